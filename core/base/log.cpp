@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -44,6 +46,13 @@ struct Limited {
 
 void set_log_level(LogLevel level) {
   current_level = level;
+}
+
+std::optional<LogLevel> parse_log_level(std::string_view word) {
+  static constexpr std::string_view words[] = {"error", "warning", "info", "debug"};
+  const auto *const at = std::find(std::begin(words), std::end(words), word);
+  if (at == std::end(words)) return std::nullopt;
+  return static_cast<LogLevel>(at - std::begin(words) + 1);
 }
 
 void log(LogLevel level, std::string_view text) {

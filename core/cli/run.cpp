@@ -23,6 +23,7 @@ constexpr OptionSpec kOptions[] = {
     {"--for", "TIME", "Stop after this time, such as 30s (default: never)"},
     {"--socket", "PATH", "Socket for `atalaya status` (default: status.sock in the runtime folder)"},
     {"--host", "NAME", "Value of the tag host (default: the host's name)"},
+    {"--log-level", "LEVEL", "Minimum level of logged lines: error, warning, info (default) or debug"},
     {"--drop", "", "Give up all capabilities; components that need some run isolated, with only those"},
 };
 
@@ -101,6 +102,14 @@ int run(const Arguments &arguments) {
       return kWrongUse;
     }
     options.for_ns = time.value();
+  }
+  if (const auto word = arguments.get("--log-level")) {
+    const auto level = parse_log_level(*word);
+    if (!level) {
+      std::fprintf(stderr, "atalaya run: --log-level: \"%s\" is not error, warning, info or debug\n", word->c_str());
+      return kWrongUse;
+    }
+    set_log_level(*level);
   }
   prepare_process();
   const ServiceManager service;  // removes its variables from the environment, so that no child inherits them

@@ -6,6 +6,7 @@
 #include "plugins/sources/net/diag_messages.h"
 #include "plugins/sources/net/socket_holders.h"
 #include "plugins/sources/net/text.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 using namespace atalaya::net;
 
@@ -19,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (socket.record.kind != NET_OPEN && socket.record.kind != NET_LISTENS) std::abort();
     });
   } else if (data[0] == 's') {
-    (void)start_ticks(text);
-    if (name_in(text).size() > text.size()) std::abort();
+    const auto stat = atalaya::proc::ProcessStat::parse(text);
+    if (stat && stat->name().size() > text.size()) std::abort();
   } else {
     (void)socket_inode(text);
   }

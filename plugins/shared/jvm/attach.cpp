@@ -23,6 +23,7 @@
 #include "plugins/shared/jvm/as_user.h"
 #include "plugins/shared/jvm/attach_support.h"
 #include "plugins/shared/symbols/process_root.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -101,8 +102,8 @@ bool handles_signal(const Target &target) {
   const auto status = symbols::read_status(target.pid);
   auto stat = core::read_file("/proc/" + std::to_string(target.pid) + "/stat", 4096);
   if (!stat || !status || (status->caught & kQuit) == 0 || symbols::parse_mark(*stat) != target.mark) return false;
-  const size_t end = stat->rfind(") ");
-  return end != std::string::npos && end + 2 < stat->size() && (*stat)[end + 2] != 'T' && (*stat)[end + 2] != 't';
+  const auto fields = proc::ProcessStat::parse(*stat, 3);
+  return fields && fields->state() != 'T' && fields->state() != 't';
 }
 
 core::Status signal_it(const Target &target, const core::Descriptor &process) {

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/match/matcher.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace atalaya::core {
+namespace {
+
+constexpr int64_t kRegexMemory = 256 << 10;  // of one expression
+
+re2::StringPiece piece(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
 
 Result<Matcher> Matcher::parse(std::string_view pattern) {
   static constexpr size_t kMaxPattern = 4096;
@@ -18,14 +29,23 @@ Result<Matcher> Matcher::parse(std::string_view pattern) {
   }
   if (rest.empty()) return Error{quoted + " is empty; write \"*\" for any text"};
   if (rest.front() == '~') {
-    auto regex = Regex::parse(rest.substr(1));
-    if (!regex) return Error{regex.error()};
-    matcher.kind_ = Kind::regex;
-    matcher.regex_ = std::make_shared<const Regex>(std::move(*regex));
+    if (const Status parsed = matcher.parse_regex(rest.substr(1)); !parsed) return Error{parsed.error()};
     return matcher;
   }
   if (const Status parsed = matcher.parse_glob(rest); !parsed) return Error{quoted + ": " + parsed.error()};
   return matcher;
+}
+
+Status Matcher::parse_regex(std::string_view pattern) {
+  re2::RE2::Options options(re2::RE2::Latin1);  // bytes: names need not be UTF-8
+  options.set_dot_nl(true);
+  options.set_never_capture(true);
+  options.set_log_errors(false);
+  options.set_max_mem(kRegexMemory);
+  regex_ = std::make_shared<const re2::RE2>(piece(pattern), options);
+  if (!regex_->ok()) return Error{"regular expression \"" + std::string(pattern) + "\": " + regex_->error()};
+  kind_ = Kind::regex;
+  return Done{};
 }
 
 Status Matcher::parse_glob(std::string_view pattern) {
@@ -73,7 +93,7 @@ bool Matcher::found(std::string_view subject) const {
     case Kind::glob:
       return found_glob(subject);
     case Kind::regex:
-      return regex_->search(subject);
+      return regex_->Match(piece(subject), 0, subject.size(), re2::RE2::UNANCHORED, nullptr, 0);
   }
   return false;
 }

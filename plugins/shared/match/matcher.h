@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grammar of patterns for names and values, everywhere in Atalaya:
 //   java      exactly this            java*  h?st[0-9]   a glob: * any text, ? any byte, [set], \ escapes the next byte
-//   ~^exec.*  a regular expression    !java*  !~exec     not that
+//   ~^exec.*  a regular expression (RE2's syntax, on bytes, anywhere in the text)    !java*  !~exec     not that
 #pragma once
 
 #include <memory>
@@ -10,9 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/byte_set.h"
-#include "plugins/shared/match/regex.h"
 #include "core/base/result.h"
+#include "plugins/shared/match/byte_set.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace atalaya::core {
 
@@ -20,7 +23,8 @@ class Matcher {
  public:
   static Result<Matcher> parse(std::string_view pattern);
 
-  bool matches(std::string_view subject) const { return found(subject) != negated_; }  // allocates nothing
+  // Time is linear in the subject. Nothing is allocated, except while a regular expression meets new texts: at most 256 KiB.
+  bool matches(std::string_view subject) const { return found(subject) != negated_; }
   bool negated() const { return negated_; }
   // Without metacharacters, not negated: it can match one text only.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
@@ -36,6 +40,7 @@ class Matcher {
 
   Matcher() = default;
   Status parse_glob(std::string_view pattern);
+  Status parse_regex(std::string_view pattern);
   bool found(std::string_view subject) const;
   bool found_glob(std::string_view subject) const;
   bool accepts(const Token &token, char c) const;
@@ -45,7 +50,7 @@ class Matcher {
   std::string text_;  // exact
   std::vector<Token> tokens_;
   std::vector<ByteSet> sets_;
-  std::shared_ptr<const Regex> regex_;
+  std::shared_ptr<const re2::RE2> regex_;
 };
 
 // A list of patterns: matches any of those without "!" (all texts, if there is none), and none that "!" excludes. So {"a*", "b*"}

@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::proc {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
+constexpr size_t kLastField = 24;               // of stat
 
 // False for implausible values; a sum of two plausible ones still fits an int64.
 bool ticks_to_ns(uint64_t ticks, uint64_t per_second, uint64_t &ns) {
@@ -70,43 +72,18 @@ constexpr std::array<Line<Counter>, 6> kIoLines = {{{"rchar:", Counter::reads_by
                                                     {"read_bytes:", Counter::disk_reads_bytes},
                                                     {"write_bytes:", Counter::disk_writes_bytes}}};
 
-// Fields 3 to 24 of stat by their numbers in proc(5).
-class StatFields {
- public:
-  bool parse(std::string_view text) {
-    const std::string_view word = next_word(text);
-    if (word.size() != 1) return false;
-    state_ = word[0];
-    for (int64_t &number : numbers_)
-      if (!next_number(text, number)) return false;
-    return !text.empty();  // a complete text continues: the last number was not cut off
-  }
-  char state() const { return state_; }
-  // For numbers that the kernel prints unsigned.
-  uint64_t operator[](size_t field) const { return static_cast<uint64_t>(numbers_[field - kFirst]); }
-
- private:
-  static constexpr size_t kFirst = 4, kLast = 24;
-  char state_ = 0;
-  std::array<int64_t, kLast - kFirst + 1> numbers_{};
-};
-
 }  // namespace
 
 bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, MemoryMark &mark) {
-  // The name may contain anything, also ") (" and newlines: it ends at the last parenthesis, because only numbers follow.
-  const size_t open = text.find('(');
-  const size_t close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return false;
-  StatFields stat;
-  if (!stat.parse(text.substr(close + 1))) return false;
+  const auto found = ProcessStat::parse(text, kLastField);
+  if (!found || !found->has(kLastField)) return false;
+  const ProcessStat &stat = *found;
   uint64_t start_ns = 0, user_ns = 0, kernel_ns = 0;
   if (!ticks_to_ns(stat[22], ticks_per_second, start_ns) || !ticks_to_ns(stat[14], ticks_per_second, user_ns) ||
       !ticks_to_ns(stat[15], ticks_per_second, kernel_ns))
     return false;
   reading.kernel_thread = (stat[9] & kKernelThread) != 0;
-  const std::string_view name = text.substr(open + 1, close - open - 1);
-  reading.name = Name(reading.kernel_thread ? stable_name(name) : name);
+  reading.name = Name(reading.kernel_thread ? stable_name(stat.name()) : stat.name());
   reading.start_ns = start_ns;
   reading.gauges.set(Gauge::state, static_cast<unsigned char>(stat.state()));
   reading.gauges.set(Gauge::parent, stat[4]);

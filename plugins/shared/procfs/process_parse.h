@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/shared/procfs/host_busy.h"
 #include "plugins/shared/procfs/process_reading.h"
 
 namespace atalaya::proc {

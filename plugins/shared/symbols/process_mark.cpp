@@ -10,16 +10,13 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::symbols {
 namespace {
 
-std::string_view next_word(std::string_view &text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
-  text.remove_prefix(word.size());
-  return word;
-}
+using proc::next_word;
 
 template <class T>
 std::optional<T> number(std::string_view word, int base = 10) {
@@ -50,22 +47,9 @@ uint64_t image_mark(uint64_t start_code, uint64_t end_code, uint64_t start_stack
 }
 
 std::optional<ProcessMark> parse_mark(std::string_view stat) {
-  const size_t end = stat.rfind(')');
-  if (end == std::string_view::npos) return std::nullopt;
-  stat.remove_prefix(end + 1);
-  ProcessMark mark;
-  uint64_t start_code = 0, end_code = 0;
-  // Field numbers of proc(5); the state is the third field.
-  for (int field = 3; field <= 28; ++field) {
-    const std::string_view word = next_word(stat);
-    if (field != 22 && field < 26) continue;
-    const auto value = number<uint64_t>(word);
-    if (!value) return std::nullopt;
-    if (field == 22) mark.start_ticks = *value;
-    if (field == 26) start_code = *value;
-    if (field == 27) end_code = *value;
-    if (field == 28) mark.image = image_mark(start_code, end_code, *value);
-  }
+  const auto fields = proc::ProcessStat::parse(stat, 28);
+  if (!fields || !fields->has(28)) return std::nullopt;
+  const ProcessMark mark{(*fields)[22], image_mark((*fields)[26], (*fields)[27], (*fields)[28])};
   return mark;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -35,8 +36,8 @@ constexpr Call kThreadDump{.operation = "threaddump",
 // A stopped JVM answers only when it is continued.
 bool is_stopped(int32_t pid) {
   auto stat = core::read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
-  const size_t end = stat ? stat->rfind(") ") : std::string::npos;
-  return end != std::string::npos && end + 2 < stat->size() && ((*stat)[end + 2] == 'T' || (*stat)[end + 2] == 't');
+  const auto fields = stat ? proc::ProcessStat::parse(*stat, 3) : std::nullopt;
+  return fields && (fields->state() == 'T' || fields->state() == 't');
 }
 
 uint64_t processors() {

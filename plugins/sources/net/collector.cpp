@@ -14,6 +14,7 @@
 
 #include "plugins/sources/net/diag_backend.h"
 #include "plugins/sources/net/text.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::net {
 namespace {
@@ -141,7 +142,8 @@ bool Collector::lives(const NetProcess &process) const {
   std::array<char, 1024> text{};
   const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
   if (size <= 0) return false;
-  return start_ticks({text.data(), static_cast<size_t>(size)}) == ticks_of(process.owner.start_ns);
+  const auto stat = proc::ProcessStat::parse({text.data(), static_cast<size_t>(size)}, 22);
+  return stat && stat->has(22) && (*stat)[22] == ticks_of(process.owner.start_ns);
 }
 
 // Ended processes lose their pid: those of one name are one sample.

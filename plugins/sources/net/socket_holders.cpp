@@ -12,6 +12,7 @@
 
 #include "core/base/files.h"
 #include "plugins/sources/net/text.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::net {
 namespace {
@@ -65,12 +66,12 @@ void SocketHolders::add_process(int32_t pid) {
     if (!inode) continue;
     if (!owner) {
       const auto stat = core::read_file(path + "/stat", kMaxStat);
-      const auto ticks = stat ? start_ticks(stat.value()) : std::nullopt;
-      if (!ticks) return;
+      const auto fields = stat ? proc::ProcessStat::parse(stat.value(), 22) : std::nullopt;
+      if (!fields || !fields->has(22)) return;
       owner.emplace();
       owner->pid = pid;
-      owner->start_ns = ns_of_ticks(*ticks);
-      const std::string_view name = name_in(stat.value());
+      owner->start_ns = ns_of_ticks((*fields)[22]);
+      const std::string_view name = fields->name();
       std::memcpy(owner->comm, name.data(), std::min<size_t>(name.size(), NET_COMM - 1));
     }
     holders_.try_emplace(*inode, *owner);

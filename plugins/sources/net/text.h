@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace atalaya::net {
@@ -19,10 +18,5 @@ class AddressText {
   std::array<char, 64> text_{};
   size_t size_ = 0;
 };
-
-// The start of a process since boot, in clock ticks, from the text of its file stat: its name may hold any bytes.
-std::optional<uint64_t> start_ticks(std::string_view stat);
-// Its name, from the same text.
-std::string_view name_in(std::string_view stat);
 
 }  // namespace atalaya::net

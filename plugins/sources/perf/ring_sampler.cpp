@@ -22,6 +22,7 @@
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/sources/perf/sampler.h"
 #include "plugins/shared/symbols/process_memory.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::perf {
 namespace {
@@ -221,8 +222,7 @@ class RingSampler final : public Sampler {
     const auto mark = text ? symbols::parse_mark(*text) : std::nullopt;
     known.read_ns = static_cast<uint64_t>(core::monotonic());
     if (!mark) return known;
-    const size_t begin = text->find('('), end = text->rfind(')');
-    known.comm = text->substr(begin + 1, end - begin - 1);
+    known.comm = proc::ProcessStat::parse(*text, 3)->name();
     known.id = {pid, mark->start_ticks * (1'000'000'000 / ticks), mark->image};
     if (mark->image != 0) new_.push_back(known.id);
     return known;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/energy/energy.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,15 +16,9 @@ std::optional<double> given_idle(const Host &host) {
 }  // namespace
 
 std::optional<int32_t> parse_processor(std::string_view stat) {
-  constexpr int kProcessor = 39, kState = 3;  // field numbers of proc(5); the name before may contain any bytes
-  const size_t name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return std::nullopt;
-  std::string_view rest = stat.substr(name_end + 1);
-  for (int field = kState; field < kProcessor; ++field)
-    if (proc::next_word(rest).empty()) return std::nullopt;
-  uint64_t cpu = 0;
-  if (!proc::next_number(rest, cpu) || cpu > 0xffff) return std::nullopt;
-  return static_cast<int32_t>(cpu);
+  const auto fields = proc::ProcessStat::parse(stat, 39);
+  if (!fields || !fields->has(39) || (*fields)[39] > 0xffff) return std::nullopt;
+  return static_cast<int32_t>((*fields)[39]);
 }
 
 EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)

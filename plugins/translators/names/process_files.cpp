@@ -16,22 +16,19 @@
 #include <string>
 
 #include "plugins/shared/jvm/hsperfdata.h"
+#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::names {
 namespace {
+
+using proc::next_word;
 
 constexpr size_t kMaxFolders = 4096;  // maximum entries of /tmp to search
 
 struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
 };
-
-std::string_view next_word(std::string_view &text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
-  text.remove_prefix(word.size());
-  return word;
-}
 
 bool to_number(std::string_view word, uint64_t &number) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
@@ -60,23 +57,11 @@ core::Descriptor open_folder(int at, const char *name, int flags) {
 }  // namespace
 
 std::optional<ProcessStat> parse_stat(std::string_view text) {
-  const size_t begin = text.find('('), end = text.rfind(')');
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::nullopt;
-  ProcessStat stat{.name = text.substr(begin + 1, end - begin - 1)};
-  text.remove_prefix(end + 1);
-  uint64_t start_stack = 0;
-  // Field numbers of proc(5); the state is the third.
-  for (int field = 3; field <= 51; ++field) {
-    const std::string_view word = next_word(text);
-    const bool of_image = field == 26 || field == 28 || (field >= 48 && field <= 51);
-    uint64_t number = 0;
-    if (field != 22 && !of_image) continue;
-    if (!to_number(word, number)) return field > 22 ? std::optional(stat) : std::nullopt;
-    if (field == 22) stat.start_ticks = number;
-    if (field == 28) start_stack = number;
-    if (of_image) stat.image = stat.image * 0x100000001b3 + number;
-  }
-  if (start_stack == 0) stat.image = 0;
+  const auto fields = proc::ProcessStat::parse(text);
+  if (!fields || !fields->has(22)) return std::nullopt;
+  ProcessStat stat{.name = fields->name(), .start_ticks = (*fields)[22]};
+  if ((*fields)[28] == 0) return stat;
+  for (const size_t field : {26, 28, 48, 49, 50, 51}) stat.image = stat.image * 0x100000001b3 + (*fields)[field];
   return stat;
 }
 

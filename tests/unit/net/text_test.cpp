@@ -28,17 +28,5 @@ TEST_CASE("addresses are written as people write them") {
   CHECK(AddressText(longest, 65535).text() == "[eeee:eeee:eeee:eeee:eeee:eeee:eeee:eeee]:65535");
 }
 
-TEST_CASE("the start of a process is found behind any name") {
-  const std::string_view fields = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
-  for (const std::string_view name : {"(x)", "(a b) (c)", "() S 1)", "()"}) {
-    const std::string text = "12 " + std::string(name) + std::string(fields);
-    CHECK(start_ticks(text) == 4711);
-    CHECK(name_in(text) == name.substr(1, name.size() - 2));
-  }
-  CHECK_FALSE(start_ticks("12 (x) S 1 2").has_value());
-  CHECK_FALSE(start_ticks("").has_value());
-  CHECK(name_in("12 )(").empty());
-}
-
 }  // namespace
 }  // namespace atalaya::net

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "plugins/shared/procfs/process_stat.h"
+
 namespace atalaya::proc {
 namespace {
 
@@ -15,6 +17,23 @@ std::string stat_of(const std::string &name, const std::string &user = "14") {
 bool parse(const std::string &text, ProcessReading &reading) {
   MemoryMark mark;
   return parse_stat(text, 100, reading, mark);
+}
+
+TEST_CASE("stat: fields by number, behind any name; the last number counts if something follows it") {
+  const std::string fields = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 18446744073709551615 7";
+  for (const std::string name : {"x", "a b) (c", ") S 1", ""}) {
+    const std::string text = "12 (" + name + ")" + fields;
+    const auto stat = ProcessStat::parse(text);
+    REQUIRE(stat);
+    CHECK(stat->name() == name);
+    CHECK(stat->state() == 'S');
+    CHECK((*stat)[4] == 1);
+    CHECK((*stat)[22] == 4711);
+    CHECK((*stat)[23] == UINT64_MAX);
+    CHECK_FALSE(stat->has(24));
+  }
+  CHECK_FALSE(ProcessStat::parse("12 (x) S 1 2")->has(5));
+  for (const char *bad : {"", "12", "12 (x", "12 )( S 1", "12 (x)", "12 (x) SS 1"}) CHECK_FALSE(ProcessStat::parse(bad));
 }
 
 TEST_CASE("stat: every field is taken from its place") {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/shared/procfs/host_busy.h"
 #include "plugins/sources/proc/process/process_model.h"
 
 namespace atalaya::proc {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/byte_set.h"
+#include "plugins/shared/match/byte_set.h"
 
 namespace atalaya::core {
 namespace {
