@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of examples/btrace: compiled against the few names of BTrace that they use, and called as BTrace would while a task runs.
-What they print becomes the spans that it should. BTrace itself is not in Debian; its verifier is not part of this test."""
+Their output becomes the expected spans. BTrace itself is not in Debian; its verifier is not part of this test."""
 
 import glob
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on a small cluster of four nodes: what is wrong with one of them is found, by node, sub-phase and reason, and nothing is found
-where nothing is wrong. tests/cluster has the cluster, tests/bench/cluster_bench.py runs it often."""
+"""Jobs on a small cluster of four nodes: the fault of one of them is found, by node, sub-phase and reason, and nothing is found
+in a healthy cluster. tests/cluster has the cluster, tests/bench/cluster_bench.py runs it often."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ SPLITS = 24
 
 
 class VerdictTest(unittest.TestCase):
-    """What the runs below are judged by."""
+    """The rules that judge the runs below."""
 
     @staticmethod
     def finding(**other):
@@ -27,11 +27,11 @@ class VerdictTest(unittest.TestCase):
     def missing(self, fault, *findings):
         return missing({"findings": list(findings)}, FAULTS[fault], fault)
 
-    def test_what_is_true_passes(self):
+    def test_true_findings_pass(self):
         self.assertEqual(self.missing("healthy"), [])
         self.assertEqual(self.missing("disk", self.finding()), [])
 
-    def test_what_is_false_does_not(self):
+    def test_false_findings_fail(self):
         for kind in ("node", "tasks", "region"):
             self.assertEqual(self.missing("healthy", self.finding(kind=kind)), ["false: it is slow"])
             self.assertEqual(self.missing("disk", self.finding(), self.finding(kind=kind, node="n2")), ["beside it: it is slow"])
@@ -82,7 +82,7 @@ class ClusterTest(unittest.TestCase):
     def test_reads_from_other_nodes(self):
         report = self.check("remote")
         shares = {node["node"]: node["remoteShare"] for node in report["nodes"]}
-        # All that n2's maps read; what reduces fetch does not count.
+        # All input of n2's maps; bytes that reduces fetch do not count.
         self.assertGreater(shares["n2"], max(shares[name] for name in ("n0", "n1", "n3")))
 
     def test_another_program_on_the_node(self):

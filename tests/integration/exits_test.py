@@ -33,13 +33,13 @@ def burn_children():
             os.waitpid(child, 0)
         os._exit(0)
     os.close(send)
-    told = b""
+    received = b""
     while chunk := os.read(receive, 65536):
-        told += chunk
+        received += chunk
     os.close(receive)
     os.waitpid(parent, 0)
-    assert len(told) == 8 * CHILDREN
-    return sum(int.from_bytes(told[i:i + 8], "little") for i in range(0, len(told), 8)) / 1e9
+    assert len(received) == 8 * CHILDREN
+    return sum(int.from_bytes(received[i:i + 8], "little") for i in range(0, len(received), 8)) / 1e9
 
 
 class Exits(AgentCase):
@@ -72,11 +72,11 @@ class Exits(AgentCase):
         if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
             self.skipTest("needs root and the kernel's type information")
         _, used, counted = self.run_storm("bpf")
-        # What they used after they looked at the clock, and before, in the fork, counts too.
+        # CPU time after they read the clock, and before, in the fork, counts too.
         self.assertGreaterEqual(counted, 0.99 * used)
         self.assertLessEqual(counted, 2 * used)
 
-    def test_without_bpf_taskstats_tells_of_every_one(self):
+    def test_without_bpf_taskstats_reports_every_exit(self):
         if os.geteuid() != 0:
             self.skipTest("taskstats needs CAP_NET_ADMIN")
         agent, used, counted = self.run_storm("procfs")

@@ -45,7 +45,7 @@ class Stored(QueryCase):
         self.assertEqual(self.folded("--by", "name"), "java;a;b;a 13\njava;f_[j] 5\njava;f_[j];do_x_[k] 4\nshop;main 8\n")
         self.assertEqual(self.folded("--by", "host", "--process", "shop"), "h1;shop-8;main 8\n")
 
-    def test_what_is_left_out(self):
+    def test_stacks_that_are_left_out(self):
         self.assertEqual(self.folded("--host", "h2"), "java-7;a;b;a 10\njava-9;f_[j] 5\n")
         self.assertEqual(self.folded("--process", "s*"), "shop-8;main 8\n")
         self.assertEqual(self.folded("--tag", "pid=9"), "java-9;f_[j] 5\n")
@@ -99,7 +99,7 @@ class Stored(QueryCase):
             self.atalaya("experiment", verb, "tera", "--at", str(T0 + second))
         self.assertEqual(total(self.atalaya("flamegraph", "--experiment", "tera", "--format", "folded")), 15)
 
-    def test_what_is_refused(self):
+    def test_refused_arguments(self):
         for words, said in ((["--diff", "yesterday"], "two times with a colon"),
                             (["--folded", "x", "--host", "h1"], "--folded takes all stacks"),
                             (["-o", "x.png"], "name FILE.svg, FILE.folded or FILE.json"),
@@ -129,7 +129,7 @@ class Stored(QueryCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "sampling other processes takes root")
 class Profiled(AgentCase):
-    """The pipelines that come with it, in windows of a second: what runs is in the picture of the store that they fill."""
+    """The bundled pipelines, in windows of a second: running programs are in the picture of the store that they fill."""
 
     def setUp(self):
         super().setUp()
@@ -185,7 +185,7 @@ class Picture(QueryCase):
         super().tearDown()
 
     def frames(self):
-        """What is seen: name -> (x, y, width) of its widest frame."""
+        """Visible frames: name -> (x, y, width) of its widest frame."""
         found = self.page.value("""[...document.querySelectorAll('.frames g')].filter(g => g.getAttribute('display') !== 'none').map(g => {
             const box = g.querySelector('rect').getBoundingClientRect(), title = g.querySelector('title').textContent;
             return [title.replace(/ [(][^(]*[)]$/, ''), box.x, box.y, box.width]; })""")
@@ -267,7 +267,7 @@ class Picture(QueryCase):
         self.assertEqual(self.found(), set())
         self.assertEqual(self.text("matched"), "Matched: 0.00 %")
 
-    def test_the_mouse_says_what_it_is_over(self):
+    def test_the_mouse_shows_the_frame_below_it(self):
         self.show()
         legend = self.text("about")
         self.assertIn("green: application", legend)

@@ -144,7 +144,7 @@ class Cluster {
     } else if (verb == "read" && words >> topic) {
       Reader(servers(), topic).print();
     } else {
-      throw std::runtime_error("what is \"" + line + "\"?");
+      throw std::runtime_error("unknown command \"" + line + "\"");
     }
   }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes are called: real JVMs whose main classes have the real names, started as the frameworks start them; real scripts."""
+"""Names of processes: real JVMs whose main classes have the real names, started as the frameworks start them; real scripts."""
 
 import collections
 import ctypes
@@ -189,7 +189,7 @@ class Names(AgentCase):
                         found[int(sample["tags"]["pid"])].append(sample)
         return found
 
-    def await_samples(self, condition, what):
+    def await_samples(self, condition, description):
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             samples = self.samples()
@@ -197,7 +197,7 @@ class Names(AgentCase):
                 return samples
             self.assertIsNone(self.agents[0].process.poll(), self.agents[0].errors())
             self.changes.wait(max(0, until - time.monotonic()))
-        self.fail(f"never came to it: {what}\n" + json.dumps({pid: [s["tags"] for s in samples[pid]] for pid in samples if pid in
+        self.fail(f"condition not met: {description}\n" + json.dumps({pid: [s["tags"] for s in samples[pid]] for pid in samples if pid in
                                                               {process.pid for process in self.started}}, indent=1))
 
     def names(self, samples, pid):
@@ -320,7 +320,7 @@ class Names(AgentCase):
 
     @unittest.skipIf(os.geteuid() != 0, "a process namespace needs root")
     def test_a_jvm_in_a_container_is_asked_by_the_number_that_it_has_there(self):
-        # Its own /tmp and number: only what it says itself, in there, tells the class that its file of options holds.
+        # Its own /tmp and number: only its own report, in there, names the class in its file of options.
         shutil.copytree(classes, self.path("classes"))
         with open(self.path("all.options"), "w") as file:
             file.write("-cp /mnt/classes com.example.Stub")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where counting what processes move goes wrong easily: connections that linger, numbers that are used again, namespaces, and more of
+"""Difficult cases for counting traffic of processes: connections that linger, numbers that are used again, namespaces, and more of
 everything than there is room for."""
 
 import json
@@ -92,7 +92,7 @@ class Edges(NetCase):
 
     @unittest.skipUnless(os.path.exists(LAST_PID), "pids cannot be chosen")
     def test_a_pid_that_is_used_again(self):
-        """At once, and after a connection of the first process that had been told."""
+        """At once, and after a connection of the first process that had been reported."""
         self.start_agent()
         server = listen()
         gate = Gate()
@@ -122,7 +122,7 @@ class Edges(NetCase):
             self.assertEqual(self.sum(name, "proc.net.tcp.connects"), 1)
 
     def test_a_pid_namespace(self):
-        """A process is told by the number that it has here, not by the one that it has there."""
+        """A process is reported by its number in this namespace, not by its number in the inner one."""
         self.start_agent()
         server = listen()
         known, sent, gate = Gate(), Gate(), Gate()

@@ -128,7 +128,7 @@ class Commands(QueryCase):
         page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
         self.assertEqual(page.count("<svg"), 4)
 
-    def test_a_report_is_what_its_file_is_called(self):
+    def test_the_file_name_selects_the_format_of_a_report(self):
         self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
         self.assertIn("r.html selects html, but --format is csv", self.errors)
 
@@ -185,7 +185,7 @@ class Commands(QueryCase):
                   "wanted = {signal.SIGINT, signal.SIGTERM}\n"
                   "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\n"
                   "print('listens', flush=True)\n"
-                  "print('heard', signal.Signals(signal.sigwait(wanted)).name, signal.sigtimedwait(wanted, 0.5), flush=True)\n")
+                  "print('got', signal.Signals(signal.sigwait(wanted)).name, signal.sigtimedwait(wanted, 0.5), flush=True)\n")
         words = [BINARY, "experiment", "run", name, "--store", self.store, "--", sys.executable, "-c", listen]
         if terminal is None:
             return subprocess.Popen(words, stdout=subprocess.PIPE)
@@ -194,7 +194,7 @@ class Commands(QueryCase):
         return subprocess.Popen([sys.executable, "-c", open_it, os.ttyname(terminal), *words], stdout=subprocess.PIPE,
                                 start_new_session=True)
 
-    def heard(self, running, name):
+    def last_line(self, running, name):
         line = running.stdout.readline()
         self.assertEqual(running.wait(PATIENCE), 0)
         running.stdout.close()
@@ -206,16 +206,16 @@ class Commands(QueryCase):
         running = self.start_listener("term")
         self.assertEqual(running.stdout.readline(), b"listens\n")
         running.terminate()
-        self.assertEqual(self.heard(running, "term"), b"heard SIGTERM None\n")
+        self.assertEqual(self.last_line(running, "term"), b"got SIGTERM None\n")
 
-    def test_what_the_terminal_interrupts_is_interrupted_once(self):
+    def test_an_interrupt_of_the_terminal_arrives_once(self):
         master, slave = os.openpty()
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
         running = self.start_listener("typed", slave)
         self.assertEqual(running.stdout.readline(), b"listens\n")
         os.write(master, b"\x03")
-        self.assertEqual(self.heard(running, "typed"), b"heard SIGINT None\n")
+        self.assertEqual(self.last_line(running, "typed"), b"got SIGINT None\n")
 
     def test_an_answer_that_did_not_arrive_is_a_failure(self):
         with open("/dev/full", "w") as full:
@@ -232,7 +232,7 @@ class Commands(QueryCase):
         self.atalaya("experiment", "show", "first", status=2)
 
     @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
-    def test_a_store_that_root_makes_belongs_to_whom_the_folder_belongs(self):
+    def test_a_store_that_root_makes_belongs_to_the_owner_of_the_folder(self):
         folder = self.path("state")
         os.mkdir(folder)
         os.chown(folder, 65534, 65534)
@@ -271,7 +271,7 @@ class Commands(QueryCase):
     def test_pictures_in_pixels(self):
         file = self.path("a.png")
         plot = ["plot", "--metric", "proc.disk.writes.mb", "--group-by", "host", "--width", "600", "-o", file, *WHEN]
-        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps what it has read
+        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps its files in memory
         with open(file, "rb") as picture:
             data = picture.read()
         self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
@@ -401,7 +401,7 @@ class Served(QueryCase):
         http(base + "/experiments/E", method="DELETE")
         self.assertEqual(self.get(base, "/experiments")["_meta"]["total"], 0)
 
-    def test_who_may_ask(self):
+    def test_permissions_of_queries(self):
         base = self.serve()
         self.assertEqual(status_of(base + "/api/version", headers={"Host": "evil.example"}), 403)
         self.assertEqual(status_of(base + "/api/version", headers={"Host": "localhost:1"}), 200)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Riemann that answers as it is told, and takes no byte for granted. It knows riemann.proto and nothing of the library that the agent
-uses: every message is decoded field by field, encoded anew, and has to be the same bytes."""
+"""A Riemann server with set responses that checks every byte. It knows riemann.proto and nothing of the library that the agent
+uses: every message is decoded field by field, encoded again, and has to be the same bytes."""
 
 import socket
 import ssl

@@ -101,7 +101,7 @@ class Running(AgentCase):
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
         self.assertEqual(agent.stop(), 0, agent.errors())
 
-    def test_it_ends_by_itself_after_the_time_given(self):
+    def test_it_ends_after_the_given_time(self):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}'), "--for", "500ms")
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
@@ -340,7 +340,7 @@ class Commands(AgentCase):
                 self.assertIn(word, page)
         self.assertEqual(subprocess.run([BINARY, "help", "html"], capture_output=True).returncode, 2)
 
-    def test_doctor_names_every_component_and_what_it_lacks(self):
+    def test_doctor_names_every_component_and_its_missing_needs(self):
         asked = subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True)
         features = {feature["feature"]: feature for feature in json.loads(asked.stdout)}
         listed = json.loads(subprocess.run([BINARY, "plugins", "--format", "json"], capture_output=True, text=True, check=True).stdout)
@@ -363,7 +363,7 @@ class Commands(AgentCase):
         self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
         self.assertIn("proc.cpu.user", mine[-1]["fields"])
 
-    def test_check_says_what_a_component_has_against_its_parameters_and_nothing_runs_on_at_a_first_start(self):
+    def test_check_reports_errors_in_parameters_and_nothing_keeps_running_at_a_first_start(self):
         levels = 'rollup = { { after = "2d", every = "7s" }, { after = "3d", every = "1h" } }'
         bad = pipeline(f'a.sink.sqlite {{ {levels} }}, a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
         with open(self.path("bad.lua"), "w") as file:
