@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     if ((makers[maker] = forked()) == 0) make(maker, port, seconds, rate, made);
   for (const pid_t maker : makers) ::waitpid(maker, nullptr, 0);
   const double passed = static_cast<double>(now() - begin) / kSecond;
-  ::usleep(200'000);  // the takers end what is in the queue
+  ::usleep(200'000);  // the takers end the connections in the queue
   for (const pid_t taker : takers) {
     ::kill(taker, SIGKILL);
     ::waitpid(taker, nullptr, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to run a source in a process of its own: CPU of both processes a batch, less that of the same call in this process,
+// Cost of running a source in a separate process: CPU of both processes per batch, less that of the same call in this process,
 // in the same run. isolation_bench PLUGINS
 #include <sched.h>
 #include <signal.h>
@@ -121,7 +121,7 @@ class Bench {
   Batch batch_;
 };
 
-// What two processes pay that only wake each other by futexes: CPU us a round. Nothing that waits for an answer costs less.
+// Cost of two processes that only wake each other by futexes: CPU us a round. No wait for an answer costs less.
 double floor_us() {
   static constexpr uint32_t kRounds = 20000;
   // SharedMemory is not for forks: its mapping stays behind.
@@ -152,7 +152,7 @@ double floor_us() {
   return spent * 1e6 / kRounds;
 }
 
-// On one core, as others may have the other one; what is woken on another costs more, mostly in virtual machines.
+// On one core, as others may have the other one; a process woken on another costs more, mostly in virtual machines.
 void stay_here() {
   cpu_set_t one;
   CPU_ZERO(&one);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spool's segment files beside a queue in SQLite, and how long opening takes with a backlog: spool_bench DIR [BACKLOG_MIB]
-// Both give the same promise: what is put in survives the process at once and the machine after a sync; what is taken is settled
+// The spool's segment files next to a queue in SQLite, and how long opening takes with a backlog: spool_bench DIR [BACKLOG_MIB]
+// Both keep the same promise: a record survives the process at once and the machine after a sync; a delivered record is settled
 // for the process at once.
 #include <sqlite3.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server answers: rows in RowBinary, read whole and piece by piece; its errors; its version.
+// Responses of a server: rows in RowBinary, read whole and piece by piece; its errors; its version.
 #include <algorithm>
 #include <array>
 #include <cstdint>

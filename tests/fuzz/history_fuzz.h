@@ -34,7 +34,7 @@ inline void read_history(std::string_view text, size_t piece) {
   const hadoop::Spans at_once = spans_of(whole, text, text.size() + 1), in_pieces = spans_of(parts, text, piece);
   for (const hadoop::Span &span : at_once)
     if (span.start_ms <= 0 || span.duration_ms < -1 || span.text.empty()) std::abort();
-  if (whole.broken() || parts.broken()) return;  // where damage of a codec is seen depends on what came with it
+  if (whole.broken() || parts.broken()) return;  // the position of seen damage depends on the data before it
   if (at_once.size() != in_pieces.size() || whole.damage().count != parts.damage().count || whole.key() != parts.key())
     std::abort();
   for (size_t i = 0; i < at_once.size() && !whole.ended(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JVMs answer and share, the first byte says which.
+// Responses and shared files of JVMs, the first byte selects which.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other processes say of themselves, the first byte says which.
+// Data that other processes publish about themselves, the first byte selects which.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -56,7 +56,7 @@ void check_command_line(std::string_view text) {
   require(words_of(text, true).size() <= words.size());
 }
 
-// What the JVM says, a zero, the command line.
+// The JVM's own report, a zero, the command line.
 void check_both(std::string_view text) {
   const size_t end = text.find('\0');
   const std::string_view line = text.substr(std::min(end, text.size() - 1) + 1);

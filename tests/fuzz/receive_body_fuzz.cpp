@@ -12,7 +12,7 @@ namespace {
 
 using namespace atalaya::receive;
 
-// What reaches the pipeline must be whole, whatever was sent.
+// Samples that reach the pipeline must be whole, whatever was sent.
 class Check final : public Taker {
  public:
   bool take(const Record &record) override {

@@ -127,7 +127,7 @@ class Witness final : public Sink {
       {.name = "got"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "file: a line a batch"_str},
       {.name = "trouble"_str, .type = ATALAYA_STRING, .default_text = "/nonexistent"_str, .summary = "file: how to fail"_str},
   };
-  static constexpr Description description = {.name = "witness"_str, .summary = "Record the received numbers"_str, .params = params};
+  static constexpr Description description = {.name = "witness"_str, .summary = "Record received numbers"_str, .params = params};
   explicit Witness(Host host) : got_(host.text("got")), trouble_(host.text("trouble")) {}
 
   void start() override { got_.open(); }

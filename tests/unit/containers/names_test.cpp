@@ -238,36 +238,36 @@ struct Fixture {
 };
 
 TEST_CASE("a reason for missing names is reported once, with the file and the fix") {
-  Fixture fixture;
-  const std::string file = docker_path(fixture.root.path(), id("d1"));
+  Fixture setup;
+  const std::string file = docker_path(setup.root.path(), id("d1"));
   write(file, "{\"ID\":");
-  write(docker_path(fixture.root.path(), id("d2")), "nonsense");
-  fixture.names.find(docker_place(id("d1")), 0);
-  CHECK(fixture.lines.empty());  // it may be being written
-  fixture.find_for_a_minute(docker_place(id("d1")));
-  fixture.find_for_a_minute(docker_place(id("d2")));
-  REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
+  write(docker_path(setup.root.path(), id("d2")), "nonsense");
+  setup.names.find(docker_place(id("d1")), 0);
+  CHECK(setup.lines.empty());  // it may be being written
+  setup.find_for_a_minute(docker_place(id("d1")));
+  setup.find_for_a_minute(docker_place(id("d2")));
+  REQUIRE(setup.lines.size() == 1);
+  CHECK(setup.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
 }
 
 TEST_CASE("a host without any state files reports no error") {
-  Fixture fixture;
-  fixture.find_for_a_minute(place_of("/odd/" + id("d1")));
-  CHECK(fixture.lines.empty());
+  Fixture setup;
+  setup.find_for_a_minute(place_of("/odd/" + id("d1")));
+  CHECK(setup.lines.empty());
 }
 
 TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
-  Fixture fixture;
-  const std::string folder = fixture.root / "var/lib/containers/storage/";
+  Fixture setup;
+  const std::string folder = setup.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));
   write(folder + "overlay-containers/volatile-containers.json", std::string(1 << 20, '['));
   fs::create_directories(folder + "vfs-containers");
   fs::create_symlink(folder + "good", folder + "vfs-containers/containers.json");
   write(folder + "zfs-containers/containers.json", R"([{"id":")" + id("b1") + R"(","names":["web"]}])");
-  CHECK(fixture.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
-  fixture.find_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
-  REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
+  CHECK(setup.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
+  setup.find_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
+  REQUIRE(setup.lines.size() == 1);
+  CHECK(setup.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
 }
 
 TEST_CASE("missing permission to read is reported once, with the fix") {
@@ -275,15 +275,15 @@ TEST_CASE("missing permission to read is reported once, with the fix") {
     MESSAGE("skipped: only root can give up rights");
     return;
   }
-  Fixture fixture;
-  write(docker_path(fixture.root.path(), id("d1")), docker_config(id("d1"), "web"));
-  fs::permissions(fixture.root.path(), fs::perms::others_exec, fs::perm_options::add);
-  fs::permissions(fixture.root / "var/lib/docker", fs::perms::owner_all);
+  Fixture setup;
+  write(docker_path(setup.root.path(), id("d1")), docker_config(id("d1"), "web"));
+  fs::permissions(setup.root.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(setup.root / "var/lib/docker", fs::perms::owner_all);
   REQUIRE(::seteuid(65534) == 0);
-  fixture.find_for_a_minute(docker_place(id("d1")));
+  setup.find_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
-  REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
+  REQUIRE(setup.lines.size() == 1);
+  CHECK(setup.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
 }
 
 TEST_CASE("state that comes and goes while it is read: the name or the id, nothing else") {

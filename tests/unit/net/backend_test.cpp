@@ -71,7 +71,7 @@ class Pair {
 };
 
 // Records of the connections with that port, by whether it is the local one.
-std::map<bool, net_record> records_of(const std::function<void(const Backend::Take &)> &visit, uint32_t kind, uint16_t port) {
+std::map<bool, net_record> ends_of(const std::function<void(const Backend::Take &)> &visit, uint32_t kind, uint16_t port) {
   std::map<bool, net_record> ends;
   visit([&](const net_record &record) {
     if (record.kind != kind) return;
@@ -82,7 +82,7 @@ std::map<bool, net_record> records_of(const std::function<void(const Backend::Ta
 }
 
 std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = false) {
-  return records_of([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
+  return ends_of([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
 TEST_CASE("both backends say the same of a connection") {
@@ -132,7 +132,7 @@ TEST_CASE("a connection is reported when it has changed, or when all are request
     const bool ours = like.ends.local_port == port || like.ends.remote_port == port;
     CHECK_FALSE(ours);  // a walk has met them
   };
-  const auto take_ends = [&] { return records_of([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
+  const auto take_ends = [&] { return ends_of([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
   auto ends = take_ends();
   REQUIRE(ends.size() == 2);
   CHECK(ends[true].amounts.in_bytes == 10);

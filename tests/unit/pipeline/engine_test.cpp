@@ -397,8 +397,8 @@ TEST_CASE("when neither the new nor the old file starts again, the rest still ru
   const Status refused = engine.reload(two_pipelines(builder, 1)).get();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error() ==
-        "test.lua:7: sink \"keep\": set to refuse start; of the old file only a part runs on: test.lua:7: sink \"keep\": set to refuse "
-        "start");
+        "test.lua:7: sink \"keep\": set to refuse start; of the old file only a part runs on: test.lua:7: sink \"keep\": set to "
+        "refuse start");
   const auto sizes = [] {
     const std::lock_guard lock(script().mutex);
     return std::pair(kept(0).size(), kept(1).size());

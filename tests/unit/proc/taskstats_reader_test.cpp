@@ -79,7 +79,7 @@ TEST_CASE("a record shorter than its version and a version before 8 are refused"
   CHECK_FALSE(end_of(Buffer{}));
 }
 
-TEST_CASE("call counts are not reported: the kernel cuts them to multiples of 1024; the same holds for bytes, where 0 means unknown") {
+TEST_CASE("call counts are not reported: the kernel cuts them to multiples of 1024; so it does with bytes, where 0 means unknown") {
   taskstats stats = example_stats();
   stats.read_char = 0;
   const auto end = end_of(stats);

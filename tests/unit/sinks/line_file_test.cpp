@@ -54,7 +54,7 @@ Refusal open_refusal(const FileOptions &options) {
   return refusal_of([&] { Opened opened(options); });
 }
 
-// No file of this process may grow past this number of bytes: the kernel cuts the write short and then fails it, as a full disk does.
+// No file of this process may grow past this size: the kernel cuts the write short and then fails it, as a full disk does.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
