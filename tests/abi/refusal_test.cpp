@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each bad plugin is refused with one exact line, and the good one beside it still works.
+// Each bad plugin is refused with one exact line, and the good one next to it still works.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -279,7 +279,7 @@ def main():
     parser.add_argument("--plugins", required=True, help="the folder of its plugins")
     options = parser.parse_args()
     report = Report()
-    # Beside the build, not in /tmp: that is often memory, and the load must reach a disk.
+    # Next to the build, not in /tmp: that is often memory, and the load must reach a disk.
     before = df() if shutil.which("df") else {}
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(options.atalaya))) as folder:
         samples, poller = run(options, folder)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As many short connections a second as are asked for, or as the machine can make:
+// As many short connections a second as are requested, or as the machine can make:
 //   connection_storm SECONDS RATE
 // Each goes to one of many loopback addresses, so that ports do not run out, carries 100 bytes and ends. Processes named
 // bench-maker open them, others named bench-taker take them. Writes a line of JSON: {"port":..,"seconds":..,"connections":..}.
@@ -42,8 +42,8 @@ sockaddr_in address_of(uint32_t address, uint16_t port) {
   return all;
 }
 
-[[noreturn]] void fail(const char *what) {
-  std::perror(what);
+[[noreturn]] void fail(const char *call) {
+  std::perror(call);
   std::exit(1);
 }
 

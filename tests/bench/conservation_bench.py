@@ -226,7 +226,7 @@ def bpf_statistics():
 
 
 class Run:
-    """One storm beside all contenders."""
+    """One storm in parallel with all contenders."""
 
     def __init__(self, atalaya, backend, storm):
         self.problems = []

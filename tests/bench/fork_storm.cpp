@@ -2,7 +2,7 @@
 // A storm of short lives, and the time that the kernel charged them with in the end, which only their parent can know for certain:
 //   fork_storm [--seconds 30] [--rate 600] [--burn-us 1500] [--exec-every 4] [--orphan-every 10] [--threads]
 // Every child computes for two thirds of its time and is in system calls for the rest; some become /bin/true afterwards, some burn
-// in a child of their own that they leave behind. With --threads they are threads of this one process. Writes two lines of JSON:
+// in a separate child that they leave behind. With --threads they are threads of this one process. Writes two lines of JSON:
 // the first when the storm begins, the second with the sums.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -92,7 +92,7 @@ class Bench {
   }
 
  private:
-  // The source's own number: it says so in a field of its first sample.
+  // The source's own number, which it reports in a field of its first sample.
   int64_t there_pid() {
     Batch batch;
     there_->collect(window(), batch);
@@ -160,9 +160,9 @@ void stay_here() {
   ::sched_setaffinity(0, sizeof(one), &one);
 }
 
-bool line(const char *what, Spread us, double limit_us) {
+bool line(const char *title, Spread us, double limit_us) {
   const bool within = us.median <= limit_us;
-  std::printf("%-52s %8.2f us (%.2f to %.2f), at most %.0f: %s\n", what, us.median, us.low, us.high, limit_us,
+  std::printf("%-52s %8.2f us (%.2f to %.2f), at most %.0f: %s\n", title, us.median, us.low, us.high, limit_us,
               within ? "yes" : "NO");
   return within;
 }

@@ -98,7 +98,7 @@ def storm(seconds, every, rate):
 
 
 def more_flows_than_are_kept():
-    """50,000 connections in a window, both ends of each a flow of its own."""
+    """50,000 connections in a window, both ends of each a separate flow."""
     with agent('ports = "all", max_flows = 10000, calls = 262144', 5) as one:
         before = resident_mib(one.process.pid)
         said = made_by_storm(11, 10_000)

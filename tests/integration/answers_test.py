@@ -136,7 +136,7 @@ class Random(QueryCase):
                                "select host, time, sum(value) as sum from points where metric = 'app.busy' group by 1, 2"],
                               capture_output=True, timeout=PATIENCE)
         if b"ASan runtime" in done.stderr:
-            self.skipTest("sqlite3 does not load what is built with a sanitizer")
+            self.skipTest("sqlite3 does not load libraries built with a sanitizer")
         self.assertEqual(done.stderr, b"")
         by_sql = {}
         for row in json.loads(done.stdout):

@@ -11,7 +11,7 @@ import time
 
 from harness import AgentCase, PATIENCE, main, points
 
-# Writes numbered lines as fast as it can and rotates by renaming; each number is a value of its own. A line on
+# Writes numbered lines as fast as it can and rotates by renaming; each number is a separate value. A line on
 # its standard input ends it; it then says how many lines there are.
 WRITER = """
 import os, sys, threading

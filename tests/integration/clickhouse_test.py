@@ -269,7 +269,7 @@ class OneServer(ServedCase):
         status = agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 2)
         self.assert_balanced(status)
         self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE metric = 'm' AND value != 666"), [["48"]])
-        # A view is asked when its rows are in the table already: the manual says so.
+        # A view is queried when its rows are in the table already, as the manual documents.
         self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE value = 666"), [["2"]])
         agent.stop()
         letters = []

@@ -17,7 +17,7 @@ def set_name(name):
 
 
 def burn_children():
-    """Forks the children one after another from a process of its own, and returns the CPU seconds that they say they used."""
+    """Forks the children one after another from a separate process, and returns the CPU seconds that they report."""
     receive, send = os.pipe()
     parent = os.fork()
     if parent == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command flamegraph: of what an agent has stored, of files, and in a real browser under a real mouse."""
+"""The command flamegraph: of stored stacks, of files, and in a real browser under a real mouse."""
 
 import json
 import os

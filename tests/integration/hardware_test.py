@@ -55,7 +55,7 @@ class Counters(AgentCase):
         super().setUp()
         self.output = self.path("samples")
         self.children = []
-        # A name of its own, by which the source finds it.
+        # A separate name, by which the source finds it.
         self.name = f"w{os.getpid()}"
         os.symlink(sys.executable, self.path(self.name))
 
@@ -100,7 +100,7 @@ class Counters(AgentCase):
         self.until(agent, lambda: len(self.of(family, tags)) >= before + 2, "two windows more")
 
     def check(self, family, tags, since, wanted):
-        """CPU seconds, faults and switches in all windows from that number on; beside the work there is little."""
+        """CPU seconds, faults and switches in all windows from that number on; little is added to the work."""
         chosen = self.of(family, tags)[since:]
         for part in PARTS:
             unit = 100 if part == "cpu" else 1

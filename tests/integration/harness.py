@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real agent in folders of its own. Every wait is for an event, with a limit."""
+"""Runs the real agent in separate folders. Every wait is for an event, with a limit."""
 
 import contextlib
 import json
@@ -74,7 +74,7 @@ class Agent:
         return self
 
     def status(self):
-        """A busy machine may be slower than `atalaya status` has patience (2 s), which says so and is asked again."""
+        """A busy machine may be slower than the timeout of `atalaya status` (2 s), which reports that; then it runs again."""
         until = time.monotonic() + PATIENCE
         while True:
             done = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],

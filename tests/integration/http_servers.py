@@ -67,7 +67,7 @@ def certificate(folder, name, issuer=None, names="IP:127.0.0.1"):
 
 
 class Server:
-    """A real server in a folder of its own."""
+    """A real server in a separate folder."""
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -101,7 +101,7 @@ class HttpCase(AgentCase):
             self.assertTrue(math.isclose(stored[key], value, rel_tol=1e-14), (key, value, stored[key]))
 
     def assert_stored(self, emitted, stored):
-        """The same, of a server that shows what it has accepted a little later."""
+        """The same, of a server that shows accepted points a little later."""
         wanted = {key_of(point) for point in emitted}
         until = time.monotonic() + PATIENCE
         while not wanted <= set(found := stored()) and time.monotonic() < until:

@@ -19,7 +19,7 @@ from harness import AgentCase, forget_jvm, main, so_far
 
 # Of programs and of agents: the tests wait for CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
-# Of the processes: other tests, and other runs of this one, have JVMs of their own, which are left alone.
+# Of the processes: other tests, and other runs of this one, have separate JVMs, which are not touched.
 NAME = os.environ.setdefault("ATALAYA_JVM_TEST_NAME", f"jvm-{os.getpid()}")
 COLLECTORS = {"Serial": "Serial", "Parallel": "Parallel", "G1": "G1", "Z": "ZGC"}
 CHURN = """
@@ -568,7 +568,7 @@ class Refusals(JvmCase):
         self.assertGreater(total(found, other.pid, "jvm.profile.rate"), 0)
 
     def test_a_jvm_that_is_killed_is_reported_once_more_at_most(self):
-        """Also where nobody is to look at it for a while: one that is stopped is not asked for a second."""
+        """Also if the test does not look for a while: a stopped JVM gets no second request."""
         child = self.idle()
         agent = self.watch(every="100ms")
         child.send_signal(signal.SIGSTOP)
@@ -592,7 +592,7 @@ class Refusals(JvmCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
     def test_a_jvm_in_a_container(self):
-        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        """In separate namespaces of processes and files, with another number and another /tmp."""
         java = self.java("Idle", IDLE)
         shared = self.path("tmp")
         os.mkdir(shared)

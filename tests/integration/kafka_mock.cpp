@@ -26,7 +26,7 @@ void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
   if (rd_kafka_conf_set(conf, name, value, error, sizeof(error)) != RD_KAFKA_CONF_OK) throw std::runtime_error(error);
 }
 
-// A client that only owns the cluster and says nothing of having no brokers of its own.
+// A client that only owns the cluster and does not log that it has no brokers.
 rd_kafka_conf_t *quiet() {
   rd_kafka_conf_t *conf = rd_kafka_conf_new();
   set(conf, "log_level", "3");

@@ -18,7 +18,7 @@ TOO_LARGE, POLICY_VIOLATION, NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ALL
 
 
 class Cluster:
-    """The mock cluster, a program of its own."""
+    """The mock cluster, a separate program."""
 
     def __init__(self, partitions=4):
         self.process = subprocess.Popen([MOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -262,7 +262,7 @@ class Trouble(KafkaCase):
         cluster = self.cluster()
         cluster.errors(NOT_ALLOWED, api=INIT_PRODUCER_ID)
         agent = self.collect(cluster)
-        self.more(agent)  # without a number of its own it delivers nothing
+        self.more(agent)  # without a separate number it delivers nothing
         self.assert_same(self.finish(agent), self.stored(cluster))
 
 

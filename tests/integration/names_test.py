@@ -207,7 +207,7 @@ class Names(AgentCase):
         return self.await_samples(lambda samples: name in self.names(samples, process.pid), f"{process.pid} is called {name}")
 
     def assert_named(self, samples, pid, name, tags=None):
-        """It is called so in the second window after it appears, at the latest: a busy host may hold up who reads for more than one."""
+        """It has the name in the second window after it appears, at the latest: a busy host may delay the reader for more than one."""
         later = samples[pid][2:]
         self.assertTrue(later)
         for sample in later:

@@ -210,7 +210,7 @@ class Sockets(NetCase):
             child.join()
         server.close()
         self.finish()
-        self.check_moved("net-client", 300_000, 2000, protocol="unix", remote=f"pid:{os.getpid()}")  # who listened
+        self.check_moved("net-client", 300_000, 2000, protocol="unix", remote=f"pid:{os.getpid()}")  # the listener
         self.check_moved("net-server", 2000, 300_000, protocol="unix", remote=f"pid:{client.pid}")
         self.check_rate("net-client", "proc.net.unix.out.mb", 300_000)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where real programs spend their time: C++ without frame pointers, a JVM, processes that have ended, a container of its own."""
+"""Where real programs spend their time: C++ without frame pointers, a JVM, processes that have ended, a separate container."""
 
 import json
 import os
@@ -241,7 +241,7 @@ class Perf(AgentCase):
             return file.read()
 
     def test_java_in_a_container(self):
-        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        """In separate namespaces of processes and files, with another number and another /tmp."""
         java = self.java("-XX:+PreserveFramePointer")
         shared = self.path("tmp")
         os.mkdir(shared)

@@ -36,7 +36,7 @@ def pushes(query):
 
 
 def sent(query):
-    """Bytes by who sends and who receives, requests too."""
+    """Bytes by sender and receiver, requests too."""
     moved = {}
     for (worker, server), amount in pulls(query).items():
         moved[server, worker] = amount
@@ -75,7 +75,7 @@ class Placement(AgentCase):
         self.addCleanup(self.network.remove)
 
     def run_in(self, name, lua, **options):
-        """An agent in a folder of its own."""
+        """An agent in a separate folder."""
         folder = self.path(f"{os.path.basename(self.store)}-{name}")
         os.mkdir(folder)
         agent = Agent(folder, lua, **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy as an operator meets it: a machine whose counters go on while the agent runs, GPUs, and a host on which nothing measures."""
+"""Energy as an operator meets it: a machine whose counters run on while the agent runs, GPUs, and a host without meters."""
 
 import collections
 import json
@@ -16,7 +16,7 @@ RANGE = 100_000_000  # of the counter: full after 2.5 s
 
 
 class Machine:
-    """A recorded machine of one package, whose counter goes on with this host's clock."""
+    """A recorded machine of one package, whose counter continues with this host's clock."""
 
     def __init__(self, folder):
         self.folder = folder

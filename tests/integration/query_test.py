@@ -124,7 +124,7 @@ class Commands(QueryCase):
 
     def test_a_page_holds_one_picture_at_a_time(self):
         words = self.put_two_metrics()
-        # Twelve points are asked for twice.
+        # Twelve points are requested twice.
         page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
         self.assertEqual(page.count("<svg"), 4)
 
@@ -189,7 +189,7 @@ class Commands(QueryCase):
         words = [BINARY, "experiment", "run", name, "--store", self.store, "--", sys.executable, "-c", listen]
         if terminal is None:
             return subprocess.Popen(words, stdout=subprocess.PIPE)
-        # The terminal of a session becomes that of who opens it first.
+        # The terminal of a session becomes that of the process that opens it first.
         open_it = "import os, sys; os.close(os.open(sys.argv[1], os.O_RDWR)); os.execv(sys.argv[2], sys.argv[2:])"
         return subprocess.Popen([sys.executable, "-c", open_it, os.ttyname(terminal), *words], stdout=subprocess.PIPE,
                                 start_new_session=True)

@@ -141,7 +141,7 @@ class Protocol(Hub):
         for body, encoding, expected in ((whole[:-4], "gzip", 400), (whole, "br", 415), (b"x" * 100_000, "identity", 413),
                                          (gzip.compress(b" " * 20_000_000), "gzip", 413)):
             self.assertEqual(client.ask("/api/put", body, Content_Encoding=encoding)[0], expected)
-            self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection goes on
+            self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection continues
         self.assertNotIn("never", {row[0] for row in self.stored()})
 
     def test_stacks_of_the_reference_and_lines_of_our_own(self):

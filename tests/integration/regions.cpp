@@ -90,7 +90,7 @@ __attribute__((noinline)) int walk_tree(int depth) {
   return left;
 }
 
-// A region of its own, between two calls.
+// A separate region, between two calls.
 __attribute__((noinline)) void load_begins() {
   sum = sum + 1;
 }

@@ -219,7 +219,7 @@ class Peer:
         assert not self.faults, self.faults
 
     def cut(self):
-        """Ends all connections, and goes on listening."""
+        """Ends all connections, and continues listening."""
         with self.changed:
             for connection in self.open:
                 self._shut(connection)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code regions of a real program beside its own log of them: each run is a span, with its bytes, and none is counted twice or lost."""
+"""Code regions of a real program, compared with its own log of them: each run is a span, with its bytes, and none is counted twice or lost."""
 
 import json
 import os
@@ -148,7 +148,7 @@ class Uprobe(AgentCase):
         self.assertEqual(len(set(begins)), log["fill"]["calls"])
 
     def test_counted_runs_are_reported(self):
-        """In each window, while runs go on: a reader that stops at the last count has all spans."""
+        """In each window, while runs continue: a reader that stops at the last count has all spans."""
         agent = self.look(every="100ms", more='a.sink.file { path = "%s", format = "samples" }' % self.path("samples")).running()
         self.work(agent, rounds=4 * ROUNDS)
         agent.stop()

@@ -103,7 +103,7 @@ class Machine:
         return self.run("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def _init(self):
-        """systemd-nspawn's child in a process namespace of its own: the one before it only helps to start that."""
+        """systemd-nspawn's child in a separate process namespace: the one before it only helps to start that."""
         with open(f"/proc/{self.container.pid}/task/{self.container.pid}/children") as file:
             children = file.read().split()
         for pid in children:

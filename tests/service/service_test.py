@@ -180,7 +180,7 @@ class Service(unittest.TestCase):
     def test_04_the_watchdog_ends_a_service_that_hangs(self):
         with open(self.host.path(CONFIGURATION)) as file:
             good = file.read()
-        # One that runs in the agent itself hangs; all other threads go on.
+        # One that runs in the agent itself hangs; all other threads continue.
         shutil.copy(os.path.join(BUILD, "tests/plugins/test_faulty.so"), self.host.path("/usr/lib/atalaya"))
         self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=10\n")
         self.host.run("systemctl daemon-reload")
@@ -244,7 +244,7 @@ class Service(unittest.TestCase):
         # A source may have nothing to report on a quiet host; self always has.
         forms = {"source": (f"a.source.{name} {{}}", "a.source.self {}"), "translator": (processes, translate),
                  "filter": (processes, f"a.filter.{name} {{}}")}
-        if name in ("perf", "counters"):  # without CAP_PERFMON it gives nothing, and the others go on
+        if name in ("perf", "counters"):  # without CAP_PERFMON it emits nothing, and the others continue
             return pipeline(processes) + (f'a.pipeline "{name}" {{ every = "1s", a.source.{name} {{}}, '
                                           f'a.sink.file {{ path = "{LOG}.{name}", format = "samples" }} }}\n')
         if name == "uprobe":  # one that waits for its binary; it does not work in a container at all

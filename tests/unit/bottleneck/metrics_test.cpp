@@ -81,7 +81,7 @@ TEST_CASE("a short window in a long job has its own time only") {
   const Metrics metrics = Metrics::read({windows}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", windows) == doctest::Approx(90));
   CHECK(metrics.mean("sys.cpu.usage", windows.front()) == doctest::Approx(90));
-  // One of no length beside another set's.
+  // One of no length next to another set's.
   store.add("proc.cpu.user", {{"host", "h"}, {"process", "p"}, {"pid", "1"}}, {{7, 50}, {8, 50}});
   const Metrics two = Metrics::read({windows, {{"h", kT0 + 7 * kSecond, kT0 + 7 * kSecond}}}, {}, store, budget);
   CHECK(two.programs(0).at(0).cpu == doctest::Approx(50 / 600.0));

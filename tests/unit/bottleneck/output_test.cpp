@@ -74,7 +74,7 @@ TEST_CASE("unmeasured values are not printed as zero") {
   CHECK_FALSE(has(page, "<td class=\"n\">0 %"));
 }
 
-TEST_CASE("jobs are compared by their tasks' time where one has no end of its own") {
+TEST_CASE("jobs are compared by their tasks' time if one has no end") {
   Spans spans;
   for (const char *job : {"before", "after", "open"})
     for (int i = 0; i < 10; ++i)
@@ -94,7 +94,7 @@ TEST_CASE("jobs are compared by their tasks' time where one has no end of its ow
   CHECK_FALSE(shorter({all, Change{place("before"), place("open")}, "memory", "now"}).has_value());
 }
 
-TEST_CASE("how long a run took beside the one before") {
+TEST_CASE("the duration of a run compared with the one before") {
   CHECK(time_text(0.19) == "19 % less time than");
   CHECK(time_text(-0.5) == "50 % more time than");
   CHECK(time_text(0) == "as long as");

@@ -50,7 +50,7 @@ TEST_CASE("remote reads: the published case of GD41") {
   CHECK(all.nodes[0].remote_share() == doctest::Approx(0.313));
 }
 
-TEST_CASE("another program beside the tasks") {
+TEST_CASE("another program next to the tasks") {
   MemoryStore store;
   add_metric(store, "sys.cpu.usage", 40, {{"GD42", 98}}, {{"core", "0"}});
   add_metric(store, "proc.cpu.user", 60, {{"GD42", 30}}, {{"process", "java"}, {"pid", "7"}});
@@ -252,7 +252,7 @@ TEST_CASE("without metrics the node is named, and that no reason is known") {
         "programs, garbage collection, memory, disk and network");
 }
 
-TEST_CASE("metrics of a host by its short name are of the node by its full one, and that is said") {
+TEST_CASE("metrics of a host under its short name belong to the node with its full name, and that is reported") {
   MemoryStore store;
   add_metric(store, "sys.cpu.usage", 40, {{"GD43", 97}}, {{"core", "0"}});
   Spans spans;

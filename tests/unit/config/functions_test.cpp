@@ -297,7 +297,7 @@ TEST_CASE("an error is reported with its line; the sample is dropped, or passes 
   CHECK(function.batch.count() == 2);
 }
 
-TEST_CASE("an endless loop fails the rest of its batch, and the next batch goes on") {
+TEST_CASE("an endless loop fails the rest of its batch, and the next batch continues") {
   Inline function("function(s) while s.tags.process == 'loop' do pcall(function() while true do end end) end return s end");
   for (const char *process : {"good", "loop", "good"}) function.add(process);
   auto result = function.apply();
@@ -380,7 +380,7 @@ TEST_CASE("a function that ignores the limit of additions still ends") {
   CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + (size_t{4} << 10));
 }
 
-TEST_CASE("names that are only asked for are not made") {
+TEST_CASE("names that are only looked up are not created") {
   Inline function("function(s) for i = 1, 100 do local x = s.tags['tag' .. i], s.fields['field' .. i] end return s end");
   function.add();
   const uint32_t before = function.id("marker");

@@ -92,7 +92,7 @@ TEST_CASE("a process in no container has no name of one") {
   CHECK(container.known);
 }
 
-// The home of a user, with files of that user: who runs the test, or without that being root someone else.
+// The home of a user, with files of that user: the user of the test, or without root another user.
 struct Home {
   testing::TemporaryFolder root;
   uid_t user = ::geteuid() != 0 ? ::geteuid() : 4242;
@@ -213,7 +213,7 @@ TEST_CASE("docker's data where daemon.json puts it") {
   CHECK(names.find(docker_place(id("d1")), 0).name == "web");
 }
 
-TEST_CASE("no more containers are kept than the capacity: the one not asked for the longest goes") {
+TEST_CASE("the number of stored containers is limited: the least recently requested one is removed") {
   const testing::TemporaryFolder root;
   for (const char *digits : {"d1", "d2", "d3"})
     write(docker_path(root.path(), id(digits)), docker_config(id(digits), std::string("name-") + digits));
@@ -256,7 +256,7 @@ TEST_CASE("a host without any state files reports no error") {
   CHECK(setup.lines.empty());
 }
 
-TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
+TEST_CASE("a hostile list: too large, not JSON, a link, and the others continue") {
   Fixture setup;
   const std::string folder = setup.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));

@@ -58,7 +58,7 @@ TEST_CASE("nothing is loaded from elsewhere") {
   for (const char *part : {"http:", "https:", "href", "import", "url(", "eval"}) CHECK(svg.find(part) == std::string::npos);
 }
 
-TEST_CASE("only the widest frames are drawn, and the picture says so") {
+TEST_CASE("only the widest frames are drawn, and the picture states that") {
   Tree tree;
   for (int i = 1; i <= 1000; ++i) add(tree, "a;f" + std::to_string(i), i);
   const std::string svg = draw(tree, {.frames = 100});
@@ -129,7 +129,7 @@ TEST_CASE("the three colours") {
   CHECK(green(colour_of("do_[k]")) < 150);
 }
 
-TEST_CASE("nothing is said to be nothing") {
+TEST_CASE("an empty profile is reported as empty") {
   Tree tree;
   const std::string svg = draw(tree);
   CHECK(svg.find("no stacks") != std::string::npos);

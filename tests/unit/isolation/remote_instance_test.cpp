@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(Fixture, "a sink reads names that are new to it") {
   CHECK(number == 41);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and goes on in the next process") {
+TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and continues in the next process") {
   auto instance = make(ATALAYA_SOURCE, "faulty_push");
   REQUIRE(instance->start().ok());
   Outcome outcome;
@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and goe
   CHECK(listener.emitted(0).raw().samples[0].fields[0].value.i64 == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
+TEST_CASE_FIXTURE(Fixture, "an instance that fails is unreachable with a reason, and is restarted") {
   auto instance = make(ATALAYA_SOURCE, "faulty");
   REQUIRE(instance->start().ok());
   struct Case {
@@ -244,7 +244,7 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "one that hangs is away, says why, and comes back") {
+TEST_CASE_FIXTURE(Fixture, "an instance that hangs is unreachable with a reason, and is restarted") {
   limit_ns = kSecond;
   auto instance = make(ATALAYA_SOURCE, "faulty");
   REQUIRE(instance->start().ok());

@@ -129,7 +129,7 @@ TEST_CASE("a thread's CPU time of minutes ago is not charged to its current func
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
 }
 
-TEST_CASE("before there are two dumps nobody knows who runs") {
+TEST_CASE("before there are two dumps the running thread is unknown") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   const auto window = profile.take_window({});
@@ -148,7 +148,7 @@ TEST_CASE("threads without end are not kept") {
   CHECK(profile.take_window({}).threads->native == Profile::kMostThreads);
 }
 
-TEST_CASE("stacks that are cut have a root that says so") {
+TEST_CASE("stacks that are cut have a root that marks it") {
   Profile profile(false);
   std::string frames;
   for (size_t i = 0; i < ThreadDump::kMostFrames; ++i) frames += kWork;

@@ -42,7 +42,7 @@ class Host {
 
   // The tags of the samples after one window.
   Lines window(const Lines &in) { return tags(bench.process(in, ++second_)); }
-  // The same window again and again, as the thread answers beside it, until the tags are these.
+  // Repeats the same window, as the thread answers in parallel, until the tags are these.
   bool becomes(const Lines &in, const Lines &out) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     Lines got;

@@ -149,7 +149,7 @@ TEST_CASE("more flows than there is room for are summed by process, and none is 
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
-  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a port of its own
+  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a separate port
   Traffic reported, nowhere;
   const auto count = [&](const net_record &like, const Traffic &together) {
     if (like.owner.pid != ::getpid()) return;
@@ -197,7 +197,7 @@ TEST_CASE("connections between the same ends that come and go need room for one"
   CHECK(bpf->lost().records == 0);
 }
 
-TEST_CASE("connections that end while walks go on are all known, each in one way") {
+TEST_CASE("connections that end while walks continue are all known, each in one way") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   constexpr uint64_t kPairs = 2000;

@@ -53,7 +53,7 @@ class Builder {
   Symbols symbols;
 };
 
-// Runs an engine on a thread of its own until it is stopped.
+// Runs an engine on a separate thread until it is stopped.
 class RunningEngine {
  public:
   explicit RunningEngine(Engine &engine);

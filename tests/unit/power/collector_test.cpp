@@ -317,7 +317,7 @@ TEST_CASE("packages of several dies: energy added up, the temperature of the hot
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 20);
 }
 
-TEST_CASE("sensors of CPUs belong to no package where it is not known to which") {
+TEST_CASE("sensors of CPUs belong to no package if their package is unknown") {
   Machine server(make_dies);
   server.root.switch_off(1);  // of four chips and three dies
   const std::vector<Seen> samples = server.collect();
@@ -351,7 +351,7 @@ TEST_CASE("AMD's sensors: one a package, before Zen 2 one a die") {
   CHECK(temperatures([](MachineTree &tree) { make_two_amd(tree, 4, 3); }).empty());
 }
 
-TEST_CASE("CPUs that come and go: the others go on, those that came begin") {
+TEST_CASE("CPUs that come and go: the others continue, those that came begin") {
   Machine server(make_intel_server);
   server.collect();
   const auto work = [&](int64_t seconds) {

@@ -141,7 +141,7 @@ TEST_CASE("depth and number are bounded, and the bound is reported once") {
                             "more than 1 cgroups: the others have no samples and count in their parents only; raise max_cgroups"});
 }
 
-TEST_CASE("a host without cgroups says so and goes on") {
+TEST_CASE("a host without cgroups reports it and continues") {
   Machine bare("laptop/a");
   bare.root.write("proc/self/mountinfo", "26 30 0:24 / /proc rw - proc proc rw\n");
   bare.collector->start();

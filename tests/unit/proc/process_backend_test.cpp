@@ -216,7 +216,7 @@ TEST_CASE("a process that ends is reported once, with all that it used and the p
   busy.end();
   ::prctl(PR_SET_NAME, "unit_proc");
   std::vector<ExitReading> ends;
-  // The kernel frees a process after a grace period of its own, in which nothing can be awaited from outside.
+  // The kernel frees a process after a grace period, in which nothing can be awaited from outside.
   for (int i = 0; i < 2400; ++i) {
     bpf->take_exits(ProcessModel(), [&](const ExitReading &end) {
       if (end.last.pid == pid || end.last.pid == busy_pid) ends.push_back(end);
@@ -318,7 +318,7 @@ TEST_CASE("ends without room are counted: reported and lost ends add up to all")
   CHECK(reported + *bpf->lost_exits() >= kEnds);
 }
 
-TEST_CASE("where bpf() is refused, or the kernel's types are missing, it says so") {
+TEST_CASE("refused bpf(), or missing types of the kernel, are reported") {
   if (!bpf_or_skip()) return;
   const std::string refused = reason_after([] {
     sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

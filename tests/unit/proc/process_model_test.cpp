@@ -41,7 +41,7 @@ TEST_CASE("the first reading gives no rate, the second one over the time between
   CHECK_FALSE(process.rates.has(Counter::delay_ns));  // of which there was no reading
 }
 
-TEST_CASE("a counter that went down leaves a gap of one window, the others go on") {
+TEST_CASE("a counter that went down leaves a gap of one window, the others continue") {
   ProcessModel model;
   auto with_faults = [](int64_t at, uint64_t user, uint64_t faults) {
     auto result = reading(7, 10, at, user);
@@ -126,7 +126,7 @@ TEST_CASE("a process that ended recently still has its last reading, for the acc
   CHECK(model.last_growth(reading(7, 10, 102, 8)).value().get(Counter::user_ns) == 3);
   // The kernel's report was late: it started and ended between the first pass and the second.
   CHECK(model.last_growth(reading(8, 100, 102, 9)).value().get(Counter::user_ns) == 9);
-  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: who knows
+  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: unknown
   model.end();
   model.begin(pass(110));
   model.end();

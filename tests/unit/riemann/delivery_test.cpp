@@ -98,7 +98,7 @@ TEST_CASE("riemann: nothing to send is delivered") {
   CHECK(fixture.messages.empty());
 }
 
-TEST_CASE("riemann: without an answer it goes on where it was") {
+TEST_CASE("riemann: without an answer it continues where it was") {
   int calls = 0;
   Fixture fixture(6, {.batch_events = 2}, [&](const std::vector<int64_t> &) -> Answer {
     if (++calls == 2) throw atalaya::http_client::NoAnswer("cut");

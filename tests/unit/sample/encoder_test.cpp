@@ -53,7 +53,7 @@ TEST_CASE("jsonlines: one point a line, real numbers, ms") {
         "\n");
 }
 
-TEST_CASE("jsonlines: values that are no numbers are left out, and a sample without any says so") {
+TEST_CASE("jsonlines: values that are no numbers are left out, and a sample without any is reported") {
   Maker maker;
   atalaya_sample &some = maker.add(ATALAYA_METRICS, {});
   maker.field(some, "a.nan", kNan);

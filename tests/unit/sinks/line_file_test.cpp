@@ -288,7 +288,7 @@ TEST_CASE("an old file is rotated by time after a restart") {
   CHECK(content(options.path) == "much later\n");
 }
 
-TEST_CASE("rotation that fails is said once, and the lines go on into the same file") {
+TEST_CASE("rotation that fails is reported once, and the lines continue into the same file") {
   const TemporaryFolder folder;
   FileOptions options = at(folder / "out");
   options.rotate_size = 3;
@@ -317,7 +317,7 @@ TEST_CASE("a file that logrotate moved is started again") {
   CHECK(opened.notices[0] == options.path + ": was moved away; a new file was begun");
 }
 
-TEST_CASE("a file that was truncated in place goes on from there") {
+TEST_CASE("a file that was truncated in place continues from there") {
   const TemporaryFolder folder;
   const FileOptions options = at(folder / "out");
   Opened opened(options);

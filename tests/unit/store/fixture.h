@@ -95,7 +95,7 @@ inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection
   return collect.all;
 }
 
-// A store in a folder of its own.
+// A store in a separate folder.
 struct TestStore {
   Folder folder;
   core::Symbols symbols;

@@ -69,7 +69,7 @@ TEST_CASE("the default path: $ATALAYA_STORE, else the state folder, which is mad
   CHECK(std::filesystem::exists(state + "/atalaya.db"));
 }
 
-TEST_CASE("a folder that is missing, or none, is said") {
+TEST_CASE("a folder that is missing, or none, is reported") {
   const Folder folder;
   Cause cause{};
   CHECK(refusal(folder / "none/a.db", &cause) ==

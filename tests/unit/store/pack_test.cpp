@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows become chunks, and nobody who reads notices.
+// Rows become chunks, without effect for readers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class Writing {
   std::mt19937 random_{42};
 };
 
-TEST_CASE("rows become chunks while it goes on, and every point comes back") {
+TEST_CASE("rows become chunks while writing continues, and every point comes back") {
   TestStore store;
   Writing writing(store);
   writing.windows(0, 1500);
@@ -141,7 +141,7 @@ TEST_CASE("a late point is added, and the last one wins over the point in a chun
   writing.put(kStart + 8 * kSecond, "a", "new", -4);             // a metric that was not there
   writing.put(kStart + 9 * kSecond, "late", "x", -5);            // an entity that was not there
   writing.put(kStart - 9 * kSecond, "a", "x", -6);               // before all
-  SUBCASE("as rows beside chunks") {}
+  SUBCASE("as rows next to chunks") {}
   SUBCASE("packed too") {
     writing.rest(1);
     CHECK(writing.rows() == 0);
@@ -212,7 +212,7 @@ TEST_CASE("a step of packing that fails is done again, and every point is there 
   writing.check();
 }
 
-TEST_CASE("a window with a damaged row is not packed, and that is said once") {
+TEST_CASE("a window with a damaged row is not packed, and that is reported once") {
   TestStore store;
   std::vector<std::string> warnings;
   Writer writer({store.path, {}, false, [&](const std::string &text) { warnings.push_back(text); }}, store.names());
@@ -376,7 +376,7 @@ TEST_CASE("a step of packing reads a bounded number of rows") {
   CHECK(store.row_count() == 0);
 }
 
-TEST_CASE("packing costs as much a sample when every sender has windows of its own") {
+TEST_CASE("packing costs as much a sample when every sender has its own windows") {
   TestStore store;
   Writer writer = store.writer();
   constexpr int64_t kWindows = 1500, kEntities = 10;

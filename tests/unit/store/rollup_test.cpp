@@ -39,7 +39,7 @@ const std::vector<std::string> &functions() {
   return all;
 }
 
-TEST_CASE("rolled up, a store gives the same answers for steps that are multiples of its own") {
+TEST_CASE("a rolled-up store returns the same results for steps that are multiples of its step") {
   std::mt19937 random(28);
   const std::vector<std::vector<RollupLevel>> choices = {
       {{kAfter, kMinute, {}}}, {{kAfter, 10 * kMinute, {}}}, {{kAfter, kMinute, {}}, {3 * kDay, 10 * kMinute, {}}}};

@@ -44,7 +44,7 @@ std::string frames(size_t count, const std::string &last) {
   return text + last;
 }
 
-TEST_CASE("a stack that is too deep or too long keeps its leaf end, and says so") {
+TEST_CASE("a stack that is too deep or too long keeps its leaf end, and is marked") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();

@@ -20,7 +20,7 @@
 
 namespace atalaya::symbols {
 
-// With a name of its own in the program's table.
+// With a separate name in the program's table.
 __attribute__((noinline)) int a_function_to_be_found(int value) {
   return value * 3 + 1;
 }
@@ -172,7 +172,7 @@ TEST_CASE("a file that says it is of another one's build names only itself") {
   CHECK(memory.find(second.at(at.in_file), files).name == "atalaya::symbols::a_function_to_be_found");
 }
 
-TEST_CASE("a debug file beside a program names it if it belongs to the same owner") {
+TEST_CASE("a debug file in the folder of a program names it if it belongs to the same owner") {
   if (!run("command -v objcopy >/dev/null")) {
     MESSAGE("skipped: no binutils");
     return;

@@ -33,7 +33,7 @@ TEST_CASE("a process is marked by its start and the position of its program") {
   CHECK_FALSE(parse_mark(""));
 }
 
-TEST_CASE("the status says who it is inside its namespace") {
+TEST_CASE("the status has the pid inside its namespace") {
   const auto status = parse_status("Name:\tx\nUid:\t1 2 3 4\nGid:\t5 6 7 8\nNSpid:\t100\t7\nSigCgt:\t0000000000000004\n");
   REQUIRE(status);
   CHECK(status->user == 2);

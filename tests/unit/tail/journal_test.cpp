@@ -200,7 +200,7 @@ TEST_CASE("tail: changes to a journal that is gone, or an older one, are none") 
   CHECK(tail::JournalFile(path).read().problem ==
         recent + " tells changes to another journal than " + path + "; it is now " + recent + ".damaged");
   std::filesystem::remove(path);
-  write();  // who took it away finds it made again
+  write();  // the process that removed it finds a new one
   check_same(back_from(path), journal);
   write();
   std::filesystem::remove(path);
