@@ -63,7 +63,7 @@ sockaddr_in address_of(uint32_t address, uint16_t port) {
 pid_t forked() {
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork");
-  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind where a later one fails
+  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no process is left behind if a later one fails
   return pid;
 }
 

@@ -40,7 +40,7 @@ struct CpuTime {
   int64_t user_ns = 0, kernel_ns = 0, count = 0;
 };
 
-// Reports of the children, in memory that all share: by their own clocks, in the time they were asked to burn.
+// Reports of the children, in memory that all share: by their own clocks, in the requested time.
 struct Burnt {
   std::atomic<int64_t> user_ns, kernel_ns, alive;
 };

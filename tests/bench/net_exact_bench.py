@@ -200,7 +200,7 @@ def ip(*words):
 
 
 ETHERNET, IPV4, TCP_WITH_TIME, UDP = 14, 20, 32, 8
-# Each ends its connections in order: iperf3 resets them, with segments on their way that nobody acknowledges.
+# Each ends its connections in order: iperf3 resets them, with unacknowledged segments on their way.
 SERVER = """import socket, sys, threading
 server, datagrams = socket.create_server((sys.argv[1], 0), backlog=64), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 datagrams.bind(server.getsockname())

@@ -78,7 +78,7 @@ class Node:
 
 
 class Cluster:
-    """One run: set up, jobs, answers; close() takes all away."""
+    """One run: set up, jobs, answers; close() removes all."""
 
     def __init__(self, folder, classes, fault):
         self.folder = folder

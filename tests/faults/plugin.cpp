@@ -46,7 +46,7 @@ void fork_sleepers() {
 void leak() {
   for (;;) {
     static constexpr size_t kPiece = size_t{4} << 20;
-    auto *piece = new char[kPiece];  // until there is no more
+    auto *piece = new char[kPiece];  // until memory is used up
     std::memset(piece, 1, kPiece);
   }
 }

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   ForeignBatch batch;
   if (size < sizeof(batch)) return 0;
   std::memcpy(&batch, data, sizeof(batch));
-  std::vector<uint64_t> words((size - sizeof(batch)) / 8 + 1);  // aligned, and just as large as it says
+  std::vector<uint64_t> words((size - sizeof(batch)) / 8 + 1);  // aligned, and exactly of the given size
   std::memcpy(words.data(), data + sizeof(batch), size - sizeof(batch));
   const BatchMemory memory{reinterpret_cast<std::byte *>(words.data()), size - sizeof(batch), kBase};
   Batch taken;

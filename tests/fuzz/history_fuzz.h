@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the bytes as a history at once and in pieces: both give the same spans, and no span ends before it begins.
+// Reads the bytes as a history at once and in pieces: both return the same spans, and no span ends before it begins.
 #pragma once
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ inline void read_history(std::string_view text, size_t piece) {
     if (at_once[i].duration_ms >= 0 && !same(at_once[i], in_pieces[i])) std::abort();
 }
 
-// The first byte says how long pieces are.
+// The first byte is the length of pieces.
 inline int fuzz_history(const uint8_t *data, size_t size, std::string_view before) {
   if (size == 0) return 0;
   const std::string text = std::string(before) + std::string(reinterpret_cast<const char *>(data) + 1, size - 1);

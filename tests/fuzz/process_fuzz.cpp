@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of /proc/PID/, the first byte says which.
+// The texts of /proc/PID/, the first byte selects which.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

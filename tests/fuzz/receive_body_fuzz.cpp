@@ -30,7 +30,7 @@ class Check final : public Taker {
 
 }  // namespace
 
-// The first byte says which form and encoding the rest has.
+// The first byte selects the form and encoding of the rest.
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static Decoder decoder;

@@ -36,7 +36,7 @@ static void write(const std::vector<query::Answer> &answers, query::Budget &budg
   parse("[" + serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget) + "]");
 }
 
-// Whatever was understood is asked, of series at the ends of time.
+// Every valid request is run, on series at the limits of time.
 static void ask(query::Query query) {
   query::test::MemoryStore store;
   store.add("a", {{"host", "h"}}, {{-1'699'000'000, 1}, {0, 2}, {10, 3}, {2'000'000'000, 4}});

@@ -12,7 +12,7 @@ import time
 from harness import AgentCase, PATIENCE, main, points
 
 # Writes numbered lines as fast as it can and rotates by renaming; each number is a separate value. A line on
-# its standard input ends it; it then says how many lines there are.
+# its standard input ends it; it then prints the number of lines.
 WRITER = """
 import os, sys, threading
 path, stop = sys.argv[1], threading.Event()

@@ -113,7 +113,7 @@ class ServedCase(AgentCase):
         return done.stdout.decode()
 
     def assert_same(self, *words, **options):
-        """Both engines say the same; returns it."""
+        """Both engines return the same; returns it."""
         said = self.atalaya(*words, store=self.sqlite, **options)
         self.assertEqual(self.atalaya(*words, store=self.clickhouse, **options), said, words)
         return said

@@ -51,7 +51,7 @@ def process(host, pid, name, container, cpu, memory):
 
 
 def documents():
-    """Worker i of host a asks database i of host b, and both could be on one host."""
+    """Worker i of host a queries database i of host b, and both could be on one host."""
     for i in (1, 2):
         yield from flow("a", i, "worker", f"worker-{i}", "10.0.0.1", f"10.0.1.{i}", "out", 2 * MIB, 100 * i * MIB)
         yield from flow("b", i, "database", f"database-{i}", f"10.0.1.{i}", "10.0.0.1", "in", 100 * i * MIB, 2 * MIB)

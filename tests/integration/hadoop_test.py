@@ -100,7 +100,7 @@ class HadoopTest(AgentCase):
         self.assertEqual(failed["fields"], {"span.outcome": 1})
         self.assertEqual(failed["tags"]["locality"], "remote")
         self.assertEqual(last["fields"]["span.bytes.remote"], 5_000_000_002)
-        # The history does not say it: by the racks and the places of the task's data.
+        # The history does not contain it: by the racks and the places of the task's data.
         self.assertEqual(tasks[made.attempt("m", 1, 0)]["tags"]["locality"], "datacenter")
         self.assertNotIn("locality", tasks[made.attempt("r", 0, 0)]["tags"])
         sources = {s["tags"]["phase"]: s["tags"].get("source") for s in spans if s["text"] == "phase" and s["tags"]["host"] == "n0"}
@@ -330,7 +330,7 @@ class HadoopTest(AgentCase):
             spans, agent = self.read_all(f"webhdfs://{nodes}/other")
             self.assertIn("the server answers 403: Operation category READ is not supported in state standby", agent.errors())
             gone = standby.port
-        # One that is gone is no reason to give up, either.
+        # A removed one is no reason to give up, either.
         with WebHdfs(self.path("hdfs")) as active:
             self.put("hdfs/done/k.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{gone},127.0.0.1:{active.port}/done/k.jhist")

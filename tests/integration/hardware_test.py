@@ -251,7 +251,7 @@ class Inventory(AgentCase):
         self.assertEqual((first, second), ("3", "2"))
         self.assertEqual(self.spans(fact), {("3", begun): [-1, changed - begun], ("2", changed): [-1]})
         self.assertEqual(set(key[0] for key in self.spans("cpu.model")), {"Test CPU"})
-        # While the agent is away one thing changes and another does not.
+        # While the agent is down one thing changes and another does not.
         self.put("proc/sys/kernel/osrelease", "6.1.0-2\n")
         os.remove(self.output)
         agent = self.run_inventory()

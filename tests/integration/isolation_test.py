@@ -415,7 +415,7 @@ class Privileges(IsolationCase):
         its = capabilities(child)
         self.assertEqual((its["CapPrm"], its["CapEff"]), (expected, expected))
         self.assertEqual((its["CapInh"], its["CapAmb"], its["NoNewPrivs"]), (0, 0, 1))
-        # Also the next one, long after the agent has given its own away.
+        # Also the next one, long after the agent has dropped its own.
         os.kill(child, signal.SIGKILL)
         agent.wait_status(lambda status: agent.row("processes", "source proc", status)["restarts"] == 1)
         before = agent.row("processes", "sink file")["out"]

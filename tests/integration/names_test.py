@@ -44,7 +44,7 @@ SPARK = "org.apache.spark.deploy.SparkSubmit --master yarn --conf spark.driver.m
 EXECUTOR = "--driver-url spark://CoarseGrainedScheduler@h:4711 --executor-id 3 --hostname h --cores 2 --app-id application_1_0002"
 YARN_CHILD = "org.apache.hadoop.mapred.YarnChild 127.0.0.1 40000"
 
-# options and arguments as the framework's own scripts give them -> name, and tags that are added
+# options and arguments as the framework's own scripts pass them -> name, and tags that are added
 FRAMEWORKS = [
     (f"{HADOOP} org.apache.hadoop.hdfs.server.namenode.NameNode", "NameNode"),
     (f"{HADOOP} org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode", "SecondaryNameNode"),
@@ -166,7 +166,7 @@ class Names(AgentCase):
         return process
 
     def await_up(self, process):
-        """Behind whatever the JVM itself may have to say, as of a file in /tmp that another one of its number holds."""
+        """Behind possible output of the JVM itself, as of a file in /tmp that another one of its number holds."""
         line = None
         while line != b"up\n":
             line = process.stdout.readline()

@@ -104,7 +104,7 @@ class NetCase(AgentCase):
         self.out = self.path("out.jsonl")
         self.follower = Follower(self.out)
         self.addCleanup(self.follower.end)
-        # The source self has something to say in each window, so that windows can be waited for.
+        # The source self reports in each window, so that windows can be waited for.
         self.agent = self.run_agent(f"""
             local a = require "atalaya"
             a.pipeline "net" {{ every = "{every}", a.source.net {{ buffer = "32 MiB", {parameters} }}, a.source.self {{}},

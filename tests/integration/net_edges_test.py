@@ -36,7 +36,7 @@ def child_with(pid, name, function):
 @unittest.skipUnless(HAS_BPF, "needs root and the kernel's type information")
 class Edges(NetCase):
     def test_a_storm_that_lingers(self):
-        """Whoever closes first keeps each connection for a minute, as nobody's: it is no open connection, and counts no more."""
+        """The side that closes first keeps each connection for a minute, without owner: it is no open connection, and counts no more."""
         self.start_agent()
         server, count = listen("0.0.0.0"), 3000
         port = server.getsockname()[1]

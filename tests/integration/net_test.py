@@ -380,7 +380,7 @@ class Sockets(NetCase):
         packets = self.sum("net-inside", "flow.out.packets") + self.sum("net-inside-in", "flow.out.packets")
         headers = 14 + 20 + 32  # Ethernet's, of which the interface counts them, IP's, and TCP's with time stamps
         reported = 20_000_010 + packets * headers
-        # Bytes that TCP sends again on a busy machine are counted by the interface, and nobody receives them.
+        # Bytes that TCP sends again on a busy machine are counted by the interface, and not received.
         sent_again = int(again) * 65536  # loopback's largest
         self.assertLessEqual(0.99 * reported, int(interface))
         self.assertLessEqual(int(interface), 1.01 * reported + sent_again)

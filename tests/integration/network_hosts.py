@@ -11,7 +11,7 @@ def ip(*words):
 
 
 class NetworkHosts:
-    """Names are of this process; remove() takes all away. The test itself is at `gateway`."""
+    """Names are of this process; remove() removes all. The test itself is at `gateway`."""
 
     def __init__(self, hosts, rate):
         self.hosts = list(hosts)

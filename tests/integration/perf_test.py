@@ -313,7 +313,7 @@ class Perf(AgentCase):
             self.assertNotIn("bpf_trace_run", sample["text"])
 
     def with_number(self, number):
-        """A process with this number: the kernel lets root say which one comes next."""
+        """A process with this number: the kernel lets root choose the next one."""
         sleeper = "import time\nwhile True: time.sleep(0.05)"
         for _ in range(50):
             try:

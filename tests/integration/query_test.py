@@ -180,7 +180,7 @@ class Commands(QueryCase):
         self.atalaya("experiment", "show", "none", status=2)
 
     def start_listener(self, name, terminal=None):
-        """A command in an experiment that says which signal came first, and whether another one followed."""
+        """A command in an experiment that prints which signal came first, and whether another one followed."""
         listen = ("import signal\n"
                   "wanted = {signal.SIGINT, signal.SIGTERM}\n"
                   "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\n"

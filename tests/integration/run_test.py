@@ -248,7 +248,7 @@ class Faults(AgentCase):
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 100)
         before = agent.row("all", "proc")["gaps"]
         agent.process.send_signal(signal.SIGSTOP)
-        # The agent's own clock has to pass several windows: burn them, as there is no event to wait for.
+        # The agent's own clock has to pass several windows: use CPU time for them, as no event marks them.
         until = time.monotonic() + 1
         while time.monotonic() < until:
             pass

@@ -29,7 +29,7 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   for (int i = 0; i < 100; ++i) CHECK(Metrics::read({windows}, {}, store, enough).has("sys.disk.write.mb"));
 }
 
-// Counts how often it is asked.
+// Counts the queries.
 class AskedStore : public MemoryStore {
  public:
   void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {

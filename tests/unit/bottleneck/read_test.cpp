@@ -128,7 +128,7 @@ TEST_CASE("regions of several jobs are graded by job") {
   const std::vector<std::string> second = {"second write 1 30 1024 88 % 30 % critical", "second parse 1 4 1024 12 % 4.0 %"};
   CHECK(rows_of(read(store, {"first"})) == first);
   CHECK(rows_of(read(store, {"second"})) == second);
-  // As --compare asks: side by side, and each as it is alone.
+  // As --compare reads them: side by side, and each as it is alone.
   const Analysis both = read(store, {"first", "second"});
   CHECK(rows_of(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
   REQUIRE(both.findings.size() == 2);

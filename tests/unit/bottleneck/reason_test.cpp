@@ -78,7 +78,7 @@ void add_program(MemoryStore &store, const std::string &name, double cpu, double
   store.add("proc.disk.writes.mb", {{"host", "GD43"}, {"process", name}, {"pid", "9"}}, disks);
 }
 
-TEST_CASE("a program that takes nothing away from the tasks does not hide a worn disk") {
+TEST_CASE("a program that does not slow the tasks does not hide a worn disk") {
   MemoryStore store;
   add_usual(store);
   add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
@@ -103,7 +103,7 @@ TEST_CASE("a program may use a part of the node's cores and disks, and they must
     Reason reason;
   } cases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
-               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
+               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // no task waits
                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of the disk's traffic

@@ -46,7 +46,7 @@ TEST_CASE("a host's value is the mean of its cores' where it is a ratio, and the
   }
 }
 
-TEST_CASE("fields that programs export have no unit, whatever their names look like") {
+TEST_CASE("fields that programs export have no unit, independent of their names") {
   for (const char *metric : {"btrace.server.net.in.mb", "btrace.pool.mem.used", "btrace.disk.read.bytes", "btrace.jobs"}) {
     CAPTURE(metric);
     CHECK(store::metric_info(metric).unit.empty());

@@ -42,7 +42,7 @@ TEST_CASE("phase lines: a phase with a derived place is marked") {
               "span phase 1700000000000000000+100000000 [phase=spill]"});
 }
 
-TEST_CASE("phase lines: each source and locality that there is") {
+TEST_CASE("phase lines: every source and locality") {
   LineBench bench;
   size_t spans = 0;
   for (const char *word : {"source=memory", "source=disk", "source=network", "source=cache", "source=", "locality=node",

@@ -158,7 +158,7 @@ TEST_CASE("CPUs come and go") {
   CHECK(machine.fake.log.empty());
 }
 
-TEST_CASE("cores of two kinds are asked each by its own unit") {
+TEST_CASE("cores of two kinds are queried each by its own unit") {
   Machine machine;
   machine.root.write("sys/bus/event_source/devices/cpu_core/type", "4\n");
   machine.root.write("sys/bus/event_source/devices/cpu_core/cpus", "0\n");

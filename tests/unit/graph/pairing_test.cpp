@@ -13,7 +13,7 @@
 namespace atalaya::graph::test {
 namespace {
 
-// "client>server forward/backward" of each link, "?" where nobody is known, "~" where it is an estimate.
+// "client>server forward/backward" of each link, "?" for an unknown peer, "~" for an estimate.
 std::string shown(const std::vector<Flow> &flows, const Translations &translations = {}) {
   std::string text;
   for (const Link &link : paired(flows, translations)) {

@@ -54,7 +54,7 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
 }
 
-TEST_CASE("topology: a domain that metrics do not say") {
+TEST_CASE("topology: a domain that metrics do not have") {
   const Topology topology({}, {{".example.org", ""}, {".old.org", ".new.org"}, {"n2.example.org", "two"}});
   CHECK(topology.host("n1.example.org:8041") == "n1");
   CHECK(topology.host("n1.old.org") == "n1.new.org");
@@ -282,7 +282,7 @@ std::string stage(int number) {
 
 struct Follower {
   explicit Follower(const std::string &path) : found(find_histories(*storage, path).found.at(0)), reading(rules, found) {}
-  // The stages that it gives now.
+  // The stages that it returns now.
   std::string read() {
     std::string out;
     found = find_histories(*storage, found.path).found.at(0);

@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(Memory, "references to the outside are refused") {
   CHECK(refused() != "");
 }
 
-TEST_CASE_FIXTURE(Memory, "a small batch cannot say that it is a huge one") {
+TEST_CASE_FIXTURE(Memory, "a small batch cannot claim a huge size") {
   // Samples that all have the same large text.
   Batch many;
   for (int i = 0; i < 30; ++i) many.add_sample(ATALAYA_STACK);

@@ -282,7 +282,7 @@ TEST_CASE_FIXTURE(Fixture, "results of create and start come back as from this p
   CHECK(refused.error().rfind("the witness: ", 0) == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "without a launcher there is no isolation") {
+TEST_CASE_FIXTURE(Fixture, "isolation needs a launcher") {
   auto component = registry.open(ATALAYA_SOURCE, "faulty");
   REQUIRE(component.ok());
   const auto made = make_instance({.on = true, .memory_bytes = 64 << 20, .time_ns = kSecond}, *component, {}, "the faulty", symbols,

@@ -18,7 +18,7 @@ Question about(int32_t pid) {
   return {.pid = pid};
 }
 
-// Answers, but for process 13 only when it is let go.
+// Answers at once, except process 13, which waits until it is released.
 struct Held {
   std::promise<void> let_go;
   std::shared_future<void> may_go = let_go.get_future().share();

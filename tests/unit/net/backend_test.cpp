@@ -85,7 +85,7 @@ std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = fa
   return ends_of([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
-TEST_CASE("both backends say the same of a connection") {
+TEST_CASE("both backends report the same connection") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   auto diag = open_diag_backend();
@@ -143,7 +143,7 @@ TEST_CASE("a connection is reported when it has changed, or when all are request
   CHECK(walk(*bpf, port, true).empty());
 }
 
-TEST_CASE("more flows than there is room for are summed by process, and none is forgotten") {
+TEST_CASE("more flows than the maps can hold are summed by process, and none is lost") {
   BackendOptions options;
   options.uses = 64;
   const auto bpf = bpf_or_skip(options);

@@ -212,7 +212,7 @@ TEST_CASE("a connection keeps its direction when its listener has gone") {
   CHECK(model.flows().gathered()[0].key.direction == Direction::in);
 }
 
-TEST_CASE("Unix sockets of a process are one flow, whatever network namespace they are of") {
+TEST_CASE("Unix sockets of a process are one flow, in all network namespaces") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   net_use first = use(10, NET_UNIX, 1, 0, 1), second = first;

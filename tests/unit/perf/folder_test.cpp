@@ -56,7 +56,7 @@ TEST_CASE("a stack that ends early is marked") {
         "[stack lost];[stack lost]_[k]");
 }
 
-TEST_CASE("a program's names pass for nobody else's frames") {
+TEST_CASE("a program's names are not taken for other frames") {
   const auto frame = [](std::string_view name) {
     std::string out;
     append_name(name, out);

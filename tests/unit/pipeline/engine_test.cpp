@@ -266,14 +266,14 @@ TEST_CASE("a requested window of a source on a separate thread is collected, als
   }
 }
 
-TEST_CASE("a failing source is asked less and less often, and an unsupported one no more") {
+TEST_CASE("a failing source is collected less and less often, and an unsupported one not at all") {
   script().reset();
   script().collect_code = ATALAYA_PERMANENT;
   Builder builder;
   Engine engine(builder.symbols, quick());
   REQUIRE(engine.start(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).ok());
   RunningEngine running(engine);
-  // One window is let go after the second failure, three after the third.
+  // One window is skipped after the second failure, three after the third.
   REQUIRE(script().wait([&] {
     const auto rows = engine.ledger().snapshot();
     return find_row(rows, "p", "1 source numbers")->counts.gaps >= 4;

@@ -22,7 +22,7 @@ namespace atalaya::core::test {
 struct Script {
   std::mutex mutex;
   std::condition_variable changed;
-  std::atomic<int64_t> per_window{10};  // samples that "numbers" gives
+  std::atomic<int64_t> per_window{10};  // samples that "numbers" emits
   std::atomic<int64_t> given{0};        // samples given so far: also the value of the next one
   std::atomic<int> collect_code{ATALAYA_OK};
   std::atomic<int> write_code{ATALAYA_OK};

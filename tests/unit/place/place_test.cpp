@@ -59,7 +59,7 @@ double best_of_all(const Problem &problem) {
   }
 }
 
-// Four servers with a worker and a database each, as in the evaluation of the design that this follows. `scan`: each worker asks
+// Four servers with a worker and a database each, as in the evaluation of the design that this follows. `scan`: each worker queries
 // the database on the same host; else the workers communicate with each other.
 Problem cluster(bool scan) {
   Problem problem = with_hosts(4, 4, 15 * 1024);
@@ -254,7 +254,7 @@ TEST_CASE("hosts in a file") {
   CHECK(parse_rooms("").value().empty());
 }
 
-TEST_CASE("more hosts than there are are like the last one") {
+TEST_CASE("hosts beyond the given ones are like the last one") {
   const std::vector<Room> rooms = {{"a", 2, 100}, {"b", 4, 200}};
   CHECK(at_least(rooms, 1).size() == 2);
   const auto four = at_least(rooms, 4);

@@ -132,7 +132,7 @@ TEST_CASE("a failed reading between two windows does too") {
   CHECK(one.take(60'000'000, 10)->joules == Approx(30));
 }
 
-TEST_CASE("after forget there is no energy until the second reading") {
+TEST_CASE("after forget the energy is absent until the second reading") {
   Metered one(zone(1'000'000'000));
   one.take(0, 0);
   one.meter.forget();

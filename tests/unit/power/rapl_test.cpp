@@ -83,7 +83,7 @@ TEST_CASE("the reason for missing powercap is reported") {
   make_vm(vm);
   CHECK(Zones(vm).opened.why == vm.path() + "/sys/class/powercap/ has no zones of RAPL");
 
-  // As a file that only root may read: here one that nobody can.
+  // As a file that only root may read: here one without any reader.
   MachineTree closed;
   closed.zone("intel-rapl:0", "package-0", 1000);
   closed.remove("sys/class/powercap/intel-rapl:0/energy_uj");

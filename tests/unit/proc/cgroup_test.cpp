@@ -117,7 +117,7 @@ TEST_CASE("a removed cgroup is not reported, and one of the same name starts aga
   CHECK(laptop.fake.log.empty());
 }
 
-TEST_CASE("a baseline window gives gauges only") {
+TEST_CASE("a baseline window emits gauges only") {
   Machine laptop("laptop/a");
   laptop.collect();
   laptop.root.load("laptop/b");

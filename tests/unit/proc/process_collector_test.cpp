@@ -295,7 +295,7 @@ TEST_CASE("kernel threads can be left out") {
   CHECK(all.count("2") == 0);
 }
 
-TEST_CASE("only those that used CPU time, when asked") {
+TEST_CASE("only processes that used CPU time, on request") {
   Tree tree("states");
   Collector collector({.root = tree.path(), .active_only = true});
   collector.host.fixed_now = 100 * kSecond;

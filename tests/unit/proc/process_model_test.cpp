@@ -33,7 +33,7 @@ const Process &one(ProcessModel &model, const Pass &when, const ProcessReading &
   return *model.live().front();
 }
 
-TEST_CASE("the first reading gives no rate, the second one over the time between the two") {
+TEST_CASE("the first reading emits no rate, the second one over the time between the two") {
   ProcessModel model;
   CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, 5 * kSecond)).rates.has(Counter::user_ns));
   const Process &process = one(model, pass(103), reading(7, 10, 104, 7 * kSecond));
@@ -97,7 +97,7 @@ TEST_CASE("without an uptime nothing is taken for born") {
   CHECK_FALSE(one(model, pass(102), reading(7, 101, 102, kSecond)).rates.has(Counter::user_ns));
 }
 
-TEST_CASE("a baseline takes the reading and gives no rate") {
+TEST_CASE("a baseline takes the reading and emits no rate") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 0));
   CHECK_FALSE(one(model, pass(200, true), reading(7, 10, 200, 60 * kSecond)).rates.has(Counter::user_ns));
@@ -198,7 +198,7 @@ TEST_CASE("readings may come in any order") {
   CHECK(model.find(20)->rate(Counter::user_ns) == 20);
 }
 
-TEST_CASE("two readings at the same time give no rate") {
+TEST_CASE("two readings at the same time emit no rate") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 0));
   CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, kSecond)).rates.has(Counter::user_ns));
@@ -232,7 +232,7 @@ struct World {
   }
 };
 
-TEST_CASE("no rate is negative or more than all cores can do, whatever happens") {
+TEST_CASE("for random readings no rate is negative or more than all cores can do") {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     World world{.random = std::mt19937_64(seed)};
     ProcessModel model;

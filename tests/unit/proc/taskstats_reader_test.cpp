@@ -162,7 +162,7 @@ TEST_CASE("padding before the record is skipped") {
   CHECK(task_end(taskstats_payload(attributes)));
 }
 
-TEST_CASE("a datagram gives its messages one by one and stops at a malformed one") {
+TEST_CASE("a datagram yields its messages one by one and stops at a malformed one") {
   Buffer datagram = netlink_message(17, bytes_of("abcde", 5), 3);
   append(datagram, netlink_message(18, {}));
   Bytes rest = datagram;
@@ -177,7 +177,7 @@ TEST_CASE("a datagram gives its messages one by one and stops at a malformed one
   CHECK_FALSE(next_message(rest, message));
   CHECK(rest.empty());
 
-  rest = Bytes(datagram).first(20);  // shorter than it says
+  rest = Bytes(datagram).first(20);  // shorter than its header
   CHECK_FALSE(next_message(rest, message));
   CHECK(rest.size() == 20);
   nlmsghdr tiny{};

@@ -135,7 +135,7 @@ TEST_CASE("spans: no end while they are open") {
   CHECK(encoded(maker, "csv").reason == "csv has no form for spans");
 }
 
-TEST_CASE("csv: quotes where they are needed, one line a row whatever the name") {
+TEST_CASE("csv: quotes where they are needed, one line a row for any name") {
   Maker maker;
   maker.field(
       maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"process", "a,\"b\"\nc"}, {"user", "x;y=z\\"}, {"pid", "7"}, {"unit", "u"}}),

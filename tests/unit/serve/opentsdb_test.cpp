@@ -49,7 +49,7 @@ TEST_CASE("filters become patterns; special characters of patterns are text here
   CHECK(patterns("iwildcard(a*)") == Patterns{"~^[aA].*$"});
 }
 
-TEST_CASE("a query in JSON says the same") {
+TEST_CASE("a query in JSON is the same") {
   Request request;
   request.method = "POST";
   request.body =

@@ -309,7 +309,7 @@ TEST_CASE("a file that logrotate moved is started again") {
   std::filesystem::rename(options.path, folder / "moved");
   opened.file.append("b\n", kSecond);
   put(folder / "created", "");
-  std::filesystem::rename(folder / "created", options.path);  // moved away and created again
+  std::filesystem::rename(folder / "created", options.path);  // moved and created again
   opened.file.append("c\n", kSecond);
   CHECK(content(folder / "moved") == "a\n");
   CHECK(content(options.path) == "c\n");
@@ -327,7 +327,7 @@ TEST_CASE("a file that was truncated in place continues from there") {
   CHECK(content(options.path) == "b\n");
 }
 
-TEST_CASE("a folder that goes away is retried until it is back") {
+TEST_CASE("a folder that is removed is retried until it is back") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "sub");
   const FileOptions options = at(folder / "sub/out");

@@ -77,7 +77,7 @@ struct Point {
   bool operator==(const Point &) const = default;
 };
 
-// The points of the series that a selection gives, one list a series.
+// The points of the series that a selection returns, one list per series.
 inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection &selection) {
   struct Collect final : PointVisitor {
     std::vector<std::vector<Point>> all;

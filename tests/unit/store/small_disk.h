@@ -15,7 +15,7 @@
 
 namespace atalaya::store::test {
 
-// Runs the action in a separate process and returns the text that it gives, or that it throws.
+// Runs the action in a separate process and returns its text, or its exception's.
 template <class Action>
 std::string in_child(Action &&action) {
   int pipe[2];

@@ -139,7 +139,7 @@ TEST_CASE("a chain that is longer than any that was written has no text, nor has
   CHECK(stacks_of(store.path) == Counts{{{1, ""}, 1}});
 }
 
-TEST_CASE("a stack without a number that can be stored takes nothing away") {
+TEST_CASE("a stack without a valid number removes nothing") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();

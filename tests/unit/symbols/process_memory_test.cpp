@@ -73,7 +73,7 @@ TEST_CASE("exec makes another process of it, a fork does not") {
 
 namespace {
 
-// A page of code of nobody, as runtimes make it.
+// An anonymous page of code, as runtimes make it.
 class Code {
  public:
   Code() : at_(::mmap(nullptr, kSize, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { REQUIRE(at_ != MAP_FAILED); }

@@ -44,7 +44,7 @@ uint64_t stack_top() {
   return reinterpret_cast<uint64_t>(begin) + size;
 }
 
-// Byte by byte, as a stack is full of bytes that a sanitizer lets nobody read.
+// Byte by byte, as a stack is full of bytes that a sanitizer makes unreadable.
 __attribute__((no_sanitize("address"))) void copy_stack(std::vector<std::byte> &to, uint64_t from) {
   const auto *bytes = reinterpret_cast<const volatile std::byte *>(from);  // NOLINT(performance-no-int-to-ptr)
   std::byte *at = to.data();

@@ -50,7 +50,7 @@ TEST_CASE("tail: a journal comes back as it was") {
   check_same(back_from(path), journal);
 }
 
-TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an error that says which") {
+TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an error with the reason") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/journal";
   CHECK(back_from(path).positions.empty());

@@ -70,7 +70,7 @@ TEST_CASE("tail: thousands of finished files are read once each, few of them ope
   CHECK(reader.tail->losses() == tail::Losses{});
 }
 
-TEST_CASE("tail: a batch under way is made again, however many older files there are") {
+TEST_CASE("tail: a batch under way is made again, for any number of older files") {
   constexpr size_t kOpen = 3;
   const TemporaryFolder folder;
   const std::string log = folder.path() + "/z.log";

@@ -358,7 +358,7 @@ TEST_CASE("tail: a large backlog of one file does not stop the others") {
   }
 }
 
-TEST_CASE("tail: a batch that nobody has confirmed is read again as it was") {
+TEST_CASE("tail: an unconfirmed batch is read again unchanged") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
