@@ -116,7 +116,7 @@ def main():
     atalaya = Atalaya(sys.argv[1])
     with load():
         print(f"{processes()} processes, {BUSY} of them busy; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
-        atalaya.say_names()
+        atalaya.print_names()
         if not shutil.which("atop"):
             print("atop is not installed: no ratio to it")
         report(run(contenders(atalaya, sys.argv[2])))

@@ -96,7 +96,7 @@ class Atalaya:
         self.binary = os.path.abspath(binary)
         self.names = subprocess.run([self.binary, "plugins", "names"], capture_output=True).returncode == 0
 
-    def say_names(self):
+    def print_names(self):
         print("translator names: " + ("in the pipelines" if self.names else "not in this build, so not in the pipelines"))
 
     def environment(self, folder):

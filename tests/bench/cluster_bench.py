@@ -15,7 +15,7 @@ import time
 os.environ["ATALAYA"] = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
 from cluster import FAULTS, MIX, Cluster, build_engine  # noqa: E402
-from node_limits import why_not  # noqa: E402
+from node_limits import reason_without_limits  # noqa: E402
 from verdict import missing  # noqa: E402
 
 WITHOUT_FAULT = 3  # runs of each fault that continue without it
@@ -54,7 +54,7 @@ def main():
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     folder = tempfile.mkdtemp(prefix="atalaya-cluster-")
     try:
-        reason = why_not(folder)
+        reason = reason_without_limits(folder)
         if reason:
             print("skipped:", reason)
             return

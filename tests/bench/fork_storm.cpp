@@ -74,7 +74,7 @@ void burn(int64_t us, Burnt &burnt) {
   burnt.kernel_ns += call_kernel(us * 1000 / 3);
 }
 
-[[noreturn]] void live_as_child(const Settings &settings, Burnt &burnt, bool becomes_true, bool leaves_orphan) {
+[[noreturn]] void run_child(const Settings &settings, Burnt &burnt, bool becomes_true, bool leaves_orphan) {
   if (leaves_orphan && fork() > 0) _exit(0);
   burn(settings.burn_us, burnt);
   if (becomes_true) execl("/bin/true", "true", nullptr);
@@ -139,7 +139,7 @@ class ForkStorm {
     const bool becomes_true = settings_.exec_every > 0 && i % settings_.exec_every == 0;
     const bool leaves_orphan = !becomes_true && settings_.orphan_every > 0 && i % settings_.orphan_every == 1;
     const pid_t child = fork();
-    if (child == 0) live_as_child(settings_, burnt_, becomes_true, leaves_orphan);
+    if (child == 0) run_child(settings_, burnt_, becomes_true, leaves_orphan);
     if (child < 0) {
       std::fprintf(stderr, "fork_storm: fork: %s\n", std::strerror(errno));
       std::exit(1);

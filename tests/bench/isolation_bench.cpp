@@ -153,7 +153,7 @@ double floor_us() {
 }
 
 // On one core, as others may have the other one; a process woken on another costs more, mostly in virtual machines.
-void stay_here() {
+void pin_to_this_core() {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(::sched_getcpu(), &one);
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%s\n", component.error().c_str());
     return 1;
   }
-  stay_here();
+  pin_to_this_core();
   std::printf(
       "CPU of both processes a batch, more than in one, on one core; median (min to max) of %d pairs; 3 tags, 15 fields a sample\n",
       kPairs);

@@ -35,7 +35,7 @@ def line(name, total, cost):
 
 def main():
     atalaya = Atalaya(sys.argv[1])
-    atalaya.say_names()
+    atalaya.print_names()
     print(f"whole pipeline (bpf, value, sqlite, file), {WINDOWS} windows each: median (min-max)")
     each = []
     for count in COUNTS:

@@ -138,7 +138,7 @@ class Trouble {
 };
 
 // Batches that no host may believe.
-void spoil(atalaya_batch &batch, const std::string &how) {
+void corrupt(atalaya_batch &batch, const std::string &how) {
   auto *const nowhere = reinterpret_cast<char *>(0xdeadbee8);
   Sample &sample = batch.samples[0];
   if (how == "garbage samples") {
@@ -171,7 +171,7 @@ class Pull final : public Source {
     const std::string trouble = trouble_.happens();
     Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
     batch.field(sample, name_, ++number_);
-    spoil(*batch.raw(), trouble);
+    corrupt(*batch.raw(), trouble);
     return trouble == "code" ? static_cast<Code>(12345) : Code::ok;
   }
 
@@ -225,7 +225,7 @@ class Push final : public PushSource {
         Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
         batch.field(sample, name_, ++number_);
       }
-      spoil(*raw, trouble_.happens());
+      corrupt(*raw, trouble_.happens());
       uint64_t id = 0;
       if (host_.raw()->emit(host_.raw()->self, raw, &id) != ATALAYA_OK) return Code::ok;
       std::unique_lock lock(mutex_);
@@ -261,7 +261,7 @@ class Stage final : public Translator {
       batch.tag(sample, key_, metric ? metric->unit : "none");
     }
     const std::string trouble = trouble_.happens();
-    if (batch.raw()->count > 0) spoil(*batch.raw(), trouble);
+    if (batch.raw()->count > 0) corrupt(*batch.raw(), trouble);
     return Code::ok;
   }
 

@@ -353,7 +353,7 @@ class Wrong(QueryCase):
         self.atalaya("query", "--metric", "x", "--store", "postgres:somewhere", status=1)
         shutil.rmtree(self.path("folder.db"))
 
-    def test_a_server_lives_through_a_store_that_breaks(self):
+    def test_a_server_survives_a_broken_store(self):
         whole = self.path("served.db")
         with sqlite3.connect(self.store) as source, sqlite3.connect(whole) as target:
             source.backup(target)

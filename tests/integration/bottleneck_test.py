@@ -223,7 +223,7 @@ class Bottleneck(AgentCase):
         self.assertEqual(self.finding(answer), ("n2", "map", "map", "other programs"))
         self.assertIn('another program, "stress"', answer["findings"][0]["summary"])
 
-    def test_nothing_is_wrong(self):
+    def test_healthy_nodes(self):
         self.send(*(tasks(f"job_{i}") for i in range(10)), metrics({}))
         answer = self.answer("all", "--from", str(T0), "--to", str(T0 + 600))
         self.assertEqual(len(answer["jobs"]), 10)
@@ -236,7 +236,7 @@ class Bottleneck(AgentCase):
         self.assertIn(f"the jobs in the store ran from {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(T0))} to ", self.errors)
         self.assertEqual(len(self.answer("all", "--from", str(T0 - 86400))["jobs"]), 10)
 
-    def test_a_job_that_runs_goes_on_until_now(self):
+    def test_a_running_job_lasts_until_now(self):
         self.send([{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
         self.answer("all")
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
@@ -267,7 +267,7 @@ class Bottleneck(AgentCase):
         self.assertEqual([(one["region"], one["runs"], one["critical"]) for one in answer["regions"]], [("Parser.parse", 2, True)])
         self.assertEqual(answer["notes"], ["2 runs of code regions say no job: they ran on its nodes in its time, and may be of another one"])
 
-    def test_regions_of_two_jobs_stand_apart(self):
+    def test_regions_of_two_jobs_are_separate(self):
         def regions(job, costs):
             return (sample("span", T0 + 1, seconds, {"job": job, "name": name, "host": "n1"}, {}, "region") for name, seconds in costs.items())
         self.send(tasks("job_1"), tasks("job_2"), regions("job_1", {"parse": 60, "write": 5}), regions("job_2", {"parse": 30, "write": 4}))

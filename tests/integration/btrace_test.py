@@ -141,7 +141,7 @@ class Btrace(AgentCase):
     def reported_lines(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.lines'")[0][0]
 
-    def test_begins_of_programs_that_were_killed_are_given_up(self):
+    def test_begins_of_killed_programs_expire(self):
         self.append("".join(f"atalaya begin task task=t{i} time={1700000000000 + i}\n" for i in range(3)))
         agent = self.run_agent(self.lua('open_spans = true, max_age = "1h"'))
         self.until(lambda: len(self.rows("SELECT * FROM spans WHERE duration_ns = -1")) == 3, "open spans")

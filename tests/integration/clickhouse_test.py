@@ -288,7 +288,7 @@ class OneServer(ServedCase):
         agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 1)
         self.assertEqual(self.rows("SELECT day FROM points"), [["2099-12-31"]])
 
-    def test_mistakes_are_named(self):
+    def test_errors_are_named(self):
         absent = self.clickhouse.replace(self.database, "absent")
         wrong = self.password_file(self.folder, "default:wrong", "wrong")
         for store, said in ((absent, "Database absent doesn't exist; make it: CREATE DATABASE absent"),
@@ -356,7 +356,7 @@ class OneServer(ServedCase):
         self.assertIn('of one server, and the sink names the cluster "pair"; write `cluster` as the tables were made', line)
         agent.kill()
 
-    def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
+    def test_errors_in_the_pipeline_are_reported_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "begins with neither http:// nor https://"),
                                  ({"url": self.server.url}, "names no database"),
                                  ({"cluster": "a'b"}, "the cluster's name has other characters")):

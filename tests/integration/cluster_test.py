@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cluster"))
 from cluster import FAULTS, Cluster, build_engine  # noqa: E402
 from harness import main  # noqa: E402
-from node_limits import why_not  # noqa: E402
+from node_limits import reason_without_limits  # noqa: E402
 from verdict import missing  # noqa: E402
 
 SPLITS = 24
@@ -53,7 +53,7 @@ class ClusterTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="atalaya-cluster-")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        reason = why_not(cls.folder)
+        reason = reason_without_limits(cls.folder)
         if reason:
             raise unittest.SkipTest(reason)
         cls.classes = build_engine(os.path.join(cls.folder, "classes"))
@@ -73,7 +73,7 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(wrong, [], report["findings"])
         return report
 
-    def test_nothing_is_found_where_nothing_is_wrong(self):
+    def test_a_healthy_cluster_has_no_findings(self):
         self.check("healthy")
 
     def test_a_slow_disk(self):

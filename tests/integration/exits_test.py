@@ -16,7 +16,7 @@ def set_name(name):
     libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
-def burn_children():
+def use_cpu_in_children():
     """Forks the children one after another from a separate process, and returns the CPU seconds that they report."""
     receive, send = os.pipe()
     parent = os.fork()
@@ -52,7 +52,7 @@ class Exits(AgentCase):
         agent.wait_line("running")
 
         agent.wait_status(lambda _: len({sample["time"] for sample in so_far(out)}) >= 3)
-        used = burn_children()
+        used = use_cpu_in_children()
 
         def of_children():
             return [sample for sample in so_far(out) if sample["tags"]["process"] == "short (one)"]

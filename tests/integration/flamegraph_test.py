@@ -71,7 +71,7 @@ class Stored(QueryCase):
             self.assertEqual(file.read(), "good")
         self.assertEqual(self.folded("--profile", "offcpu", status=1), "")
 
-    def test_stacks_that_end_early_are_said(self):
+    def test_stacks_that_end_early_are_reported(self):
         early = "make-1;[unwind failed];[unknown] 6\nmake-1;main 4\n"
         self.atalaya("flamegraph", "--folded", "-", "-o", self.path("early.svg"), input=early.encode())
         self.assertEqual(self.errors.count("\n"), 1)
@@ -250,7 +250,7 @@ class Picture(QueryCase):
     def found(self):
         return set(self.page.value("[...document.querySelectorAll('.frames .found title')].map(t => t.textContent.replace(/ [(][^(]*[)]$/, ''))"))
 
-    def test_search_marks_frames_and_says_how_much_they_are(self):
+    def test_search_marks_frames_and_shows_their_share(self):
         self.show()
         self.search("W.fib")
         self.assertEqual(self.found(), {"long W.fib(int)_[j]"})
@@ -283,7 +283,7 @@ class Picture(QueryCase):
         self.page.click(*self.middle("main"))
         self.assertEqual(set(self.frames()), {"all", "shop-2", "_start", "main", "Cart::add(int)", "a", "b", 'naïve "→" & co'})
 
-    def test_labels_follow_the_room_that_there_is(self):
+    def test_labels_fit_the_available_room(self):
         label = lambda: self.page.value("""[...document.querySelectorAll('.frames g')].filter(g => g.querySelector('title').textContent.startsWith('naïve'))
             .map(g => g.querySelector('text') && g.querySelector('text').textContent)[0]""")
         self.show()

@@ -93,7 +93,7 @@ class Cluster(StoreCase):
         self.assertNotIn("cpu", nodes["192.0.2.7:9042"])
         self.assertEqual(len(json.loads(self.graph("--by", "process", "--format", "json"))["nodes"]), 5)
 
-    def test_the_matrix_says_it_to_people(self):
+    def test_the_matrix_for_readers(self):
         text = self.graph("--by", "host", "--format", "matrix")
         self.assertRegex(text, r"(?m)^ *\d b .*300 MiB █")
         picture = xml.dom.minidom.parseString(self.graph("--by", "container", "--format", "svg"))

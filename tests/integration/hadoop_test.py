@@ -219,14 +219,14 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(other), 19)
         self.assertRegex(agent.errors(), r"all is read: 1 file of jobs, 19 spans; 1 file passed over")
 
-    def test_a_try_knows_nothing_of_the_one_before(self):
+    def test_try_starts_without_state(self):
         path = self.put("job.jhist", made.json_history(made.mapreduce_events()))
         for _ in range(2):
             shown = subprocess.run([BINARY, "try", "hadoop", f"path={path}", "follow=false", "--format", "json"],
                                    capture_output=True, text=True, check=True)
             self.assertEqual(len(shown.stdout.splitlines()), 19, shown.stderr)
 
-    def test_a_log_in_parts_goes_on_behind_its_compacted_beginning(self):
+    def test_a_log_in_parts_continues_behind_its_compacted_beginning(self):
         events = list(made.spark_events())
         app = "application_1700000000000_0042"
         folder = f"logs/{rolled_name(app)}"
@@ -318,7 +318,7 @@ class HadoopTest(AgentCase):
             self.assertEqual(spans, [])
             self.assertIn('the server answers 403: Permission denied: user=x', agent.errors())
 
-    def test_the_name_node_that_is_active_is_asked(self):
+    def test_the_active_name_node_is_queried(self):
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
         with WebHdfs(self.path("hdfs")) as standby, WebHdfs(self.path("hdfs")) as active:
             standby.standby = True
@@ -445,7 +445,7 @@ class HadoopTest(AgentCase):
             self.assertNotEqual(agent.join(), 0)
             self.assertIn(f'parameter "path": "{path}" is HDFS by its own protocol; {words}', agent.errors())
 
-    def test_a_file_that_is_called_a_history_and_is_none_is_said_once(self):
+    def test_a_file_with_the_name_of_a_history_is_reported_once(self):
         garbage = self.put("logs/a.jhist", bytes(range(256)) * 8)
         self.put("logs/notes", b"Dear diary, " * 100)
         agent = self.run_agent(self.lua(self.path("logs")))
@@ -455,7 +455,7 @@ class HadoopTest(AgentCase):
         agent.stop()
         self.assertEqual(agent.errors().count("is no job history that is known"), 1, agent.errors())
 
-    def test_wrong_parameters_are_named(self):
+    def test_invalid_parameters_are_named(self):
         for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is no rack; write "/rack" or "/datacentre/rack"',
                             'facts = { "~(" }': 'parameter "facts"'}.items():
             agent = self.run_agent(self.lua("/tmp/x", more))

@@ -240,7 +240,7 @@ class Inventory(AgentCase):
                 found.setdefault((sample["tags"]["value"], sample["time"]), []).append(sample["duration"])
         return found
 
-    def test_changes_are_events_and_secrets_stay_where_they_are(self):
+    def test_changes_are_events_and_secrets_are_not_sent(self):
         fact = "config./etc/hadoop/hdfs-site.xml:dfs.replication"
         agent = self.run_inventory()
         agent.wait_status(lambda _: self.spans(fact))

@@ -179,7 +179,7 @@ class Misbehaving(HttpCase):
             self.assertLessEqual(last.get(series, 0), point["timestamp"])
             last[series] = point["timestamp"]
 
-    def test_whatever_the_server_does_nothing_is_lost(self):
+    def test_no_fault_of_the_server_loses_points(self):
         words = [500, "garbage", "half", "drip", "close", (429, {"Retry-After": "1"}, b"slow down"), 401, 404, 503, 302]
         said = []
 

@@ -116,7 +116,7 @@ class IsolationCase(AgentCase):
             self.trouble(fault, "trouble" + name)
             begin[name] = time.monotonic()
 
-        def all_back(status):
+        def all_restarted(status):
             for name in rows:
                 if agent.row(name, component, status)["restarts"] > 0:
                     failed.setdefault(name, out(name, status))
@@ -124,7 +124,7 @@ class IsolationCase(AgentCase):
                         back.setdefault(name, time.monotonic() - begin[name])
             return len(back) == len(rows)
 
-        status = agent.wait_status(all_back)
+        status = agent.wait_status(all_restarted)
         self.assertEqual({rows[name]: seconds for name, seconds in back.items() if seconds >= soon}, {})
         for name, fault in rows.items():
             self.assertEqual(agent.row(name, component, status)["restarts"], 1, fault)
@@ -224,7 +224,7 @@ class Faults(IsolationCase):
         self.assertEqual(agent.output, b"", "among the results")
         self.assertIn("####", agent.errors())
 
-    def test_a_fork_of_its_process_answers_nobody(self):
+    def test_a_fork_of_its_process_does_not_answer(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", got = "{self.path("got")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
@@ -239,7 +239,7 @@ class Faults(IsolationCase):
         after = [number for number in numbers if number > before + 1]
         self.assertEqual(after, list(range(before + 2, after[-1] + 1)), "written twice")
 
-    def test_an_answer_that_there_is_not_is_an_error_and_no_more(self):
+    def test_an_invalid_answer_is_only_an_error(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
@@ -273,7 +273,7 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
-    def test_one_that_hangs_does_not_hold_up_the_end(self):
+    def test_a_hanging_process_does_not_delay_the_end(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", isolation = {{ time = "1h" }} }} }}
             a.pipeline "bad_too" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble_too")}", isolation = {{ time = "1h" }} }},
@@ -287,7 +287,7 @@ class Faults(IsolationCase):
         self.assertLess(time.monotonic() - begin, 10)
 
     @unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/dev/fuse"), "mounting needs root, and FUSE")
-    def test_one_that_cannot_be_killed_holds_up_neither_reload_nor_end(self):
+    def test_an_unkillable_process_delays_neither_reload_nor_end(self):
         frozen = FrozenMount(self.path("frozen"))
         try:
             stuck_sink = f"""a.pipeline "sink" {{ every = "200ms", a.source.faulty {{ isolate = false }},
@@ -325,7 +325,7 @@ class Faults(IsolationCase):
         self.assertLess(scores[0], 500)
         self.ends(agent)
 
-    def test_nothing_of_it_outlives_a_killed_agent(self):
+    def test_no_process_outlives_a_killed_agent(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.faulty {{}} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
@@ -336,7 +336,7 @@ class Faults(IsolationCase):
         agent.kill()
         self.wait_gone(family)
 
-    def test_without_its_launcher_it_goes_on_and_says_so(self):
+    def test_without_its_launcher_it_continues_and_reports_it(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)

@@ -143,7 +143,7 @@ class JvmCase(AgentCase):
         return sum("jvm.count" in sample["fields"] for sample in found)
 
     @staticmethod
-    def said_nothing(child):
+    def printed_nothing(child):
         """A JVM that is signalled and does not know why prints its threads."""
         os.set_blocking(child.stdout.fileno(), False)
         return not child.stdout.read()
@@ -202,7 +202,7 @@ class Shared(JvmCase):
         self.assertIn("Allocation Failure", causes)
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace: apt-get install strace")
-    def test_without_profile_nobody_is_called(self):
+    def test_without_profile_no_jvm_is_called(self):
         child = self.idle()
         self.assertEqual(self.calls(child, "profile = false"), [])
         self.assertNotEqual(self.calls(child, ""), [])
@@ -403,14 +403,14 @@ public class Brief {
         self.assertGreater(span["duration"], 1e9)
         self.assertLess(span["duration"], 12e9)
 
-    def test_without_stacks_there_are_none_of_any_kind(self):
+    def test_without_stacks_none_of_any_kind_is_emitted(self):
         child = self.start(*self.java("Churn", CHURN))
         agent = self.watch("stacks = 0, budget = 10")
         found = self.until(agent, lambda all: of(all, child.pid, tag="function"), "functions")
         self.assertEqual(of(found, child.pid, "stack"), [])
 
     @unittest.skipUnless(shutil.which("localedef") and os.path.exists("/usr/share/i18n/locales/de_DE"), "needs locales: apt-get install locales")
-    def test_a_jvm_whose_locale_has_decimal_commas_says_its_cpu_time(self):
+    def test_a_jvm_whose_locale_has_decimal_commas_reports_its_cpu_time(self):
         subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", self.path("de_DE.UTF-8")], check=True)
         child = self.start(*self.java("Hot", hot([2000, 1000], 0)), env=dict(os.environ, LOCPATH=self.folder, LC_ALL="de_DE.UTF-8"))
         agent = self.watch("budget = 10")
@@ -492,7 +492,7 @@ class Refusals(JvmCase):
         found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "readings")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 1)  # and not again for a while
         self.assertIsNone(child.poll())
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
         self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
         return found
 
@@ -506,9 +506,9 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: any(sample["fields"].get("jvm.unshared") for sample in all), "JVM that shares nothing")
         agent.wait_line("does not say whether it takes commands")
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
 
-    def test_a_jvm_that_is_stopped_is_not_asked_and_asked_again_when_it_goes_on(self):
+    def test_a_stopped_jvm_is_queried_again_when_it_continues(self):
         stopped, other = self.idle(), self.idle()
         agent = self.watch()
         self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > 0, "dumps")
@@ -529,7 +529,7 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
 
     def check_pretender(self, behaviour, line):
         """A process that looks like a JVM, and answers like none: it costs one failure, and the others are still sampled."""
@@ -588,7 +588,7 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
 
     @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
     def test_a_jvm_in_a_container(self):

@@ -62,7 +62,7 @@ class Jvms(QueryCase):
         self.assertEqual(self.ask("--host", "h2")["functions"][0]["dumps"]["self"], 0.25)
         self.assertEqual(self.ask("--process", "sh*", "--tag", "pid=7")["functions"][0]["dumps"]["self"], 0.5)
 
-    def test_the_table_says_which_figures_are_biased(self):
+    def test_the_table_marks_biased_figures(self):
         table = self.atalaya("jvms", *WHEN)
         self.assertIn(": 2 JVMs on 2 hosts, 40.0 thread dumps/s in all, over 10s\n", table)
         self.assertRegex(table, r"function +self s/s +share % +cpu samples +share %\n")

@@ -123,7 +123,7 @@ class Cluster {
 
   std::string servers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
 
-  void obey(const std::string &line) {
+  void run(const std::string &line) {
     std::istringstream words(line);
     std::string verb;
     std::string topic;
@@ -160,7 +160,7 @@ int main() {
     Cluster cluster;
     std::cout << cluster.servers() << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
-      cluster.obey(line);
+      cluster.run(line);
       std::cout << "ok" << std::endl;
     }
     return 0;

@@ -215,7 +215,7 @@ class Trouble(KafkaCase):
         self.more(agent)
         self.assert_same(self.finish(agent), self.stored(cluster))
 
-    def test_an_agent_stops_in_time_whatever_the_brokers_do(self):
+    def test_an_agent_stops_in_time_with_any_broker_fault(self):
         for trouble in "down", "pause", "slow":
             cluster = self.cluster()
             agent = self.collect(cluster)
@@ -294,7 +294,7 @@ class Poison(KafkaCase):
             self.assertGreater(len(letter["record"]), 800)
             self.assertIn("kafka://", letter["url"])
 
-    def test_of_a_request_that_is_refused_only_the_messages_to_blame_are_dead(self):
+    def test_of_a_refused_request_only_the_invalid_messages_are_dead(self):
         cluster = self.cluster(partitions=1)
         cluster.errors(POLICY_VIOLATION, 0, 0, POLICY_VIOLATION, 0, POLICY_VIOLATION)
         agent = self.collect(cluster)

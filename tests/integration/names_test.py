@@ -263,7 +263,7 @@ class Names(AgentCase):
         process = self.start_java("com.example.Stub", java=[link, *JAVA[1:]])
         self.await_name(process, "Stub")
 
-    def test_a_stopped_jvm_holds_up_nothing(self):
+    def test_a_stopped_jvm_delays_nothing(self):
         stopped = self.start_java("com.example.Stub")
         self.await_up(stopped)
         stopped.send_signal(signal.SIGSTOP)
@@ -319,7 +319,7 @@ class Names(AgentCase):
         self.await_name(process, "second.py")
 
     @unittest.skipIf(os.geteuid() != 0, "a process namespace needs root")
-    def test_a_jvm_in_a_container_is_asked_by_the_number_that_it_has_there(self):
+    def test_a_jvm_in_a_container_is_queried_by_its_inner_pid(self):
         # Its own /tmp and number: only its own report, in there, names the class in its file of options.
         shutil.copytree(classes, self.path("classes"))
         with open(self.path("all.options"), "w") as file:
@@ -332,7 +332,7 @@ class Names(AgentCase):
         self.assertEqual(len(children), 1)
         self.await_samples(lambda samples: "Stub" in self.names(samples, int(children[0])), "Stub")
 
-    def test_nothing_of_a_command_line_is_sent_but_the_name(self):
+    def test_only_the_name_of_a_command_line_is_sent(self):
         process = self.start_java("-Dpassword=hunter2", "com.example.Stub", "--token", "hunter2")
         self.watch()
         self.await_name(process, "Stub")

@@ -236,7 +236,7 @@ class Sockets(NetCase):
         self.check_moved(name, 0, 50_000, port=port, direction="in")
 
     @unittest.skipUnless(shutil.which("iperf3"), "iperf3 is not installed")
-    def test_iperf3_says_the_same(self):
+    def test_iperf3_reports_the_same(self):
         self.start_agent("udp = true")
         for transport, tolerance in ((["-n", "200M"], 0.005), (["-u", "-b", "200M", "-l", "8K", "-n", "20M"], 0.01)):
             with socket.socket() as free:
@@ -258,7 +258,7 @@ class Sockets(NetCase):
         self.finish()
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
-    def test_curl_says_the_same(self):
+    def test_curl_reports_the_same(self):
         self.start_agent()
         with open(self.path("page"), "wb") as file:
             file.write(b"p" * 54_321)

@@ -271,10 +271,10 @@ class Perf(AgentCase):
     def test_a_jvm_that_takes_no_commands_is_left_alone(self):
         self.check_refusal("takes no commands: -XX:+DisableAttachMechanism", "-XX:+DisableAttachMechanism")
 
-    def test_a_jvm_that_does_not_say_whether_it_takes_commands_is_left_alone(self):
+    def test_a_jvm_that_does_not_report_whether_it_accepts_commands_is_not_called(self):
         self.check_refusal("does not say whether it takes commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
 
-    def test_a_jvm_that_is_not_wanted_is_not_asked(self):
+    def test_an_unselected_jvm_is_not_called(self):
         child, said = self.start_java("-XX:+PreserveFramePointer")
         agent = self.sample('cgroups = { "/none" }, jvm_refresh = "1s"')
         self.until(agent, lambda _: sum(account["perf.filtered"] for account in accounts(self.output)) > 500, "filtered sample")

@@ -78,7 +78,7 @@ class Commands(QueryCase):
             self.assertAlmostEqual(sum(parts), row["sum"])
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
-    def test_report_is_a_page_of_its_own(self):
+    def test_report_is_a_complete_page(self):
         at = lambda second: ["--at", str(T0 + second)]
         self.atalaya("experiment", "start", "tera", "--notes", "<script>alert(1)</script>", "--tag", "nodes=7", *at(5))
         self.atalaya("experiment", "start", "tera", "--workload", "sort", *at(15))
@@ -224,7 +224,7 @@ class Commands(QueryCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"the output is not complete: No space left on device", done.stderr)
 
-    def test_of_an_import_with_a_mistake_nothing_is_kept(self):
+    def test_an_import_with_an_error_stores_nothing(self):
         self.atalaya("experiment", "start", "good", "--at", str(T0))
         [good] = json.loads(self.atalaya("experiment", "list", "--format", "json"))
         both = json.dumps([dict(good, experiment="first"), dict(good, experiment="no name at all!")])
@@ -253,13 +253,13 @@ class Commands(QueryCase):
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
         self.assertIn("unknown suffix; use .svg or .png", self.errors)
 
-    def test_a_picture_is_well_formed_whatever_a_process_is_called(self):
+    def test_a_picture_is_well_formed_for_any_process_name(self):
         self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])
         file = self.path("a.svg")
         self.atalaya("plot", "--metric", "proc.cpu.user", "--group-by", "process", "-o", file, *WHEN)
         self.assertIn("a\\u{ffff}", xml.dom.minidom.parse(file).toxml())
 
-    def test_pixels_that_there_cannot_be_are_named(self):
+    def test_invalid_sizes_in_pixels_are_named(self):
         names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "flow.rtt", "flow.sent.bytes", "proc.net.tcp.out.mb",
                  "proc.net.tcp.in.packets"]
         self.put([{"metric": name, "timestamp": T0 + 10, "value": 1, "tags": {"host": "h"}} for name in names])
@@ -288,7 +288,7 @@ class Commands(QueryCase):
         self.assertEqual(done.stderr.count(b"\n"), 1)
         self.assertFalse(os.path.exists(file))
 
-    def test_mistakes_are_named(self):
+    def test_errors_are_named(self):
         for words, said in (
                 (["query", "--metric", "proc.disk.write.mb"], 'did you mean "proc.disk.writes.mb"?'),
                 (["query"], "--metric is missing; write --metric NAME"),
@@ -312,7 +312,7 @@ class Commands(QueryCase):
         self.atalaya("query", "--metric", "x", "--store", self.path("missing.db"), status=1)
         self.assertIn("missing.db", self.errors)
 
-    def test_commands_stand_with_the_built_in_ones(self):
+    def test_commands_are_listed_with_the_built_in_ones(self):
         overview = self.atalaya("--help")
         for name in ("query", "plot", "sql", "report", "experiment", "serve"):
             self.assertIn(f"  {name} ", overview)

@@ -117,7 +117,7 @@ class Protocol(Hub):
         self.assertEqual(client.ask("/health", method="GET")[0], 200)
         self.assertEqual(self.stored("select distinct metric from points"), [("m",)])
 
-    def test_a_broken_body_stores_nothing_and_the_connection_goes_on(self):
+    def test_a_broken_body_stores_nothing_and_the_connection_continues(self):
         client = self.client(self.hub())
         status, _, _ = client.ask("/api/put", json.dumps([point("torn", 1), point("torn2", 1)])[:-5])
         self.assertEqual(status, 400)
@@ -144,7 +144,7 @@ class Protocol(Hub):
             self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection continues
         self.assertNotIn("never", {row[0] for row in self.stored()})
 
-    def test_stacks_of_the_reference_and_lines_of_our_own(self):
+    def test_stacks_of_the_reference_and_own_lines(self):
         out = self.path("out")
         agent = self.hub(sink=f'a.sink.file {{ path = "{out}", format = "samples" }}')
         client = self.client(agent)

@@ -166,7 +166,7 @@ class Peer:
                     self.open.add(connection)
             while not self.ending.is_set() and (header := self._receive(connection, 4)):
                 body = self._receive(connection, struct.unpack(">I", header)[0])
-                if body is None or not self._say(connection, body):
+                if body is None or not self._respond(connection, body):
                     break
         except OSError:
             pass
@@ -186,7 +186,7 @@ class Peer:
             data += piece
         return data
 
-    def _say(self, connection, body):
+    def _respond(self, connection, body):
         with self.changed:
             try:
                 events = read_message(body)

@@ -96,7 +96,7 @@ class Events(RiemannCase):
         for length in [event["ttl"] / 0.2 for event in peer.taken if "ttl" in event]:
             self.assertAlmostEqual(length, max(1, round(length)), places=3)  # its own window, and those that were missed
 
-    def test_processes_are_hosts_of_their_own_if_asked(self):
+    def test_processes_are_separate_hosts_on_request(self):
         peer = self.peer()
         agent = self.collect(peer, 'host = "pid@host", ttl = "1m", service_tags = { "process" }', "host = false, cgroups = false")
         self.delivered(agent, 50)

@@ -64,7 +64,7 @@ class Running(AgentCase):
         self.assertIn("proc.mem.resident", {point["metric"] for point in points(self.path("out"))})
         self.assertNotIn("proc.cpu.user", {point["metric"] for point in points(self.path("out"))})
 
-    def test_the_ledger_balances_whenever_it_is_asked(self):
+    def test_the_ledger_balances_at_any_time(self):
         lua = pipeline(f'a.sink.file {{ path = "{self.path("a")}", when_full = "drop_oldest", queue = "64 KiB" }}') + f"""
         a.pipeline "sums" {{
           a.from "all",
@@ -106,7 +106,7 @@ class Running(AgentCase):
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
 
-    def test_stopped_within_the_first_window_it_says_so_once(self):
+    def test_a_stop_within_the_first_window_is_reported_once(self):
         lua = pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}')
         agent = self.run_agent(lua.replace("100ms", "1h")).running()
         self.assertEqual(agent.stop(), 0, agent.errors())
@@ -135,7 +135,7 @@ class Running(AgentCase):
         self.assertEqual(asked.returncode, 1)
         self.assertIn("others may write in it", asked.stderr)
 
-    def test_status_without_an_agent_says_so(self):
+    def test_status_without_an_agent_reports_it(self):
         asked = subprocess.run([BINARY, "status", "--socket", self.path("nobody")], capture_output=True, text=True)
         self.assertEqual(asked.returncode, 1)
         self.assertIn("no agent answers at", asked.stderr)
@@ -242,7 +242,7 @@ class Faults(AgentCase):
         finally:
             subprocess.run(["umount", "-l", frozen], check=True)
 
-    def test_stopped_for_a_while_it_goes_on_with_true_rates_and_a_gap(self):
+    def test_stopped_for_a_while_it_continues_with_true_rates_and_a_gap(self):
         out = self.path("out.jsonl")
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}", format = "samples" }}')).running()
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 100)
@@ -333,7 +333,7 @@ class Commands(AgentCase):
                 self.assertIn(option, text)
                 self.assertNotRegex(text, rf"(?m)^  {option}  ")
 
-    def test_the_manual_page_and_completion_say_the_same(self):
+    def test_the_manual_page_and_completion_agree(self):
         for form in ("man", "bash", "zsh", "fish"):
             page = subprocess.run([BINARY, "help", form], capture_output=True, text=True, check=True).stdout.replace("\\-", "-")
             for word in ("doctor", "drop-in", "run"):

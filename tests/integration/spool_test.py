@@ -159,7 +159,7 @@ class Delivery(SpoolCase):
         self.assertEqual(firsts[:len(left)], left)
         self.assertEqual(firsts, sorted(set(firsts)))
 
-    def test_the_counters_go_on_after_a_restart(self):
+    def test_the_counters_continue_after_a_restart(self):
         self.trouble("permanent")
         agent = self.start()
         agent.wait_status(lambda status: self.sink(agent, status)["dropped"] >= 50)
@@ -172,7 +172,7 @@ class Delivery(SpoolCase):
         self.assertEqual(row["in"], row["out"] + row["dropped"])
         agent.stop()
 
-    def test_a_reload_goes_on_with_the_same_spool_and_the_same_counters(self):
+    def test_a_reload_continues_with_the_same_spool_and_the_same_counters(self):
         self.trouble("retry")
         agent = self.start()
         agent.wait_status(lambda status: len(self.acked()) >= 20)
@@ -244,7 +244,7 @@ class Tool(SpoolCase):
         numbers = [json.loads(line)["fields"]["test.number"] for line in exported.stdout.splitlines()]
         self.assertEqual(numbers, list(range(queued)))
 
-    def test_verify_finds_damage_and_says_where(self):
+    def test_verify_finds_damage_and_its_position(self):
         self.filled()
         segment = sorted(name for name in os.listdir(self.path("spool")) if name.endswith(".seg"))[0]
         with open(os.path.join(self.path("spool"), segment), "r+b") as file:

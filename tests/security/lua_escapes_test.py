@@ -212,7 +212,7 @@ class LuaEscapes(unittest.TestCase):
         self.assertEqual(set(os.listdir(self.folder)) - self.before, {"pipeline.lua"})
         return done
 
-    def assert_said(self, done, prefix, expected, status):
+    def assert_error(self, done, prefix, expected, status):
         self.assertEqual(done.returncode, status, done.stderr[:2000])
         first = (done.stderr + done.stdout).partition("\n")[0]
         self.assertTrue(first.startswith(prefix + self.file + ":3: "), first)
@@ -223,7 +223,7 @@ class LuaEscapes(unittest.TestCase):
         loops = [attempt for attempt in ATTEMPTS if attempt[2] == TIMEOUT]
         for name, attempt, expected in [attempt for attempt in ATTEMPTS if attempt not in loops] + loops[::6]:
             with self.subTest(name):
-                self.assert_said(self.atalaya("check", EVALUATED.replace("ATTEMPT", attempt)), "", expected, 2)
+                self.assert_error(self.atalaya("check", EVALUATED.replace("ATTEMPT", attempt)), "", expected, 2)
 
     def test_in_an_inline_function(self):
         for name, attempt, expected in ATTEMPTS:
@@ -232,7 +232,7 @@ class LuaEscapes(unittest.TestCase):
                 if expected == PATTERN:  # a machine that is slow just then meets the limit of a call first
                     expected = "(" + PATTERN + "|" + TIMEOUT + ")"
                 # The function failed, so its sample is dropped, as this test of the file expects.
-                self.assert_said(done, f'{self.file}:6: test "t": pipeline "p": function failed: ', expected, 0)
+                self.assert_error(done, f'{self.file}:6: test "t": pipeline "p": function failed: ', expected, 0)
 
     def test_functions_cannot_change_the_values_of_others(self):
         """Changes of a function to the libraries are limited to its file: they end with the file."""

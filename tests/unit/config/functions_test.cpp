@@ -313,13 +313,13 @@ TEST_CASE("a function that hoards memory fails, and frees it for the next call")
   Inline function("function(s) local t = {} while true do t[#t + 1] = #t end end");
   function.add();
   CHECK(function.apply().failed == 1);
-  Inline hoarder("(function() local all = {} return function(s) all[#all + 1] = ('x'):rep(1e6) .. #all return s end end)()");
+  Inline growing("(function() local all = {} return function(s) all[#all + 1] = ('x'):rep(1e6) .. #all return s end end)()");
   uint64_t failed = 0;
   std::string error;
   for (int i = 0; i < 100; ++i) {
-    hoarder.batch.clear();
-    hoarder.add();
-    const auto result = hoarder.apply();
+    growing.batch.clear();
+    growing.add();
+    const auto result = growing.apply();
     failed += result.failed;
     if (result.failed > 0) error = result.error;
   }

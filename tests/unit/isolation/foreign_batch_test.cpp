@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Memory, "texts of no size need no place") {
 TEST_CASE_FIXTURE(Memory, "a value that changes while it is read is taken in one state or the other, or refused") {
   std::atomic<bool> done{false};
   sample().tag_count = 1;
-  std::thread scribbler([this, &done] {
+  std::thread writer([this, &done] {
     for (uint32_t turn = 0; !done; ++turn) {
       const uint32_t value = turn % 2 == 0 ? 1 : UINT32_MAX;
       std::atomic_ref(sample().tag_count).store(value, std::memory_order_relaxed);
@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(Memory, "a value that changes while it is read is taken in one
     REQUIRE(to.raw().samples[0].tags[0].key == 1);
   }
   done = true;
-  scribbler.join();
+  writer.join();
 }
 
 TEST_CASE("a batch that does not fit is not put") {

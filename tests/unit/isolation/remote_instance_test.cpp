@@ -112,7 +112,7 @@ atalaya_window window() {
 
 // Calls until the component is back from where it was.
 template <class Body>
-Outcome until_back(Body &&body) {
+Outcome until_restarted(Body &&body) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   Outcome outcome = body();
   while (outcome.unavailable && std::chrono::steady_clock::now() < until) {
@@ -238,7 +238,7 @@ TEST_CASE_FIXTURE(Fixture, "an instance that fails is unreachable with a reason,
     CHECK(batch.count() == 0);
     const std::string line = listener.wait_for(one.said);
     CHECK(line.rfind("the faulty: its process ", 0) == 0);
-    CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
+    CHECK(until_restarted([&] { return instance->collect(window(), batch); }).ok());
     CHECK(batch.count() == 1);
     CHECK(listener.restarts == ++restarts);
   }
@@ -253,7 +253,7 @@ TEST_CASE_FIXTURE(Fixture, "an instance that hangs is unreachable with a reason,
   CHECK(instance->collect(window(), batch).unavailable);
   CHECK(batch.count() == 0);
   CHECK(listener.wait_for("isolation.time").rfind("the faulty: its process ", 0) == 0);
-  CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
+  CHECK(until_restarted([&] { return instance->collect(window(), batch); }).ok());
   CHECK(listener.restarts >= 1);  // a busy machine may be late once more
 }
 
