@@ -14,7 +14,7 @@ AT_ONCE = 50  # object files a call of gcov
 
 
 def reports(build):
-    """What gcov says of each object file. Those that no test ran count too: their lines are all uncovered."""
+    """Report of gcov for each object file. Those that no test ran count too: their lines are all uncovered."""
     notes = [os.path.join(folder, name) for folder, _, names in os.walk(build) for name in names if name.endswith(".gcno")]
     for begin in range(0, len(notes), AT_ONCE):
         said = subprocess.run(["gcov", "--json-format", "--stdout", *notes[begin:begin + AT_ONCE]], capture_output=True, text=True, check=True, cwd=build)

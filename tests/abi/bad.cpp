@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin with one thing wrong: BAD_<WHAT> says which, BAD_NAME is what the plugin and its source are called.
+// A plugin with one fault: BAD_<FAULT> selects it, BAD_NAME is the name of the plugin and its source.
 #include <atalaya/plugin.h>
 
 #include <stdexcept>

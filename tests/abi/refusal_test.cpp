@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each bad plugin is refused with one exact line, and the good one beside it still works.
+// Each bad plugin is refused with one exact line, and the good one next to it still works.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ std::string refusal_of(const std::string &name, const TemporaryFolder &folder) {
   return text.rfind(path + ": ", 0) == 0 ? text.substr(path.size() + 2) : text;
 }
 
-// What creating the only component of a plugin says.
+// The error of creating the only component of a plugin.
 std::string creation(const std::string &name, const TemporaryFolder &folder) {
   auto registry = Registry::scan({fs::path(put(folder, name)).parent_path()});
   auto component = registry.open(ATALAYA_SOURCE, name);
@@ -171,7 +171,7 @@ TEST_CASE("folders above, where others may exchange the plugins' folder") {
   ::chmod(top.path().c_str(), 0777);
   CHECK(refusal(path) ==
         path + ": " + top.path() + " above its folder is writable by others than its owner (mode 0777); chmod go-w " + top.path());
-  ::chmod(top.path().c_str(), 01777);  // as /tmp: what is in there is its owner's
+  ::chmod(top.path().c_str(), 01777);  // as /tmp: files in there belong to their owners
   CHECK(refusal(path) == "accepted");
   ::chmod(top.path().c_str(), 0755);
   if (::geteuid() != 0) return;

@@ -34,14 +34,14 @@ std::vector<std::string> released_plugins() {
 class Host final : public Surroundings {
  public:
   void log(LogLevel, std::string_view text) override { logged.emplace_back(text); }
-  void count(int32_t what, std::string_view reason, uint64_t samples) override {
-    counted = std::to_string(what) + " " + std::string(reason) + " " + std::to_string(samples);
+  void count(int32_t kind, std::string_view reason, uint64_t samples) override {
+    counted = std::to_string(kind) + " " + std::string(reason) + " " + std::to_string(samples);
   }
   BatchOwner new_batch() override { return std::make_unique<Batch>(); }
   int32_t emit(BatchOwner batch, uint64_t &id) override {
     id = ++ids;
     emitted = std::move(batch);
-    if (hears != nullptr) hears->acked(id, ATALAYA_OK);
+    if (subscriber != nullptr) subscriber->acked(id, ATALAYA_OK);
     return ATALAYA_OK;
   }
   std::optional<std::string> state_dir() override { return "/state"; }
@@ -51,7 +51,7 @@ class Host final : public Surroundings {
   std::string counted;
   uint64_t ids = 0;
   BatchOwner emitted;
-  Instance *hears = nullptr;
+  Instance *subscriber = nullptr;
 };
 
 // One released plugin, and instances of its components.
@@ -154,14 +154,14 @@ TEST_CASE("their pull sources: samples, state folder, log, ledger") {
 
 TEST_CASE("their push sources: emit, acknowledge, interrupt") {
   for_each_release([](Subject &subject) {
-    auto heard = subject.started(ATALAYA_SOURCE, "released_push");
-    subject.host.hears = heard.get();
-    CHECK(heard->run().code == ATALAYA_END);  // ends when its batch is acknowledged
+    auto push = subject.started(ATALAYA_SOURCE, "released_push");
+    subject.host.subscriber = push.get();
+    CHECK(push->run().code == ATALAYA_END);  // ends when its batch is acknowledged
     REQUIRE(subject.host.emitted != nullptr);
     REQUIRE(subject.host.emitted->count() == 1);
     CHECK(subject.number_of(subject.host.emitted->raw().samples[0]) == 7);
 
-    subject.host.hears = nullptr;
+    subject.host.subscriber = nullptr;
     auto interrupted = subject.started(ATALAYA_SOURCE, "released_push");
     auto answer = std::async(std::launch::async, [&] { return interrupted->run(); });
     interrupted->interrupt();

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the source proc on this host and compares what it emits with /proc, free, df and iostat.
+"""Runs the source proc on this host and compares its samples with /proc, free, df and iostat.
 
     tests/agreement/host.py --atalaya build/dev/atalaya --plugins build/dev/plugins
 
-A counter is polled all the while. The rate of a window times its length must lie between the counter's smallest and largest possible
-increase over that window, its two ends known to SLACK_S. A gauge must lie in the range of the readings around the window's end. So
+A counter is polled all the while. The rate of a window times its length must be between the counter's smallest and largest possible
+increase over that window, its two ends known to SLACK_S. A gauge must be in the range of the readings around the window's end. So
 nothing is compared by eye, and a host that is busy with other work widens the limits instead of failing. Exit status 0, or 1.
 """
 import argparse
@@ -143,8 +143,8 @@ class Load:
         self.spinner.wait()
 
 
-# Field, tag that names the entity, counter, what one unit of the counter is in units of the field, and what rounding of the field and
-# of the counter may hide a second.
+# Field, tag that names the entity, counter, one unit of the counter in units of the field, and the error per second by rounding of
+# the field and of the counter.
 RATES = [
     ("sys.cpu.user", "core", "user", 100 / TICKS, 0.02),
     ("sys.cpu.kernel", "core", "kernel", 100 / TICKS, 0.02),
@@ -165,7 +165,7 @@ IOSTAT_RATES = [
     ("sys.disk.read.mb", "disk", "kB_read", 1 / 1024, 0.002),
     ("sys.disk.write.mb", "disk", "kB_wrtn", 1 / 1024, 0.002),
 ]
-# Field, key of /proc/meminfo, and what may come and go between two readings, in MiB.
+# Field, key of /proc/meminfo, and the possible change between two readings, in MiB.
 GAUGES = [
     ("sys.mem.total", "MemTotal", 0.01),
     ("sys.mem.free", "MemFree", 32),
@@ -279,7 +279,7 @@ def main():
     parser.add_argument("--plugins", required=True, help="the folder of its plugins")
     options = parser.parse_args()
     report = Report()
-    # Beside the build, not in /tmp: that is often memory, and the load must reach a disk.
+    # Next to the build, not in /tmp: that is often memory, and the load must reach a disk.
     before = df() if shutil.which("df") else {}
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(options.atalaya))) as folder:
         samples, poller = run(options, folder)

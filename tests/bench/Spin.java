@@ -2,7 +2,7 @@
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** spin.cpp in Java: Spin SECONDS THREADS. What is done in a first second, while the code is compiled, does not count. */
+/** spin.cpp in Java: Spin SECONDS THREADS. Work in a first second, while the code is compiled, does not count. */
 final class Spin {
   private static final int DEPTH = 20;
   private static final int TURNS = 200;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the whole agent costs a window beside atop and beside a bare pass: 1,000 idle and 20 busy processes, 1 s windows.
+"""Cost of the whole agent per window, next to atop and a bare pass: 1,000 idle and 20 busy processes, 1 s windows.
 
 agent_bench.py ATALAYA BARE_ITERATOR. CPU time of all threads of each contender; its first seconds are left out. The
 contenders take turns, one at a time, so that each finds the caches as a second of other work leaves them; figures are medians
@@ -82,7 +82,7 @@ def print_share(figures, one, goal, moonshot=None):
     print(f"{one}: 1/{spread(times, 1)} of atop; goal at most 1/{goal}: {verdict(middle >= goal)}{more}")
 
 
-def print_point_cost(figures, name, what, goal):
+def print_point_cost(figures, name, title, goal):
     if name not in figures or SOURCE not in figures:
         return
     costs = [(cost.ms - source.ms) * 1000 * WINDOWS / points
@@ -91,7 +91,7 @@ def print_point_cost(figures, name, what, goal):
         print(f"{name}: nothing was written")
         return
     points = statistics.median(points for _, points in figures[name]) / WINDOWS
-    print(f"{what}: {spread(costs, 3)} us a point at {points:.0f} points a window, without the source; "
+    print(f"{title}: {spread(costs, 3)} us a point at {points:.0f} points a window, without the source; "
           f"goal at most {goal}: {verdict(statistics.median(costs) <= goal)}")
 
 
@@ -116,7 +116,7 @@ def main():
     atalaya = Atalaya(sys.argv[1])
     with load():
         print(f"{processes()} processes, {BUSY} of them busy; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
-        atalaya.say_names()
+        atalaya.print_names()
         if not shutil.which("atop"):
             print("atop is not installed: no ratio to it")
         report(run(contenders(atalaya, sys.argv[2])))

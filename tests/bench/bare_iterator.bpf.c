@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The least that a pass over all processes can cost: it walks the tasks and tells that they are there. */
+/* The minimum cost of a pass over all processes: it walks the tasks and reports that they exist. */
 #include "kernel.h"
 
 #include <bpf/bpf_helpers.h>

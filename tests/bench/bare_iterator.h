@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What bare_iterator.bpf.c writes for each process. */
+/* Record that bare_iterator.bpf.c writes for each process. */
 #ifndef ATALAYA_BENCH_BARE_ITERATOR_H
 #define ATALAYA_BENCH_BARE_ITERATOR_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks of the agent share: a contender's CPU time a window, loads, and figures with their spread."""
+"""Shared parts of the agent's benchmarks: a contender's CPU time per window, loads, and figures with their spread."""
 
 import contextlib
 import os
@@ -75,7 +75,7 @@ def running(command, environment=None, stdout=subprocess.DEVNULL):
 
 
 def watch(command, windows, warm_up=2, environment=None):
-    """CPU time of a program that works once a second, in each of so many windows after its first seconds."""
+    """CPU time of a program that works once per second, in each of this number of windows after its first seconds."""
     begin = next_second()
     sleep_until(begin)
     with running(command, environment) as process:
@@ -96,14 +96,14 @@ class Atalaya:
         self.binary = os.path.abspath(binary)
         self.names = subprocess.run([self.binary, "plugins", "names"], capture_output=True).returncode == 0
 
-    def say_names(self):
+    def print_names(self):
         print("translator names: " + ("in the pipelines" if self.names else "not in this build, so not in the pipelines"))
 
     def environment(self, folder):
         return dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA=os.path.join(ROOT, "lua"))
 
     def command(self, folder, source, *stages):
-        """A pipeline of processes at 1 s windows. `names` stands for that translator, where there is one."""
+        """A pipeline of processes at 1 s windows. `names` replaces that translator, if given."""
         stages = [stage for stage in stages if stage != "names" or self.names]
         stages = ["a.translate.names {}" if stage == "names" else stage for stage in stages]
         path = os.path.join(folder, "bench.lua")
@@ -114,7 +114,7 @@ class Atalaya:
         return [self.binary, "run", path]
 
     def watch(self, windows, warm_up, source, *stages, after=None):
-        """The cost of a pipeline; stages may name {folder}. `after(folder, cost)` looks at what was written."""
+        """The cost of a pipeline; stages may name {folder}. `after(folder, cost)` reads the output."""
         with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
             command = self.command(folder, source, *(stage.replace("{folder}", folder) for stage in stages))
             cost = watch(command, windows, warm_up, self.environment(folder))
@@ -137,7 +137,7 @@ def verdict(met):
 
 @contextlib.contextmanager
 def sleepers(program, count):
-    """So many processes more that do nothing."""
+    """Starts this number of processes that do nothing."""
     load = subprocess.Popen([program, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         if load.stdout.readline() != b"ready\n":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store of 10 GB: a question about a little of it costs what it costs in a small one, and cost grows as the points that are read.
+"""A store of 10 GB: a query of a small part costs the same as in a small store, and cost grows with the points that are read.
 
 big_store_bench.py ATALAYA STORE_BENCH [GIGABYTES]. A day of 200 processes at 1 s is written as the agent would; its packed chunks are
 then copied for other hosts until the file is so large: writing 10 thousand million points would take more than an hour."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store with the spans of one large job: bottleneck_bench.py asks `atalaya bottleneck` about it.
-//   bottleneck_bench STORE TASKS PHASES STAGES NODES   each task with so many phases (up to 5); one node spills slowly
+// A store with the spans of one large job: bottleneck_bench.py runs `atalaya bottleneck` on it.
+//   bottleneck_bench STORE TASKS PHASES STAGES NODES   each task with PHASES phases (up to 5); one node spills slowly
 #include <array>
 #include <cstdint>
 #include <cstdio>

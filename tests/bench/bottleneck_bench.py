@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `atalaya bottleneck` takes for a million tasks on a thousand nodes, without and with their five phases, on few nodes, and in thousands
-of stages, beside the floor: SQLite alone, which reads the same rows. The goal of the command is 10 s for a million tasks."""
+"""Time of `atalaya bottleneck` for a million tasks on a thousand nodes, without and with their five phases, on few nodes, and in thousands
+of stages, next to the floor: SQLite alone, which reads the same rows. The goal of the command is 10 s for a million tasks."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A day of 200 series at 1 s in ClickHouse, downsampled to minutes: by the server where its sums are enough, and from all points where the
-function wants every value. Prints the time and what came over the network."""
+function wants every value. Prints the time and the bytes received over the network."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ COLUMNS = "day, metric, entity, time_ns, duration_ns, value, count, is_count, ve
 
 
 class Counter:
-    """Stands before the server and counts what it answers."""
+    """Proxy of the server that counts the bytes of its responses."""
 
     def __init__(self, port):
         self.server, self.bytes = port, 0

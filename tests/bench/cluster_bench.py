@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often `bottleneck` names what is wrong with a small cluster (tests/cluster), and what mending it gives.
+"""How often `bottleneck` names the fault of a small cluster (tests/cluster), and the gain of removing it.
 
-cluster_bench.py ATALAYA [RUNS [FAULT...]]: of each kind so many runs (default 10) of a mix of jobs; hits, misses, what was said falsely,
-and, in the first three of a fault, the time of the largest job before and after the cause was taken away.
+cluster_bench.py ATALAYA [RUNS [FAULT...]]: RUNS runs of each kind (default 10) of a mix of jobs; hits, misses, false findings,
+and, in the first three of a fault, the time of the largest job before and after the cause was removed.
 """
 
 import os
@@ -15,10 +15,10 @@ import time
 os.environ["ATALAYA"] = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
 from cluster import FAULTS, MIX, Cluster, build_engine  # noqa: E402
-from node_limits import why_not  # noqa: E402
+from node_limits import reason_without_limits  # noqa: E402
 from verdict import missing  # noqa: E402
 
-MENDED = 3  # runs of each fault that go on without it
+WITHOUT_FAULT = 3  # runs of each fault that continue without it
 PUBLISHED = 19  # per cent that the run time of jobs fell in the publication (E5.8)
 
 
@@ -31,20 +31,20 @@ def run_mix(cluster, round_):
     return time.monotonic() - begin, f"{round_}-big", tasks
 
 
-def one_run(folder, classes, fault, mend):
-    """What is missing or false in the report, and by how many per cent the largest job is shorter without the fault."""
+def one_run(folder, classes, fault, continues_without):
+    """Missing or false parts of the report, and by how many per cent the largest job is shorter without the fault."""
     os.mkdir(folder)
     cluster = Cluster(folder, classes, fault)
     try:
         seconds, job, tasks = run_mix(cluster, "before")
         wrong = missing(cluster.report(job, tasks), FAULTS[fault], fault)
-        if not mend:
+        if not continues_without:
             return wrong, None
-        cluster.mend()
+        cluster.remove_fault()
         cluster.fault = None
-        mended, job, tasks = run_mix(cluster, "after")
+        seconds_without, job, tasks = run_mix(cluster, "after")
         cluster.report(job, tasks)
-        return wrong, 100 * (1 - mended / seconds)
+        return wrong, 100 * (1 - seconds_without / seconds)
     finally:
         cluster.close()
         shutil.rmtree(folder)
@@ -54,7 +54,7 @@ def main():
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     folder = tempfile.mkdtemp(prefix="atalaya-cluster-")
     try:
-        reason = why_not(folder)
+        reason = reason_without_limits(folder)
         if reason:
             print("skipped:", reason)
             return
@@ -62,7 +62,7 @@ def main():
         for fault in sys.argv[3:] or FAULTS:
             results = []
             for number in range(runs):
-                wrong, gain = one_run(os.path.join(folder, f"{fault}-{number}"), classes, fault, fault != "healthy" and number < MENDED)
+                wrong, gain = one_run(os.path.join(folder, f"{fault}-{number}"), classes, fault, fault != "healthy" and number < WITHOUT_FAULT)
                 if wrong:
                     print(f"  {fault} {number} missed:", "; ".join(wrong), flush=True)
                 results.append((wrong, gain))
@@ -70,7 +70,7 @@ def main():
             line = f"{fault}: {hits} of {runs} as it should be"
             gains = [gain for _, gain in results if gain is not None]
             if gains:
-                line += (f"; mended, the largest job took {statistics.median(gains):.0f} % less "
+                line += (f"; without the fault, the largest job took {statistics.median(gains):.0f} % less "
                          f"({min(gains):.0f} to {max(gains):.0f}; {PUBLISHED} % in the publication)")
             print(line, flush=True)
     finally:

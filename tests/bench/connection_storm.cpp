@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As many short connections a second as are asked for, or as the machine can make:
+// As many short connections a second as are requested, or as the machine can make:
 //   connection_storm SECONDS RATE
 // Each goes to one of many loopback addresses, so that ports do not run out, carries 100 bytes and ends. Processes named
 // bench-maker open them, others named bench-taker take them. Writes a line of JSON: {"port":..,"seconds":..,"connections":..}.
@@ -42,8 +42,8 @@ sockaddr_in address_of(uint32_t address, uint16_t port) {
   return all;
 }
 
-[[noreturn]] void fail(const char *what) {
-  std::perror(what);
+[[noreturn]] void fail(const char *call) {
+  std::perror(call);
   std::exit(1);
 }
 
@@ -63,7 +63,7 @@ sockaddr_in address_of(uint32_t address, uint16_t port) {
 pid_t forked() {
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork");
-  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind where a later one fails
+  if (pid == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no process is left behind if a later one fails
   return pid;
 }
 
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     if ((makers[maker] = forked()) == 0) make(maker, port, seconds, rate, made);
   for (const pid_t maker : makers) ::waitpid(maker, nullptr, 0);
   const double passed = static_cast<double>(now() - begin) / kSecond;
-  ::usleep(200'000);  // the takers end what is in the queue
+  ::usleep(200'000);  // the takers end the connections in the queue
   for (const pid_t taker : takers) {
     ::kill(taker, SIGKILL);
     ::waitpid(taker, nullptr, 0);

@@ -2,7 +2,7 @@
 """Where the host's CPU time went while hundreds of processes a second began and ended.
 
 conservation_bench.py ATALAYA FORK_STORM [SECONDS]. In one run, beside a storm of short-lived processes: the agent with 1 s
-windows, `atop -P PRC 1`, and /proc/*/stat read once a second. What each saw of the CPU time that /proc/stat counted as busy
+windows, `atop -P PRC 1`, and /proc/*/stat read once a second. Share of each in the CPU time that /proc/stat counted as busy
 (user, nice, system, irq, softirq) between the first and the last of its windows that lie within the storm. Once with each
 backend, and with a storm of threads of one process.
 """
@@ -95,7 +95,7 @@ class Account:
 
 
 class ProcReader(Background):
-    """What a program sees that reads the files of all processes once a second. One that is new had used nothing before."""
+    """View of a program that reads the files of all processes once a second. A new process had used nothing before."""
 
     def __init__(self):
         super().__init__()
@@ -125,7 +125,7 @@ class ProcReader(Background):
 
 
 class Atop(Background):
-    """What atop says of processes, those that ended too where the kernel's process accounting works."""
+    """Processes in the output of atop, those that ended too where the kernel's process accounting works."""
 
     # Behind a name in parentheses: state, ticks a second, user, system, six more, its process, and whether it is that.
     PROCESS = re.compile(r"\) [A-Z] \d+ (\d+) (\d+) (?:-?\d+ ){6}\d+ y ")
@@ -162,7 +162,7 @@ def part_of(sample):
 
 
 class Samples:
-    """What the agent wrote, a window after the other."""
+    """Samples that the agent wrote, a window after the other."""
 
     def __init__(self, path):
         with open(path) as file:
@@ -199,7 +199,7 @@ def programs_of(pid):
 
 @contextlib.contextmanager
 def bpf_statistics():
-    """The kernel counts what its BPF programs cost. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
+    """The kernel counts the cost of its BPF programs. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
     switch = "/proc/sys/kernel/bpf_stats_enabled"
 
     def read(pid):
@@ -226,7 +226,7 @@ def bpf_statistics():
 
 
 class Run:
-    """One storm beside all contenders."""
+    """One storm in parallel with all contenders."""
 
     def __init__(self, atalaya, backend, storm):
         self.problems = []
@@ -242,7 +242,7 @@ class Run:
                 time.sleep(3)  # the first window with rates has passed
                 self.storm(storm)
                 self.hooks = hooks(agent.pid)
-                time.sleep(3)  # the last processes have been told
+                time.sleep(3)  # the last processes have been reported
             self.samples = Samples(path)
 
     def start_atop(self, others):
@@ -276,7 +276,7 @@ class Run:
     def print_agent(self):
         windows = self.samples.whole_windows(self.begin, self.end)
         if not windows:
-            raise Ended("the agent told nothing while the storm went on")
+            raise Ended("the agent reported nothing during the storm")
         samples = self.samples.of(windows)
         busy = sum(self.busy.between(begin, end) for begin, end in windows)
         parts = {part: sum(Samples.sum(samples, lambda sample, part=part: part_of(sample) == part))
@@ -287,7 +287,7 @@ class Run:
               f"{missed} without an account")
         for part, seconds in parts.items():
             print(f"    {part:26} {seconds:8.2f} s, {100 * seconds / busy:.2f} %")
-        print(f"    ends told {Samples.count(samples, 'proc.exits')}, lost {Samples.count(samples, 'proc.exits.lost')}")
+        print(f"    ends reported {Samples.count(samples, 'proc.exits')}, lost {Samples.count(samples, 'proc.exits.lost')}")
         limit = CORES / TICKS
         print(f"  sum - busy = {1000 * (whole - busy):+.0f} ms; goal within a tick a core, {1000 * limit:.0f} ms: "
               f"{verdict(abs(whole - busy) <= limit)}")
@@ -315,7 +315,7 @@ class Run:
         print(f"  the storm's {count} children, {self.rate():.0f} begun a second:")
         self.split("  by rusage", user, kernel, "; the kernel calls all user of those without a tick")
         burnt = self.truth["burnt"]
-        self.split("  by their own clocks", burnt["user"], burnt["kernel"], "; without what beginning and ending cost")
+        self.split("  by their own clocks", burnt["user"], burnt["kernel"], "; without the cost of begin and end")
         children = [sample for sample in self.samples.all if sample["tags"].get("parent") == self.name]
         seen = Samples.sum(children)
         ends = Samples.count(children, "proc.exits")

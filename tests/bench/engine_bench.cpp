@@ -51,7 +51,7 @@ void fill(Batch &batch, Symbols &symbols) {
 }
 
 // Median and spread of samples per CPU second of `work` on fresh copies of the batch.
-void measure(const char *what, const Batch &master, const std::function<void(Batch &)> &work) {
+void measure(const char *title, const Batch &master, const std::function<void(Batch &)> &work) {
   std::vector<double> rates;
   Batch batch;
   for (int run = 0; run <= kRuns; ++run) {
@@ -66,7 +66,7 @@ void measure(const char *what, const Batch &master, const std::function<void(Bat
     if (run > 0) rates.push_back(kSamples * kRounds / spent);  // the first one warms up
   }
   std::sort(rates.begin(), rates.end());
-  std::printf("%-44s %8.2f M samples/s  %7.1f ns a sample  (%.2f-%.2f)\n", what, rates[kRuns / 2] / 1e6, 1e9 / rates[kRuns / 2],
+  std::printf("%-44s %8.2f M samples/s  %7.1f ns a sample  (%.2f-%.2f)\n", title, rates[kRuns / 2] / 1e6, 1e9 / rates[kRuns / 2],
               rates.front() / 1e6, rates.back() / 1e6);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A storm of short lives, and what the kernel charged them with in the end, which only their parent can know for certain:
+// A storm of short lives, and the time that the kernel charged them with in the end, which only their parent can know for certain:
 //   fork_storm [--seconds 30] [--rate 600] [--burn-us 1500] [--exec-every 4] [--orphan-every 10] [--threads]
 // Every child computes for two thirds of its time and is in system calls for the rest; some become /bin/true afterwards, some burn
-// in a child of their own that they leave behind. With --threads they are threads of this one process. Writes two lines of JSON:
+// in a separate child that they leave behind. With --threads they are threads of this one process. Writes two lines of JSON:
 // the first when the storm begins, the second with the sums.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ struct CpuTime {
   int64_t user_ns = 0, kernel_ns = 0, count = 0;
 };
 
-// What the children say of themselves, in memory that all share: by their own clocks, in the time they were asked to burn.
+// Reports of the children, in memory that all share: by their own clocks, in the requested time.
 struct Burnt {
   std::atomic<int64_t> user_ns, kernel_ns, alive;
 };
@@ -74,7 +74,7 @@ void burn(int64_t us, Burnt &burnt) {
   burnt.kernel_ns += call_kernel(us * 1000 / 3);
 }
 
-[[noreturn]] void live_as_child(const Settings &settings, Burnt &burnt, bool becomes_true, bool leaves_orphan) {
+[[noreturn]] void run_child(const Settings &settings, Burnt &burnt, bool becomes_true, bool leaves_orphan) {
   if (leaves_orphan && fork() > 0) _exit(0);
   burn(settings.burn_us, burnt);
   if (becomes_true) execl("/bin/true", "true", nullptr);
@@ -139,7 +139,7 @@ class ForkStorm {
     const bool becomes_true = settings_.exec_every > 0 && i % settings_.exec_every == 0;
     const bool leaves_orphan = !becomes_true && settings_.orphan_every > 0 && i % settings_.orphan_every == 1;
     const pid_t child = fork();
-    if (child == 0) live_as_child(settings_, burnt_, becomes_true, leaves_orphan);
+    if (child == 0) run_child(settings_, burnt_, becomes_true, leaves_orphan);
     if (child < 0) {
       std::fprintf(stderr, "fork_storm: fork: %s\n", std::strerror(errno));
       std::exit(1);
@@ -169,7 +169,7 @@ class ForkStorm {
   int64_t started_ = 0, end_ns_ = 0;
 };
 
-// Its own rusage is what all of its threads used.
+// Its own rusage is the use of all of its threads.
 void run_threads(const Settings &settings, Burnt &burnt) {
   int64_t started = 0;
   storm(
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   Burnt &burnt = *new (shared) Burnt{};
-  // A name of its own, which its children have too, tells this storm from another one.
+  // A separate name, which its children have too, distinguishes this storm from another one.
   const std::string name = "storm-" + std::to_string(getpid());
   prctl(PR_SET_NAME, name.c_str());
   std::printf("{\"begin\": %jd, \"pid\": %d, \"name\": \"%s\"}\n", static_cast<intmax_t>(now(CLOCK_REALTIME)), getpid(),

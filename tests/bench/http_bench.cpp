@@ -29,7 +29,7 @@ using namespace atalaya::http_sink;
 namespace {
 
 constexpr size_t kWindows = 20;
-// What the reference agent (formats.md, section 12) takes for such a window from the reading to the socket; 129 and 8.8 bytes a
+// The time of the reference agent (formats.md, section 12) for such a window from the reading to the socket; 129 and 8.8 bytes per
 // point.
 constexpr double kReferenceSeconds = 0.108;
 
@@ -39,7 +39,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Answers every request with 204 and counts what comes.
+// Answers every request with 204 and counts the requests.
 class Server {
  public:
   Server() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {

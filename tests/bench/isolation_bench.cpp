@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to run a source in a process of its own: CPU of both processes a batch, less that of the same call in this process,
+// Cost of running a source in a separate process: CPU of both processes per batch, less that of the same call in this process,
 // in the same run. isolation_bench PLUGINS
 #include <sched.h>
 #include <signal.h>
@@ -92,7 +92,7 @@ class Bench {
   }
 
  private:
-  // The source's own number: it says so in a field of its first sample.
+  // The source's own number, which it reports in a field of its first sample.
   int64_t there_pid() {
     Batch batch;
     there_->collect(window(), batch);
@@ -121,7 +121,7 @@ class Bench {
   Batch batch_;
 };
 
-// What two processes pay that only wake each other by futexes: CPU us a round. Nothing that waits for an answer costs less.
+// Cost of two processes that only wake each other by futexes: CPU us a round. No wait for an answer costs less.
 double floor_us() {
   static constexpr uint32_t kRounds = 20000;
   // SharedMemory is not for forks: its mapping stays behind.
@@ -152,17 +152,17 @@ double floor_us() {
   return spent * 1e6 / kRounds;
 }
 
-// On one core, as others may have the other one; what is woken on another costs more, mostly in virtual machines.
-void stay_here() {
+// On one core, as others may have the other one; a process woken on another costs more, mostly in virtual machines.
+void pin_to_this_core() {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(::sched_getcpu(), &one);
   ::sched_setaffinity(0, sizeof(one), &one);
 }
 
-bool line(const char *what, Spread us, double limit_us) {
+bool line(const char *title, Spread us, double limit_us) {
   const bool within = us.median <= limit_us;
-  std::printf("%-52s %8.2f us (%.2f to %.2f), at most %.0f: %s\n", what, us.median, us.low, us.high, limit_us,
+  std::printf("%-52s %8.2f us (%.2f to %.2f), at most %.0f: %s\n", title, us.median, us.low, us.high, limit_us,
               within ? "yes" : "NO");
   return within;
 }
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%s\n", component.error().c_str());
     return 1;
   }
-  stay_here();
+  pin_to_this_core();
   std::printf(
       "CPU of both processes a batch, more than in one, on one core; median (min to max) of %d pairs; 3 tags, 15 fields a sample\n",
       kPairs);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs lose whose JVM is asked for thread dumps, and what that costs beside the budget.
+"""Loss of programs whose JVM is queried for thread dumps, and the cost of that next to the budget.
 
 jvm_bench.py ATALAYA [PAIRS]
 """
@@ -30,8 +30,8 @@ def pipeline(folder):
     return path
 
 
-def told(folder):
-    """What the source says that it cost, in % of a core, and dumps a second, each window's mean."""
+def reported_cost(folder):
+    """Cost that the source reports, in % of a core, and dumps a second, each window's mean."""
     with open(os.path.join(folder, "samples")) as file:
         found = [json.loads(line)["fields"] for line in file if line.startswith('{"kind":"metrics"') and line.endswith("\n")]
     windows = [fields for fields in found if "jvm.profile.cost" in fields]
@@ -48,7 +48,7 @@ def spin(classes, threads):
 
 
 def leg(atalaya, classes, threads, is_asked):
-    """Work a second; and the agent's own CPU time in % of a core, and what it tells of."""
+    """Work a second; and the agent's own CPU time in % of a core, and its reported cost."""
     if not is_asked:
         return spin(classes, threads), None
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
@@ -57,7 +57,7 @@ def leg(atalaya, classes, threads, is_asked):
             before = cpu_ns(agent.pid)
             rate = spin(classes, threads)
             own = (cpu_ns(agent.pid) - before) / (WARM_UP + LEG + 1) / 1e7
-        return rate, (own, *told(folder))
+        return rate, (own, *reported_cost(folder))
 
 
 def bench(atalaya, classes, threads, pairs):
@@ -75,7 +75,7 @@ def bench(atalaya, classes, threads, pairs):
     own, cost, rate = (statistics.mean(column) for column in zip(*costs))
     result = "inconclusive" if noise > 2 else verdict(mean <= GOAL or mean - noise <= 0)
     print(f"  {threads:3} threads: {mean:.2f} % +- {noise:.2f} (95 %) less work a second, median and range {spread(losses)}; goal at most {GOAL} %: {result}")
-    print(f"      told {cost:.2f} % of a core, {rate:.1f} dumps a second; the agent's own CPU time {own:.2f} % of a core; "
+    print(f"      reported {cost:.2f} % of a core, {rate:.1f} dumps a second; the agent's own CPU time {own:.2f} % of a core; "
           f"budget {BUDGET} %: {verdict(cost <= 1.2 * BUDGET)}")
 
 
@@ -83,7 +83,7 @@ def main():
     atalaya, pairs = Atalaya(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 15
     if not shutil.which("javac"):
         sys.exit("needs a JDK: apt-get install default-jdk-headless")
-    print(f"What busy Java threads lose at the default budget, {CORES} cores, in {pairs} ABBA pairs of {WARM_UP + LEG} s")
+    print(f"Loss of busy Java threads at the default budget, {CORES} cores, in {pairs} ABBA pairs of {WARM_UP + LEG} s")
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as classes:
         subprocess.run(["javac", "-d", classes, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Spin.java")], check=True)
         os.symlink(os.path.realpath(shutil.which("java")), os.path.join(classes, NAME))

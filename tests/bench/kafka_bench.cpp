@@ -50,7 +50,7 @@ double cpu_seconds() {
   return static_cast<double>(total) / 1e9;
 }
 
-// What was acknowledged on the connections to this port.
+// Acknowledged messages on the connections to this port.
 uint64_t bytes_to(uint16_t port) {
   uint64_t total = 0;
   each_entry("/proc/self/fd", [&](const std::string &name) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a window costs with 1,000, 3,000 and 10,000 sleeping processes, and the memory for them.
+"""Cost of a window with 1,000, 3,000 and 10,000 sleeping processes, and the memory for them.
 
 many_bench.py ATALAYA BARE_ITERATOR SLEEPERS. Linear means that each process more costs the same, however many there are.
 """
@@ -35,7 +35,7 @@ def line(name, total, cost):
 
 def main():
     atalaya = Atalaya(sys.argv[1])
-    atalaya.say_names()
+    atalaya.print_names()
     print(f"whole pipeline (bpf, value, sqlite, file), {WINDOWS} windows each: median (min-max)")
     each = []
     for count in COUNTS:

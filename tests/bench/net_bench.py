@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the source net costs the data, in each of its modes, and nethogs beside it: iperf3 on loopback with large and small messages.
+"""Cost of the source net for the data, in each of its modes, next to nethogs: iperf3 on loopback with large and small messages.
 
 net_bench.py ATALAYA [PAIRS]. The same amount of bytes without and with the agent (windows of 1 s) in turns ABBA: CPU time of both ends
-of iperf3 for a byte, and bytes a second. Printed are the means of the pairs and their 95 % intervals. What is told of the bytes is
-compared with what iperf3 says it moved.
+of iperf3 for a byte, and bytes a second. Printed are the means of the pairs and their 95 % intervals. The reported bytes are
+compared with those of iperf3.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from net_tools import iperf3
 ATALAYA = os.path.abspath(sys.argv[1])
 PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 15  # fewer: errors and losses only
 ENOUGH, STUDENT = 15, 2.14  # pairs; 95 %, 14 degrees of freedom
-GOAL = 0.5  # per cent, of what costs the data nothing
-# What of each message size takes about half a second.
+GOAL = 0.5  # per cent, in a mode without cost for the data
+# Amount of each message size that takes about half a second.
 AMOUNTS = {"128K": "2G", "1K": "300M", "64": "24M"}
 MODES = {
     "default": "",
@@ -44,7 +44,7 @@ class NetHogs:
         self.process = process
         self.lost = None
 
-    def told(self, moved):
+    def reported(self, moved):
         time.sleep(2.5)
         self.process.terminate()
         text = self.process.communicate()[0]
@@ -59,7 +59,7 @@ class Ours:
         self.agent, self.process = agent, agent.process
         self.lost = None
 
-    def told(self, moved):
+    def reported(self, moved):
         self.agent.finish()
         samples = self.agent.samples()
         self.lost = sum(sample["fields"].get("proc.net.lost", 0) for sample in samples)
@@ -97,13 +97,13 @@ class Costs:
             before, begin = cpu_ns(one.process.pid), time.monotonic()
             moved = [iperf3("-n", AMOUNTS[size], "-l", size) for _ in range(2)]
             self.own.append((cpu_ns(one.process.pid) - before) / 1e7 / (time.monotonic() - begin))
-            told = one.told(moved)
+            reported = one.reported(moved)
         plain = [first, iperf3("-n", AMOUNTS[size], "-l", size)]
         self.cpu.append((sum(each.cpu / each.sent for each in moved) / sum(each.cpu / each.sent for each in plain) - 1) * 100)
         self.slower.append((1 - sum(each.rate for each in moved) / sum(each.rate for each in plain)) * 100)
-        # iperf3 leaves unread some of what it wrote: the truth lies between what its ends say.
+        # iperf3 leaves some of its data unread: the true amount is between the numbers of its ends.
         sent, received = sum(each.sent for each in moved), sum(each.received for each in moved)
-        self.error.append((told / min(max(told, received), sent) - 1) * 100)
+        self.error.append((reported / min(max(reported, received), sent) - 1) * 100)
         if one.lost is not None:
             self.lost.append(one.lost / len(moved))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How exact the source net is, and what many connections cost it: beside what programs say they moved, beside an interface's counters,
+"""Accuracy of the source net, and its cost with many connections: next to the counts of programs and an interface's counters,
 at 1 to as many connections a second as can be made, with more flows than are kept, and with 10,000 open sockets.
 
 net_exact_bench.py ATALAYA CONNECTION_STORM
@@ -81,7 +81,7 @@ def made_by_storm(seconds, rate):
 
 
 def storm(seconds, every, rate):
-    """As many connections a second, or as many as can be made here: how much of them was told."""
+    """This number of connections a second, or the maximum of this host: the reported share of them."""
     with agent("", every) as one:
         before = cpu_ns(one.process.pid)
         said = made_by_storm(seconds, rate)
@@ -93,12 +93,12 @@ def storm(seconds, every, rate):
         lost = one.sum("proc.net.lost")
     count = said["connections"]
     print(f"{count / said['seconds']:.0f} connections a second (of {rate}), windows of {every} s: {connects / count:.4%} of connects, "
-          f"{accepts / count:.4%} of accepts, {sent / (100 * count):.4%} of bytes sent and {taken / (100 * count):.4%} received told, "
+          f"{accepts / count:.4%} of accepts, {sent / (100 * count):.4%} of bytes sent and {taken / (100 * count):.4%} received reported, "
           f"{lost} lost; agent {cpu / count * 1000:.1f} us a connection, {cpu / said['seconds'] / 10:.1f} % of a core", flush=True)
 
 
 def more_flows_than_are_kept():
-    """50,000 connections in a window, both ends of each a flow of its own."""
+    """50,000 connections in a window, both ends of each a separate flow."""
     with agent('ports = "all", max_flows = 10000, calls = 262144', 5) as one:
         before = resident_mib(one.process.pid)
         said = made_by_storm(11, 10_000)
@@ -109,36 +109,36 @@ def more_flows_than_are_kept():
         windows = {}
         for sample in one.samples():
             if "flow.out.bytes" in sample["fields"]:
-                told, together = windows.get(sample["time"], (0, 0))
-                windows[sample["time"]] = told + 1, together + sample["fields"].get("flow.merged", 0)
-    most = max(told - 1 + together for told, together in windows.values())
-    print(f"a window of up to {most} flows: at most {max(told for told, _ in windows.values())} told, {merged} of all in `other`, "
+                reported, together = windows.get(sample["time"], (0, 0))
+                windows[sample["time"]] = reported + 1, together + sample["fields"].get("flow.merged", 0)
+    most = max(reported - 1 + together for reported, together in windows.values())
+    print(f"a window of up to {most} flows: at most {max(reported for reported, _ in windows.values())} reported, {merged} of all in `other`, "
           f"{sent / (100 * said['connections']):.4%} of bytes, {lost} lost; resident {before:.0f} to {after:.0f} MiB", flush=True)
 
 
-def beside(what, moved, told):
-    print(f"{what}: {moved} bytes, net says {(told / moved - 1) * 100:+.4f} %", flush=True)
+def compare(title, moved, reported):
+    print(f"{title}: {moved} bytes, net says {(reported / moved - 1) * 100:+.4f} %", flush=True)
 
 
-def beside_iperf3(one, name, run, **tags):
-    """At its end it leaves unread some of what it wrote: the truth lies between what its two ends say."""
+def compare_with_iperf3(one, name, run, **tags):
+    """At its end it leaves some of its data unread: the true amount is between the numbers of its two ends."""
     for end, way, said in (("sender", "out", run.sent), ("receiver", "in", run.received)):
-        told = one.sum(f"flow.{way}.bytes", port=str(run.port), direction=way, **tags)
-        off = (told / min(max(told, run.received), run.sent) - 1) * 100
-        print(f"iperf3, {name}, {end}: {said} bytes, net says {(told / said - 1) * 100:+.4f} %; {off:+.4f} % beyond what both ends say",
+        reported = one.sum(f"flow.{way}.bytes", port=str(run.port), direction=way, **tags)
+        off = (reported / min(max(reported, run.received), run.sent) - 1) * 100
+        print(f"iperf3, {name}, {end}: {said} bytes, net says {(reported / said - 1) * 100:+.4f} %; {off:+.4f} % beyond the range of both ends",
               flush=True)
 
 
-def beside_programs():
+def compare_with_programs():
     with agent("udp = true") as one:
         tcp = iperf3("-n", "1G")
         udp = iperf3("-u", "-b", "100M", "-l", "1400", "-n", "25M")
         taken, given, port = fetched(300)
         one.finish()
-        beside_iperf3(one, "TCP", tcp, protocol="tcp")
-        beside_iperf3(one, "UDP", udp, protocol="udp")
-        beside("300 pages by curl", taken, one.sum("flow.in.bytes", process="curl", port=port))
-        beside("requests of curl", given, one.sum("flow.out.bytes", process="curl", port=port))
+        compare_with_iperf3(one, "TCP", tcp, protocol="tcp")
+        compare_with_iperf3(one, "UDP", udp, protocol="udp")
+        compare("300 pages by curl", taken, one.sum("flow.in.bytes", process="curl", port=port))
+        compare("requests of curl", given, one.sum("flow.out.bytes", process="curl", port=port))
 
 
 def fetched(pages):
@@ -160,7 +160,7 @@ def fetched(pages):
 
 
 class TwoHosts:
-    """Two network namespaces on a bridge. What goes to the second passes a slow link with a short queue behind the first one's
+    """Two network namespaces on a bridge. Traffic to the second passes a slow link with a short queue behind the first one's
     interface, so that some is lost after it was counted there and is sent again. A packet is a segment: nothing is segmented below."""
 
     ADDRESSES = ("10.211.7.1", "10.211.7.2")
@@ -186,8 +186,8 @@ class TwoHosts:
     def inside(self, number):
         return ["ip", "netns", "exec", self.spaces[number]]
 
-    def counted(self, number, what):
-        path = f"/sys/class/net/eth0/statistics/{what}_bytes"
+    def counted(self, number, way):
+        path = f"/sys/class/net/eth0/statistics/{way}_bytes"
         return int(subprocess.run([*self.inside(number), "cat", path], capture_output=True, check=True, text=True).stdout)
 
     def number_of(self, number):
@@ -200,7 +200,7 @@ def ip(*words):
 
 
 ETHERNET, IPV4, TCP_WITH_TIME, UDP = 14, 20, 32, 8
-# Each ends its connections in order: iperf3 resets them, with segments on their way that nobody acknowledges.
+# Each ends its connections in order: iperf3 resets them, with unacknowledged segments on their way.
 SERVER = """import socket, sys, threading
 server, datagrams = socket.create_server((sys.argv[1], 0), backlog=64), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 datagrams.bind(server.getsockname())
@@ -228,7 +228,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
 """
 
 
-def beside_an_interface():
+def compare_with_an_interface():
     """All processes of a host together: long transfers that lose segments, short connections, datagrams."""
     with contextlib.ExitStack() as stack:
         hosts = TwoHosts(stack)
@@ -246,16 +246,16 @@ def beside_an_interface():
         interfaces = [after - each for after, each in zip((hosts.counted(0, "tx"), hosts.counted(1, "rx")), before)]
         for name, way, number, interface in (("sent by the first host", "out", 0, interfaces[0]),
                                              ("received by the second", "in", 1, interfaces[1])):
-            beside_interface(one, name, way, hosts.number_of(number), interface)
+            compare_with_interface(one, name, way, hosts.number_of(number), interface)
 
 
-def beside_interface(one, name, way, space, interface):
-    def told(what, protocol):
-        return one.sum(f"flow.{what}", netns=space, protocol=protocol)
-    payload = told(f"{way}.bytes", "tcp") + told(f"{way}.bytes", "udp")
-    # What is lost on its way is counted by the interface that it left, and does not reach the other one.
-    again = told("retransmits", "tcp") if way == "out" else 0
-    headers = told(f"{way}.packets", "tcp") * (ETHERNET + IPV4 + TCP_WITH_TIME) + told(f"{way}.packets", "udp") * (ETHERNET + IPV4 + UDP)
+def compare_with_interface(one, name, way, space, interface):
+    def flow_sum(name_of_field, protocol):
+        return one.sum(f"flow.{name_of_field}", netns=space, protocol=protocol)
+    payload = flow_sum(f"{way}.bytes", "tcp") + flow_sum(f"{way}.bytes", "udp")
+    # A packet lost on its way is counted by the interface that it left, and does not reach the other one.
+    again = flow_sum("retransmits", "tcp") if way == "out" else 0
+    headers = flow_sum(f"{way}.packets", "tcp") * (ETHERNET + IPV4 + TCP_WITH_TIME) + flow_sum(f"{way}.packets", "udp") * (ETHERNET + IPV4 + UDP)
     whole = payload + headers + again * (1500 - IPV4 - TCP_WITH_TIME)
     print(f"{name}: interface {interface} bytes; processes together {payload}, with headers {payload + headers}, with {again} segments "
           f"sent again {whole}: {(whole / interface - 1) * 100:+.3f} %", flush=True)
@@ -264,8 +264,8 @@ def beside_interface(one, name, way, space, interface):
 def main():
     if not shutil.which("iperf3") or not shutil.which("curl"):
         sys.exit("iperf3 or curl is not installed: nothing to compare with")
-    beside_programs()
-    beside_an_interface()
+    compare_with_programs()
+    compare_with_an_interface()
     for rate, seconds in ((1, 20), (100, 10), (1000, 5), (10_000, 5), (100_000, 5)):
         storm(seconds, 1, rate)
     storm(12, 5, 10_000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks of the source net share: an agent that writes what it sees, and loads that say what they moved."""
+"""Shared parts of the benchmarks of the source net: an agent that writes its samples, and loads that report their traffic."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from bench_tools import ROOT, Ended, running
 
 
 class Agent:
-    """Collects until it is left; `finish` waits until all that has happened is told."""
+    """Collects until it is left; `finish` waits until all events are reported."""
 
     def __init__(self, binary, folder, parameters, every):
         self.binary, self.folder, self.every = binary, folder, every
@@ -41,7 +41,7 @@ class Agent:
         time.sleep(self.every + 0.2)  # into its second window
 
     def finish(self):
-        """What ended in one window may be told by the end of the next."""
+        """A connection that ended in one window may be reported by the end of the next."""
         time.sleep(2 * self.every + 0.5)
 
     def samples(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source perf beside perf record: CPU time a sample, and what programs lose that are sampled.
+"""The source perf next to perf record: CPU time per sample, and the loss of the sampled programs.
 
 perf_bench.py ATALAYA SPIN [SECONDS [PAIRS]]
 """
@@ -90,7 +90,7 @@ def children_cpu_ns(run):
 
 
 def cost_of_perf(seconds):
-    """CPU ns a sample of perf record and perf script; what sampling costs the programs that are sampled is not in it."""
+    """CPU ns per sample of perf record and perf script; without the cost of sampling for the sampled programs."""
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         data, quiet = os.path.join(folder, "perf.data"), {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         command = ["perf", "record", "-F", "101", "-a", "-g", "-o", data, "sleep", str(seconds)]
@@ -133,7 +133,7 @@ def bench_cost(atalaya, program, seconds):
 
 
 def leg(atalaya, command, frequency):
-    """Work a CPU second; frequency 0: without the agent. Its window does not end meanwhile: what it costs then is not the program's."""
+    """Work a CPU second; frequency 0: without the agent. Its window does not end meanwhile: its cost then is not the program's."""
     if frequency == 0:
         time.sleep(WARM_UP)
         return spin(command, LEG)
@@ -144,7 +144,7 @@ def leg(atalaya, command, frequency):
 
 
 def bench_overhead(atalaya, program, command, frequency, every, goal, pairs):
-    print(f"What {'Java' if command[0] == 'java' else 'C++'} programs lose at {frequency} Hz: work a CPU second in {pairs} ABBA pairs of {LEG} s, and the agent's share of the host "
+    print(f"Loss of {'Java' if command[0] == 'java' else 'C++'} programs at {frequency} Hz: work a CPU second in {pairs} ABBA pairs of {LEG} s, and the agent's share of the host "
           f"with windows of {every} s")
     losses = []
     for i in range(pairs):

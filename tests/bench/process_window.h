@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window of processes as source proc gives it, for the benches of sinks.
+// A window of processes as source proc emits it, for the benches of sinks.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink prometheus: CPU time of writing a window of 1,000 processes with 15 metrics each, beside encoding the same window as
-// JSON lines; then 100,000 series, written while they are scraped: what a scrape costs, how long each waits for the other, and
+// The sink prometheus: CPU time of writing a window of 1,000 processes with 15 metrics each, next to encoding the same window as
+// JSON lines; then 100,000 series, written while they are scraped: the cost of a scrape, how long each waits for the other, and
 // memory.
 #include <malloc.h>
 
@@ -70,7 +70,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void write_beside_json() {
+void compare_with_json() {
   core::Symbols symbols;
   const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
   SeriesTable table({}, name_of, [](uint32_t) { return std::nullopt; });
@@ -155,6 +155,6 @@ void scrape_while_writing() {
 }  // namespace
 
 int main() {
-  write_beside_json();
+  compare_with_json();
   scrape_while_writing();
 }

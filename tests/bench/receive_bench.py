@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hub under a fleet: 5,000 agents on keep-alive connections, each with a window of points a few seconds; then as many points as
-it takes. Beside it a floor: the CPU time of zlib and Python's json for the same bodies, in this run."""
+it takes. Next to it a floor: the CPU time of zlib and Python's json for the same bodies, in this run."""
 
 import argparse
 import gzip

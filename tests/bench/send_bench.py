@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent costs a window that it reads, names, encodes, compresses and sends: 1,000 idle and 20 busy processes, 1 s windows.
+"""Cost of the agent for a window that it reads, names, encodes, compresses and sends: 1,000 idle and 20 busy processes, 1 s windows.
 
 send_bench.py ATALAYA. The receiver is a hub, whose own cost is not counted. The reference agent (atop, its pipeline, gzip and HTTP) cost
 108 ms with as many processes on a machine where atop alone cost 39 ms. So it is 2.8 times atop, and atop is in this run.
@@ -21,7 +21,7 @@ REFERENCE_MS, ITS_ATOP_MS = 108, 39
 
 @contextlib.contextmanager
 def hub(atalaya):
-    """Its address; what comes is written to a file, in samples."""
+    """Its address; received samples are written to a file."""
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
         path, out = os.path.join(folder, "hub.lua"), os.path.join(folder, "out")
         with open(path, "w") as file:

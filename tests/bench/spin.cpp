@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spin SECONDS THREADS: threads that work in a stack of some depth; prints how much was done and the CPU time it took, as JSON.
-// Work a CPU second shows what sampling takes from a program, whatever else the machine does.
+// spin SECONDS THREADS: threads that work in a stack of some depth; prints the amount of work and its CPU time, as JSON.
+// Work a CPU second shows the cost of sampling for a program, whatever else the machine does.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spool's segment files beside a queue in SQLite, and how long opening takes with a backlog: spool_bench DIR [BACKLOG_MIB]
-// Both give the same promise: what is put in survives the process at once and the machine after a sync; what is taken is settled
+// The spool's segment files next to a queue in SQLite, and how long opening takes with a backlog: spool_bench DIR [BACKLOG_MIB]
+// Both keep the same promise: a record survives the process at once and the machine after a sync; a delivered record is settled
 // for the process at once.
 #include <sqlite3.h>
 
@@ -41,8 +41,8 @@ SpoolLimits limits_in(const std::string &dir) {
       .dir = dir, .max_bytes = int64_t{1} << 40, .min_free_bytes = 0, .max_age_ns = 0, .sync_ns = 0, .when_full = WhenFull::block};
 }
 
-void must(bool good, const char *what) {
-  if (!good) throw std::runtime_error(what);
+void must(bool good, const char *error) {
+  if (!good) throw std::runtime_error(error);
 }
 
 Cost segments(const std::string &dir, const std::string &payload, int count, int sync_every) {
@@ -126,7 +126,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void compare(const std::string &dir, const char *what, size_t size, int count, int sync_every) {
+void compare(const std::string &dir, const char *title, size_t size, int count, int sync_every) {
   const std::string payload(size, 'x');
   std::vector<double> wall_ratios;
   std::vector<double> cpu_ratios;
@@ -141,7 +141,7 @@ void compare(const std::string &dir, const char *what, size_t size, int count, i
     ours_wall.push_back(ours.wall_s / count * 1e6);
   }
   const auto [least, most] = std::minmax_element(cpu_ratios.begin(), cpu_ratios.end());
-  std::printf("%-34s segments %7.0f us CPU %7.0f us a batch; SQLite %.1f x the CPU (%.1f..%.1f), %.1f x the time\n", what,
+  std::printf("%-34s segments %7.0f us CPU %7.0f us a batch; SQLite %.1f x the CPU (%.1f..%.1f), %.1f x the time\n", title,
               median(ours_cpu), median(ours_wall), median(cpu_ratios), *least, *most, median(wall_ratios));
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the embedded store costs: store_bench.py starts this and victoria-metrics, and prints both.
+// Cost of the embedded store: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
 //   store_bench day STORE LINES [HOURS [N]]    200 series at 1 s into a new store, one window or N a batch; the same as lines
 //   store_bench import STORE                   such a day, a series a batch
 //   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
-//   store_bench many STORE                     a million entities: what a limited question costs
-//   store_bench rollup STORE SECONDS           all that is packed to steps of so many seconds
+//   store_bench many STORE                     a million entities: cost of a limited query
+//   store_bench rollup STORE SECONDS           all packed points to steps of SECONDS
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
@@ -92,7 +92,7 @@ int64_t used_bytes(const std::string &path) {
   return (database.number("PRAGMA page_count") - database.number("PRAGMA freelist_count")) * database.number("PRAGMA page_size");
 }
 
-// The store under test, and what it cost.
+// The store under test, and its cost.
 class Target {
  public:
   Target(const char *path, core::Symbols &symbols, const Limits &limits = {})
@@ -268,7 +268,7 @@ void roll_up(const char *path, int64_t every_s) {
   target.print(before);
 }
 
-// What a query of a day does: a sum in each ten minutes over all series.
+// The query of a day: a sum in each ten minutes over all series.
 class Buckets final : public PointVisitor {
  public:
   Buckets(int64_t begin_ns, bool use_summaries) : begin_ns_(begin_ns), use_summaries_(use_summaries), sums_(kDay / kBucket + 1) {}
@@ -348,10 +348,10 @@ void many(const char *path) {
   }
   SqliteStore store(path);
   std::string figures;
-  const auto measure = [&](const char *what, auto &&ask) {
+  const auto measure = [&](const char *name, auto &&ask) {
     const double before = cpu_seconds();
     ask();
-    figures += std::string(figures.empty() ? "{\"" : ", \"") + what + "\": " + std::to_string((cpu_seconds() - before) * 1e3);
+    figures += std::string(figures.empty() ? "{\"" : ", \"") + name + "\": " + std::to_string((cpu_seconds() - before) * 1e3);
   };
   measure("series_ms", [&] {
     if (store.series({}, kLimit + 1).size() != kLimit + 1) throw std::runtime_error("series are missing");
@@ -365,20 +365,20 @@ void many(const char *path) {
 }  // namespace
 
 int main(int count, char **arguments) {
-  const std::string_view what = count > 1 ? arguments[1] : "";
+  const std::string_view mode = count > 1 ? arguments[1] : "";
   try {
-    if (what == "replay" && count == 5) {
+    if (mode == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (what == "day" && count >= 4 && count <= 6) {
+    } else if (mode == "day" && count >= 4 && count <= 6) {
       day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay,
           count > 5 ? std::max(1LL, std::stoll(arguments[5])) : 1);
-    } else if (what == "import" && count == 3) {
+    } else if (mode == "import" && count == 3) {
       import(arguments[2]);
-    } else if (what == "scan" && (count == 3 || count == 4)) {
+    } else if (mode == "scan" && (count == 3 || count == 4)) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
-    } else if (what == "many" && count == 3) {
+    } else if (mode == "many" && count == 3) {
       many(arguments[2]);
-    } else if (what == "rollup" && count == 4) {
+    } else if (mode == "rollup" && count == 4) {
       roll_up(arguments[2], std::stoll(arguments[3]));
     } else {
       std::fprintf(stderr,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded store beside victoria-metrics and influxdb, on the same points in the same run: bytes a point, CPU time a point, a query of a
-day; and what stacks take.
+"""The embedded store next to victoria-metrics and influxdb, on the same points in the same run: bytes a point, CPU time a point, a query of a
+day; and the size of stacks.
 
 store_bench.py ATALAYA STORE_BENCH [RECORDING]. $ATALAYA_BENCH_HOURS instead of 24 makes the made-up day shorter. RECORDING is a store that an agent wrote, of less than ten minutes or of schema 1; without
 one this host is recorded for a minute, all processes at 1 s. The day is made up: 200 processes at 1 s.
@@ -77,7 +77,7 @@ class Peer:
         self.settle()
         cpu = (cpu_ns(self.pid) - before) / 1e9
         self.merge()
-        # Without what it keeps in caches and could do without.
+        # Without caches that it could do without.
         return cpu, sum(os.path.getsize(os.path.join(at, name)) for part in self.parts
                         for at, _, names in os.walk(os.path.join(self.folder, part)) for name in names if name.endswith(self.kind))
 
@@ -124,7 +124,7 @@ class Influx(Peer):
     parts, kind = ("data",), ".tsm"
 
     def settle(self):
-        """What it still has in its log becomes files at once: the configuration says so."""
+        """Its log becomes files at once, as the configuration says."""
         time.sleep(12)
 
     def merge(self):
@@ -164,7 +164,7 @@ max-body-size = 0
     shutil.rmtree(data, ignore_errors=True)
 
 
-def beside(peer, points, lines):
+def compare(peer, points, lines):
     cpu, size = peer.load(lines)
     print(f"  {peer.name:<17} {size / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
           "(HTTP and parsing of lines included)")
@@ -174,11 +174,11 @@ def run(bench, *arguments):
     return json.loads(subprocess.run([bench, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def ours(what, bench, *arguments):
+def ours(title, bench, *arguments):
     """Prints a line for us; returns how many points it were."""
     figures = run(bench, *arguments)
     points = figures["points"]
-    print(f"{what}: {points} points, {figures['entities']} entities")
+    print(f"{title}: {points} points, {figures['entities']} entities")
     cpu = figures["write_s"] + figures["maintain_s"]
     print(f"  atalaya           {figures['bytes'] / points:5.2f} bytes a point, {points / cpu / 1e6:5.2f} million points a second of CPU "
           f"(writing {figures['write_s'] / points * 1e6:.2f} us, packing {figures['maintain_s'] / points * 1e6:.2f} us a point; "
@@ -187,7 +187,7 @@ def ours(what, bench, *arguments):
 
 
 def roll_up(bench, store, hours):
-    """What is left of a store whose points become one a minute, and the same query of it."""
+    """Size of a store whose points become one a minute, and the same query of it."""
     figures, query = run(bench, "rollup", store, "60"), run(bench, "scan", store, hours)
     print(f"  rolled up to a minute: {figures['bytes_before'] / 1e6:.1f} MB become {figures['bytes'] / 1e6:.1f} MB in {figures['maintain_s']:.1f} s of CPU "
           f"(a step p99 {figures['step_p99_ms']} ms, longest {figures['step_max_ms']} ms); sums of ten minutes {query['points_cpu_ms']:.0f} ms of CPU")
@@ -202,20 +202,20 @@ def main():
         subprocess.run(["sqlite3", source, f"VACUUM INTO '{recording}'"], check=True)
         print("the reference estimate is 35 bytes a point")
         hours = int(os.environ.get("ATALAYA_BENCH_HOURS", "24"))
-        for what, source, arguments in (("recorded", [recording], []), (f"{hours} hours of 200 series at 1 s", [], [str(hours)])):
+        for title, source, arguments in (("recorded", [recording], []), (f"{hours} hours of 200 series at 1 s", [], [str(hours)])):
             kind = "replay" if source else "day"
             store, lines = os.path.join(folder, kind + ".db"), os.path.join(folder, kind + ".lines")
-            points = ours(what, bench, kind, *source, store, lines, *arguments)
+            points = ours(title, bench, kind, *source, store, lines, *arguments)
             with influxdb(folder) as peer:
                 if peer is None:
                     print("  influxdb          is not installed")
                 else:
-                    beside(peer, points, lines)
+                    compare(peer, points, lines)
             with victoria_metrics(folder) as peer:
                 if peer is None:
                     print("  victoria-metrics  is not installed")
                 else:
-                    beside(peer, points, lines)
+                    compare(peer, points, lines)
                 if kind == "day":
                     figures = run(bench, "scan", store, str(hours))
                     print(f"  sums of ten minutes: {figures['summaries_ms']:.0f} ms by the chunks' heads, {figures['points_ms']:.0f} ms by points "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes a stack of the tree beside a text a stack, which was schema 2: an hour of two busy JVM threads at 101 Hz in windows of 10
+// Bytes a stack of the tree next to a text a stack, which was schema 2: an hour of two busy JVM threads at 101 Hz in windows of 10
 // s.
 //   store_stacks FOLDER
 #include <algorithm>

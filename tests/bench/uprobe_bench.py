@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of a region costs the program: the same calls with the source uprobe beside them and without, in ABBA pairs.
+"""Cost of a run of a region for the program: the same calls with and without the source uprobe, in ABBA pairs.
 
 uprobe_bench.py ATALAYA REGIONS [CALLS [PAIRS]]
 """
@@ -15,7 +15,7 @@ import time
 from bench_tools import Atalaya, Ended, cpu_ns, running, spread
 
 PATIENCE = 30  # seconds
-# By the first instruction of the function, where the probe lies.
+# By the first instruction of the function, where the probe is.
 FUNCTIONS = {"pushing": "begins by pushing a register, which the kernel does itself", "hot": "begins by reading memory, which is stepped over"}
 
 
@@ -32,11 +32,11 @@ def points(folder):
         return [json.loads(line) for line in file if line.endswith("\n")]
 
 
-def wait(folder, condition, what):
+def wait(folder, condition, description):
     until = time.monotonic() + PATIENCE
     while not condition(points(folder)):
         if time.monotonic() > until:
-            raise Ended(f"the source never told {what}")
+            raise Ended(f"the source never reported {description}")
         time.sleep(0.05)
 
 

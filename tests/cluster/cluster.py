@@ -21,7 +21,7 @@ NODES = ["n0", "n1", "n2", "n3"]
 MIB = 1 << 20
 CORES, READ, WRITE, LINK = 0.4, 3 * MIB, 3 * MIB, "100mbit"
 WINDOW = "0.5s"
-# What a run may be given: who is slow, where, and how. The phases are those that may rightly be named.
+# Faults of a run: the slow node, and the reason. The phases are those that a true finding may name.
 FAULTS = {
     "healthy": None,
     "disk": ("n1", {"spill"}),
@@ -29,7 +29,7 @@ FAULTS = {
     "cpu": ("n3", {"map", "collect"}),
 }
 SPLIT = MIB
-# Sizes of jobs as in E5.2's mix (41 % small, 39 % medium, 12 % large, 8 % huge), in splits; the huge one is what is looked at.
+# Sizes of jobs as in E5.2's mix (41 % small, 39 % medium, 12 % large, 8 % huge), in splits; the huge one is measured.
 MIX = [0.25] * 5 + [1] * 3 + [3] * 2 + [6] + [32]
 
 
@@ -78,7 +78,7 @@ class Node:
 
 
 class Cluster:
-    """One run: set up, jobs, answers; close() takes all away."""
+    """One run: set up, jobs, answers; close() removes all."""
 
     def __init__(self, folder, classes, fault):
         self.folder = folder
@@ -154,8 +154,8 @@ class Cluster:
             limits = self.nodes["n3"].limits
             self.hogs.append(subprocess.Popen(["stress-ng", "--quiet", "--cpu", "4", "--cpu-method", "loop"], preexec_fn=limits.enter))
 
-    def mend(self):
-        """Applies what the finding says: the cause is taken away."""
+    def remove_fault(self):
+        """Applies the finding: removes the cause."""
         self.nodes["n1"].limits.set(CORES, READ, WRITE)
         self.network.limit("n2", LINK, "in")
         self._end_hogs()
@@ -203,7 +203,7 @@ class Cluster:
         return done.stdout
 
     def report(self, job, tasks):
-        """What bottleneck says of the job, once all its tasks are in the hub's store."""
+        """Report of bottleneck on the job, once all its tasks are in the hub's store."""
         hub = self.agents[0]
         answer = {}
 
@@ -214,7 +214,7 @@ class Cluster:
         return answer
 
     def stop_agents(self):
-        """Senders first: what they have goes to the hub."""
+        """Senders first: their queues go to the hub."""
         while self.agents:
             self.agents.pop().stop()
 

@@ -1,5 +1,5 @@
--- The agent of a node of the small cluster. Nodes share a kernel: of what it counts, each agent tells what its own control group and
--- its own interface did, under the names that a host of its own would have.
+-- The agent of a node of the small cluster. Nodes share a kernel: of its counts, each agent reports those of its own control group and
+-- its own interface, under the names of a separate host.
 local a = require "atalaya"
 
 local hub = a.sink.http { url = "@HUB@", format = "jsonlines" }

@@ -20,8 +20,8 @@ def disk_below(folder):
         return file.read().strip()
 
 
-def why_not(folder):
-    """What is missing for limits; None where they work."""
+def reason_without_limits(folder):
+    """Reason why limits are not available; None if they work."""
     for path in (f"{CPU}/cpu.cfs_quota_us", f"{USED}/cpuacct.usage", f"{DISK}/blkio.throttle.read_bps_device"):
         if not os.path.exists(os.path.dirname(path)):
             return f"no {os.path.dirname(path)}: limits are set by control groups of version 1"

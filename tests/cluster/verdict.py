@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether bottleneck said what is true of a run of the small cluster, and nothing else."""
+"""Whether bottleneck reports the true findings of a run of the small cluster, and no others."""
 
 REASONS = {"disk": "disk", "remote": "remote reads", "cpu": "other programs"}
 
 
 def missing(report, expected, fault):
-    """What is missing or too much in the findings; empty: all as it should be. `expected`: node and phases, None where nothing is wrong.
+    """Missing and unexpected findings; empty: all as expected. `expected`: node and phases, None for a healthy cluster.
 
     One finding is true of a fault, and any other is false, of whatever kind. No other one follows from the fault: it is in the maps, and
     two reduces a node, eight in all, are too few for a verdict on a node or on tasks by themselves."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components that work until the file `trouble` tells them how to fail; kFaults has the words, beside which there are "garbage
-// WHAT" and "code" for the answers of a call. The file is removed first, so that each fault happens once.
+// Components that work until the file `trouble` selects a fault; kFaults has the words, in addition to "garbage
+// PART" and "code" for the results of a call. The file is removed first, so that each fault happens once.
 #include <atalaya/plugin.hpp>
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ volatile uint64_t sink_of_values;
   std::abort();
 }
 
-// What its parent started must not outlive it.
+// Processes that its parent started must not outlive it.
 void fork_sleepers() {
   for (int i = 0; i < 5; ++i) {
     if (::fork() != 0) continue;
@@ -46,7 +46,7 @@ void fork_sleepers() {
 void leak() {
   for (;;) {
     static constexpr size_t kPiece = size_t{4} << 20;
-    auto *piece = new char[kPiece];  // until there is no more
+    auto *piece = new char[kPiece];  // until memory is used up
     std::memset(piece, 1, kPiece);
   }
 }
@@ -60,7 +60,7 @@ void corrupt_heap(Host host) {
   std::vector<void *> pieces;
   for (size_t i = 0; i < 1000; ++i) pieces.push_back(std::malloc(40 + i));
   for (void *one : pieces) std::free(one);
-  host.log(Level::info, "the heap stands it");
+  host.log(Level::info, "the heap survives it");
   std::abort();
 }
 
@@ -79,7 +79,7 @@ void block_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_IGN);
 }
 
-// More than a pipe holds. What reads it must not wait for it, nor take it for results.
+// More than a pipe holds. The reader must not wait for it, nor take it for results.
 void talk() {
   const std::string line(127, '#');
   for (int i = 0; i < 1024; ++i) std::puts(line.c_str());
@@ -108,7 +108,7 @@ constexpr Fault kFaults[] = {
     {"deaf", [](const std::string &, Host) { block_signals(), hang(); }},
     {"stdout", [](const std::string &, Host) { talk(); }},
     {"fork", [](const std::string &, Host) { fork_sleepers(), crash(); }},
-    {"twice", [](const std::string &, Host) { static_cast<void>(::fork() == 0); }},  // both go on
+    {"twice", [](const std::string &, Host) { static_cast<void>(::fork() == 0); }},  // both continue
     {"close", [](const std::string &fd, Host) { fd.empty() ? close_from(3, 1023) : close_from(std::stoi(fd), std::stoi(fd)); }},
     {"open", [](const std::string &path, Host) { static_cast<void>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }},
 };
@@ -117,7 +117,7 @@ class Trouble {
  public:
   explicit Trouble(Host host) : host_(host), path_(host.text("trouble")) {}
 
-  // Does what the file says, if it is there. What is wrong with an answer is left to the caller: "garbage pointers", "code".
+  // Runs the fault in the file, if it exists. Faults of a result are left to the caller: "garbage pointers", "code".
   std::string happens() const {
     const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return {};
@@ -138,7 +138,7 @@ class Trouble {
 };
 
 // Batches that no host may believe.
-void spoil(atalaya_batch &batch, const std::string &how) {
+void corrupt(atalaya_batch &batch, const std::string &how) {
   auto *const nowhere = reinterpret_cast<char *>(0xdeadbee8);
   Sample &sample = batch.samples[0];
   if (how == "garbage samples") {
@@ -171,7 +171,7 @@ class Pull final : public Source {
     const std::string trouble = trouble_.happens();
     Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
     batch.field(sample, name_, ++number_);
-    spoil(*batch.raw(), trouble);
+    corrupt(*batch.raw(), trouble);
     return trouble == "code" ? static_cast<Code>(12345) : Code::ok;
   }
 
@@ -181,7 +181,7 @@ class Pull final : public Source {
   int64_t number_ = 0;
 };
 
-// Gives so many samples a window, each with 3 tags and 15 fields, one of which says in which process: for the bench.
+// Emits `samples` samples per window, each with 3 tags and 15 fields, one of which is the pid: for the bench.
 class Steady final : public Source {
  public:
   static constexpr Param params[] = {
@@ -225,7 +225,7 @@ class Push final : public PushSource {
         Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
         batch.field(sample, name_, ++number_);
       }
-      spoil(*raw, trouble_.happens());
+      corrupt(*raw, trouble_.happens());
       uint64_t id = 0;
       if (host_.raw()->emit(host_.raw()->self, raw, &id) != ATALAYA_OK) return Code::ok;
       std::unique_lock lock(mutex_);
@@ -261,7 +261,7 @@ class Stage final : public Translator {
       batch.tag(sample, key_, metric ? metric->unit : "none");
     }
     const std::string trouble = trouble_.happens();
-    if (batch.raw()->count > 0) spoil(*batch.raw(), trouble);
+    if (batch.raw()->count > 0) corrupt(*batch.raw(), trouble);
     return Code::ok;
   }
 
@@ -274,7 +274,7 @@ class Stage final : public Translator {
 class Writer final : public Sink {
  public:
   static constexpr Param params[] = {
-      kTrouble, {.name = "got"_str, .type = ATALAYA_STRING, .default_text = "/dev/null"_str, .summary = "file: what it got"_str}};
+      kTrouble, {.name = "got"_str, .type = ATALAYA_STRING, .default_text = "/dev/null"_str, .summary = "file: output"_str}};
   static constexpr Description description = {.name = "faulty"_str, .summary = "writes numbers"_str, .params = params};
   explicit Writer(Host host) : host_(host), trouble_(host), got_(host.text("got")) {}
   Code write(std::span<const Sample> samples, int64_t &) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch as a child process may leave it in shared memory: whatever it says, the host takes it whole or refuses it, and what it
-// takes can be read. The input: where the batch lies (two numbers), then the memory.
+// A batch as a child process may leave it in shared memory: whatever its content, the host takes it whole or refuses it, and
+// accepted parts can be read. The input: the position of the batch (two numbers), then the memory.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   ForeignBatch batch;
   if (size < sizeof(batch)) return 0;
   std::memcpy(&batch, data, sizeof(batch));
-  std::vector<uint64_t> words((size - sizeof(batch)) / 8 + 1);  // aligned, and just as large as it says
+  std::vector<uint64_t> words((size - sizeof(batch)) / 8 + 1);  // aligned, and exactly of the given size
   std::memcpy(words.data(), data + sizeof(batch), size - sizeof(batch));
   const BatchMemory memory{reinterpret_cast<std::byte *>(words.data()), size - sizeof(batch), kBase};
   Batch taken;
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (taken.count() != 1 + (status ? batch.count : 0)) std::abort();
   volatile uint64_t sum = use(taken.raw());
   static_cast<void>(sum);
-  // What was taken goes the other way and back.
+  // The accepted batch goes the other way and back.
   if (!status || taken.used_bytes() > (size_t{1} << 20)) return 0;
   std::vector<uint64_t> other(taken.used_bytes() / 8 + 64);
   const BatchMemory there{reinterpret_cast<std::byte *>(other.data()), other.size() * 8, kBase};

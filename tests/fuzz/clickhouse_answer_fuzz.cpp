@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server answers: rows in RowBinary, read whole and piece by piece; its errors; its version.
+// Responses of a server: rows in RowBinary, read whole and piece by piece; its errors; its version.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       break;
     }
     if (row[1].text.size() > before.size() || row[3].texts.size() > before.size()) std::abort();
-    // Of a part of it there is no row.
+    // An incomplete row is not returned.
     std::string_view part = before.substr(0, before.size() - rest.size() - 1);
     if (parse_row(part, types, row) == Parsed::row) std::abort();
   }

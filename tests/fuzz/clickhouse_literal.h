@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads literals as ClickHouse does: what was quoted has to come back.
+// Reads literals as ClickHouse does: quoted text has to come back.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline std::optional<char> from_hex(std::string_view digits) {
   return static_cast<char>(value);
 }
 
-// What follows a backslash; takes it off the text.
+// The character after a backslash; removes it from the text.
 inline std::optional<char> take_escaped(std::string_view &text) {
   constexpr std::array<std::pair<char, char>, 9> kNamed = {
       {{'0', '\0'}, {'a', '\a'}, {'b', '\b'}, {'e', '\x1b'}, {'f', '\f'}, {'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'v', '\v'}}};
@@ -33,10 +33,10 @@ inline std::optional<char> take_escaped(std::string_view &text) {
   if (letter == '\\' || letter == '\'') return letter;
   for (const auto &[name, byte] : kNamed)
     if (name == letter) return byte;
-  return std::nullopt;  // versions differ in what it means
+  return std::nullopt;  // versions differ in its meaning
 }
 
-// The bytes that a literal means; nothing for what is no single literal.
+// The bytes that a literal means; nothing if the text is not a single literal.
 inline std::optional<std::string> unquote(std::string_view literal) {
   if (literal.size() < 2 || literal.front() != '\'' || literal.back() != '\'') return std::nullopt;
   std::string_view rest = literal.substr(1, literal.size() - 2);

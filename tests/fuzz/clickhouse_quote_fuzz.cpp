@@ -10,7 +10,7 @@
 
 namespace {
 
-// A reader that knows only how a literal ends: where the first quote stands that no backslash precedes.
+// A reader that knows only how a literal ends: at the first quote that no backslash precedes.
 size_t end_of(std::string_view literal) {
   for (size_t i = 1; i < literal.size(); ++i) {
     if (literal[i] == '\\') {

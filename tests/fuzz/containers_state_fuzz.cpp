@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What container runtimes write on disk; the first byte says which file it is.
+// State files of container runtimes; the first byte selects the file.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (wanted > 0) std::memcpy(to, data + offset, wanted);
     return true;
   });
-  // What is accepted is complete.
+  // An accepted note is complete.
   if (!note) return 0;
   const auto &found = note.value();
   if (found.name.empty() || found.version.empty() || found.components.empty()) __builtin_trap();

@@ -13,7 +13,7 @@ using namespace atalaya::core;
 
 namespace {
 
-// What was accepted can be used, and written again.
+// An accepted batch can be used, and written again.
 void use(Batch &batch, const Symbols &symbols) {
   const auto encoder = make_encoder(Format::samples, [&](uint32_t id) { return symbols.name(id); });
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folded stacks of anyone's: nothing is lost of what is read, and a picture is drawn of it.
+// Folded stacks from any source: nothing of the input is lost, and a picture is drawn of it.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first byte says what the rest is: a table of connections, addresses of flows, or a file of hosts.
+// The first byte selects the kind of the rest: a table of connections, addresses of flows, or a file of hosts.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

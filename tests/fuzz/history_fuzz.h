@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the bytes as a history at once and in pieces: both give the same spans, and no span ends before it begins.
+// Reads the bytes as a history at once and in pieces: both return the same spans, and no span ends before it begins.
 #pragma once
 
 #include <cstdlib>
@@ -34,14 +34,14 @@ inline void read_history(std::string_view text, size_t piece) {
   const hadoop::Spans at_once = spans_of(whole, text, text.size() + 1), in_pieces = spans_of(parts, text, piece);
   for (const hadoop::Span &span : at_once)
     if (span.start_ms <= 0 || span.duration_ms < -1 || span.text.empty()) std::abort();
-  if (whole.broken() || parts.broken()) return;  // where damage of a codec is seen depends on what came with it
+  if (whole.broken() || parts.broken()) return;  // the position of seen damage depends on the data before it
   if (at_once.size() != in_pieces.size() || whole.damage().count != parts.damage().count || whole.key() != parts.key())
     std::abort();
   for (size_t i = 0; i < at_once.size() && !whole.ended(); ++i)
     if (at_once[i].duration_ms >= 0 && !same(at_once[i], in_pieces[i])) std::abort();
 }
 
-// The first byte says how long pieces are.
+// The first byte is the length of pieces.
 inline int fuzz_history(const uint8_t *data, size_t size, std::string_view before) {
   if (size == 0) return 0;
   const std::string text = std::string(before) + std::string(reinterpret_cast<const char *>(data) + 1, size - 1);

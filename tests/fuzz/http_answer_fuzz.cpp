@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server answers: the body, and as the header its first line.
+// Responses of a server: the body, and as the header its first line.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What source inventory reads line by line: the first byte says as what.
+// Files that source inventory reads line by line: the first byte selects the kind.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

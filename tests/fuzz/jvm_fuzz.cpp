@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JVMs answer and share, the first byte says which.
+// Responses and shared files of JVMs, the first byte selects which.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -33,7 +33,7 @@ void check_tree(const StackTree &tree) {
   require(self + lost == tree.on_cpu().ns);
 }
 
-// The same dump twice, and half of it: threads that go on, and threads that are gone.
+// The same dump twice, and half of it: threads that continue, and threads that are gone.
 void check_dumps(std::string_view text) {
   for (const bool all : {false, true}) {
     Profile profile(all);

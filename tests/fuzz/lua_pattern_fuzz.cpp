@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first byte says how long the pattern is; the rest is the subject. Every search ends within its budget, inside its subject.
+// The first byte is the length of the pattern; the rest is the subject. Every search ends within its budget, inside its subject.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other processes say of themselves, the first byte says which.
+// Data that other processes publish about themselves, the first byte selects which.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-bool lies_in(std::string_view part, std::string_view whole) {
+bool is_part_of(std::string_view part, std::string_view whole) {
   return part.empty() || (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
@@ -44,8 +44,8 @@ void check_naming(const Naming &naming) {
 
 void check_program(const std::optional<JavaProgram> &program, std::string_view text) {
   if (!program) return;
-  require(lies_in(program->main, text) && lies_in(program->short_name(), text));
-  for (const std::string_view argument : program->arguments) require(lies_in(argument, text));
+  require(is_part_of(program->main, text) && is_part_of(program->short_name(), text));
+  for (const std::string_view argument : program->arguments) require(is_part_of(argument, text));
   check_naming(rules().name_jvm(*program));
 }
 
@@ -56,7 +56,7 @@ void check_command_line(std::string_view text) {
   require(words_of(text, true).size() <= words.size());
 }
 
-// What the JVM says, a zero, the command line.
+// The JVM's own report, a zero, the command line.
 void check_both(std::string_view text) {
   const size_t end = text.find('\0');
   const std::string_view line = text.substr(std::min(end, text.size() - 1) + 1);
@@ -64,12 +64,12 @@ void check_both(std::string_view text) {
 }
 
 void check_stat(std::string_view text) {
-  if (const auto stat = parse_stat(text)) require(lies_in(stat->name, text));
+  if (const auto stat = parse_stat(text)) require(is_part_of(stat->name, text));
 }
 
 void check_owner(std::string_view text) {
   const auto owner = parse_owner(text);
-  if (owner) require(lies_in(owner->inner_pid, text) && owner->inner_pid.find('/') == std::string_view::npos);
+  if (owner) require(is_part_of(owner->inner_pid, text) && owner->inner_pid.find('/') == std::string_view::npos);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   switch (data[0]) {
     case 'h':
       if (const auto command = atalaya::jvm::java_command_in(text)) {
-        require(lies_in(*command, text));
+        require(is_part_of(*command, text));
         check_program(java_program(*command, {}), *command);
       }
       break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first byte says what the rest is: answers of sock_diag, a process's file stat, or the target of a link.
+// The first byte selects the kind of the rest: answers of sock_diag, a process's file stat, or the target of a link.
 #include <cstdint>
 #include <cstdlib>
 

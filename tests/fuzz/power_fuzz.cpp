@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of /proc and /sys about CPUs and energy, and what a management controller answers. Each parser gets the whole input.
+// The files of /proc and /sys about CPUs and energy, and responses of a management controller. Each parser gets the whole input.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -34,7 +34,7 @@ void texts(std::string_view text) {
   if (place_zone(text, "", zone) || place_zone(text.substr(0, half), text.substr(half), zone)) must(zone.package >= 0);
 }
 
-// Two readings of a counter: what they say is never more than the package can draw.
+// Two readings of a counter: their energy is never more than the package can draw.
 void readings(std::span<const uint8_t> bytes) {
   uint64_t numbers[3] = {};
   if (bytes.size() < sizeof(numbers)) return;

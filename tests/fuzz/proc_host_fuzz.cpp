@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files about the host and its cgroups. Each parser gets the whole input; what it found goes through the model.
+// The files about the host and its cgroups. Each parser gets the whole input; its results go through the model.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

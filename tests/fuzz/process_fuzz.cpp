@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of /proc/PID/, the first byte says which.
+// The texts of /proc/PID/, the first byte selects which.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -34,7 +34,7 @@ void check_cgroup(std::string_view text) {
   require(container_of(path).size() <= path.size() && unit_of(path).size() <= path.size());
 }
 
-// A secret that stands behind its name, or in a URL, is nowhere in what is shown, whatever stands before it.
+// A secret behind its name, or in a URL, is nowhere in the output, whatever is before it.
 void check_command(std::string_view text) {
   static const auto redact = atalaya::core::MatcherList::parse(std::vector<std::string>{"*internal*"}).value();
   require(redacted_command(text, false, redact).size() <= 1024);

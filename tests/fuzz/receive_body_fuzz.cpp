@@ -14,7 +14,7 @@ namespace {
 
 using namespace atalaya::receive;
 
-// What reaches the pipeline must be whole, whatever was sent.
+// Samples that reach the pipeline must be whole, whatever was sent.
 class Check final : public Taker {
  public:
   bool take(const Record &record) override {
@@ -39,7 +39,7 @@ class Check final : public Taker {
 
 }  // namespace
 
-// The first byte says which form and encoding the rest has.
+// The first byte selects the form and encoding of the rest.
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static Decoder decoder;

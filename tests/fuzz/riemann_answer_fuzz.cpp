@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What answers a message of events: a length, and a message.
+// Responses to a message of events: a length, and a message.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strangers may ask: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
+// Requests of unknown clients: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
 #include <simdjson.h>
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 using namespace atalaya;
 
-// What is written as JSON can be read as JSON.
+// Written JSON reads back the same.
 static void parse(const std::string &text) {
   simdjson::dom::parser parser;
   if (parser.parse(text).error() != simdjson::SUCCESS) std::abort();
@@ -36,7 +36,7 @@ static void write(const std::vector<query::Answer> &answers, query::Budget &budg
   parse("[" + serve::matrix_json(answers, {0, 3'600'000'000'000, 60'000'000'000}, budget) + "]");
 }
 
-// Whatever was understood is asked, of series at the ends of time.
+// Every valid request is run, on series at the limits of time.
 static void ask(query::Query query) {
   query::test::MemoryStore store;
   store.add("a", {{"host", "h"}}, {{-1'699'000'000, 1}, {0, 2}, {10, 3}, {2'000'000'000, 4}});
@@ -50,10 +50,10 @@ static void ask(query::Query query) {
   write(query::answers_to(query, store, budget), budget);
 }
 
-static void read(uint8_t what, const std::string &text) {
+static void read(uint8_t kind, const std::string &text) {
   constexpr int64_t now = 1'700'000'000'000'000'000;
   serve::Request request{"POST", "/", {}, text, ""};
-  switch (what % 8) {
+  switch (kind % 8) {
     case 0:
       (void)serve::read_form(text, request.arguments);
       request.method = "GET";
@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try {
     read(data[0], std::string(reinterpret_cast<const char *>(data) + 1, size - 1));
   } catch (const query::Wrong &) {
-    // said what is wrong
+    // the error is reported
   } catch (const query::TooMuch &) {
     // or that it is too much
   }

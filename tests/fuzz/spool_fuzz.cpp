@@ -14,7 +14,7 @@ using namespace atalaya::core;
 
 namespace {
 
-// What is found lies inside, in order, and ends.
+// Records that are found are inside the file, in order, and their number is finite.
 void walk(std::string_view bytes) {
   const auto header = parse_segment_header(bytes);
   if (header.ok() && (header.value().size > bytes.size() || header.value().size < kSegmentHeaderSize)) std::abort();

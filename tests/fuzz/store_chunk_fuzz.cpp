@@ -19,9 +19,9 @@ using namespace atalaya::store;
 
 namespace {
 
-// What is read is whole and in order.
+// The result is whole and in order.
 void walk(std::string_view head, std::string_view data) {
-  static ChunkReader reader;  // what an earlier chunk left must do no harm
+  static ChunkReader reader;  // state of an earlier chunk must do no harm
   if (!reader.open(head)) return;
   reader.set_data(data);
   Values values;
@@ -41,7 +41,7 @@ void walk(std::string_view head, std::string_view data) {
   }
 }
 
-// The same bytes as a rolled chunk: what is read of it is whole, and can be rolled up further.
+// The same bytes as a rolled chunk: the result is whole, and can be rolled up further.
 void walk_rolled(std::string_view head, std::string_view data) {
   static ChunkReader reader;
   if (!reader.open(head)) return;
@@ -84,7 +84,7 @@ void fields(std::string_view bytes) {
     if (!reader.value().is_count && !std::isfinite(reader.value().real) && !std::isinf(reader.value().real)) std::abort();
 }
 
-// A stored block, a line's end, and what is put into it.
+// A stored block, a line's end, and the values that are put into it.
 void block(std::string_view bytes) {
   const size_t line = bytes.find('\n');
   if (line == std::string_view::npos) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs, runtimes and the kernel say of where code lies, the first byte says which.
+// Tables of programs, runtimes and the kernel with the positions of code, the first byte selects which.
 #include <elf.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal of the source btrace, or what has changed since: the input as it is, and with the checksum that it should have. What
-// can be read is written the same.
+// A journal of the source btrace, or the changes since: the input unchanged, and with the correct checksum. A journal
+// that can be read is written the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of all ways to ask are the same, and right: against a naive computation on random series, against influxdb and
-victoria-metrics on the same points, for a log of Grafana's requests, for many readers beside a writer; and wrong questions and broken
+"""The results of all query interfaces are the same, and right: against a naive computation on random series, against influxdb and
+victoria-metrics on the same points, for a log of Grafana's requests, for many readers next to a writer; and invalid queries and broken
 stores end with a message."""
 
 import json
@@ -59,13 +59,13 @@ class Random(QueryCase):
         for at in range(0, len(points), 2000):
             self.put(points[at:at + 2000])
 
-    def assert_same(self, got, wanted, what):
-        what = f"seed {self.seed}: {what}"
-        self.assertEqual(got.keys(), wanted.keys(), what)
+    def assert_same(self, got, wanted, message):
+        message = f"seed {self.seed}: {message}"
+        self.assertEqual(got.keys(), wanted.keys(), message)
         for key, points in wanted.items():
-            self.assertEqual(got[key].keys(), points.keys(), (what, key))
+            self.assertEqual(got[key].keys(), points.keys(), (message, key))
             for at, value in points.items():
-                self.assertAlmostEqual(got[key][at], value, delta=1e-9 * max(1, abs(value)), msg=(what, key, at))
+                self.assertAlmostEqual(got[key][at], value, delta=1e-9 * max(1, abs(value)), msg=(message, key, at))
 
     def question(self):
         chosen = self.chosen
@@ -136,7 +136,7 @@ class Random(QueryCase):
                                "select host, time, sum(value) as sum from points where metric = 'app.busy' group by 1, 2"],
                               capture_output=True, timeout=PATIENCE)
         if b"ASan runtime" in done.stderr:
-            self.skipTest("sqlite3 does not load what is built with a sanitizer")
+            self.skipTest("sqlite3 does not load libraries built with a sanitizer")
         self.assertEqual(done.stderr, b"")
         by_sql = {}
         for row in json.loads(done.stdout):
@@ -173,7 +173,7 @@ class Random(QueryCase):
             lines = "\n".join(f"{name} value={float(value)} {at}" for at, value in points.items())
             http(server.url + "/write?db=random&precision=s", lines.encode())
         base = self.serve()
-        # An interval of theirs is OpenTSDB's: [time, time + 60 s). They make one step of it, so only what two steps do not change is compared.
+        # An interval there is OpenTSDB's: [time, time + 60 s). Both intervals are one step, so only functions that two steps do not change are compared.
         where = f"time >= {self.begin}s and time < {self.last}s"
         for inner, function in (("sum", "zimsum"), ("max", "mimmax"), ("min", "mimmin"), ("count", "zimsum")):
             for keys in (("host",), ("process",), ("host", "process")):
@@ -183,7 +183,7 @@ class Random(QueryCase):
                 question = {"metric": "app.busy", "begin": self.begin, "end": self.last - 1, "function": function, "group_by": keys,
                             "tags": {}, "every": 60, "inner": inner}
                 self.assert_same(self.by_http(base, question), theirs, question)
-        # Of series alone also what depends on how many steps there are; but for stddev, of which theirs divides by n - 1.
+        # Of series alone also functions that depend on the number of steps; but for stddev, which divides by n - 1 there.
         for inner in ("mean", "first", "last", "median"):
             found = server.query(f'select {inner}(value) from "app.busy" where {where} group by time(300s), pid fill(none)', "random")
             theirs = {(one["tags"]["pid"],): {at // 10**9: value for at, value in one["values"]} for one in found}
@@ -240,7 +240,7 @@ class Grafana(QueryCase):
 
 
 class Readers(QueryCase):
-    def test_twenty_readers_beside_a_writer(self):
+    def test_twenty_readers_next_to_a_writer(self):
         base = self.serve("--workers", "8")
         stop, wrong, counts = threading.Event(), [], [0] * 20
 
@@ -258,7 +258,7 @@ class Readers(QueryCase):
                     else:
                         answers = json.loads(http(url))
                         seen = sum(answers[0]["dps"].values()) if answers else 0
-                    self.assertGreaterEqual(seen, last)  # what was there once stays
+                    self.assertGreaterEqual(seen, last)  # points stay
                     last, counts[number] = seen, counts[number] + 1
             except Exception as error:  # of any thread, to be said by the test
                 wrong.append(f"reader {number}: {error!r}")
@@ -280,7 +280,7 @@ class Readers(QueryCase):
 
 
 class Wrong(QueryCase):
-    """Each command, with what operators get wrong, and with stores that are broken."""
+    """Each command, with operators' errors, and with stores that are broken."""
 
     READING = (["query", "--metric", "proc.disk.writes.mb"], ["plot", "--metric", "proc.disk.writes.mb", "-o", "-"],
                ["report", "--metric", "proc.disk.writes.mb"], ["report", "-o", "-", "--format", "html"])
@@ -353,7 +353,7 @@ class Wrong(QueryCase):
         self.atalaya("query", "--metric", "x", "--store", "postgres:somewhere", status=1)
         shutil.rmtree(self.path("folder.db"))
 
-    def test_a_server_lives_through_a_store_that_breaks(self):
+    def test_a_server_survives_a_broken_store(self):
         whole = self.path("served.db")
         with sqlite3.connect(self.store) as source, sqlite3.connect(whole) as target:
             source.backup(target)

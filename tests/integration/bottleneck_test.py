@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bottleneck over a store that the real agent wrote: jobs as a hub hears of them, spans and metrics of four nodes. One of them has a worn
-disk, reads from afar, or has another program beside the tasks; then nothing is wrong."""
+"""bottleneck over a store that the real agent wrote: jobs as a hub receives them, spans and metrics of four nodes. One of them has a worn
+disk, reads over the network, or runs another program next to the tasks; then all nodes are healthy."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def sample(kind, start, length, tags, fields, text=""):
 
 
 def tasks(job, slow=None, phase=None, factor=1, remote=None):
-    """A task after the other on each node; on the slow one the phase takes so many times as long."""
+    """One task after the other on each node; on the slow one the phase takes this factor longer."""
     chance = random.Random(job)
     for wave in range(WAVES):
         for node in NODES:
@@ -84,7 +84,7 @@ def mapreduce_job(far):
 
 
 def map_lines(far):
-    """What examples/btrace/HadoopMap.java prints of the same tasks, as source btrace has it: of the reading it knows no source."""
+    """Output of examples/btrace/HadoopMap.java for the same tasks, as source btrace has it: without the source of the input."""
     for number in range(WAVES * len(NODES)):
         node, begin = NODES[number % len(NODES)], T0 + number // len(NODES) * WAVE
         length = (5 + number * 37 % 500 / 1000) * of_node(node, far)[1]
@@ -126,7 +126,7 @@ class Bottleneck(AgentCase):
                                'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, sink }\n' + DECLARATIONS)
         self.url = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0] + "/api/jsonlines"
 
-    def tell(self, *lists):
+    def send(self, *lists):
         body = "".join(json.dumps(one) + "\n" for documents in lists for one in documents).encode()
         urllib.request.urlopen(urllib.request.Request(self.url, body), timeout=PATIENCE).close()
 
@@ -146,7 +146,7 @@ class Bottleneck(AgentCase):
         return found["node"], found["stage"], found["phase"], found["reason"]
 
     def test_a_worn_disk(self):
-        self.tell(tasks("job_1", "n3", "spill", 2), metrics({"n3": 115.35}))
+        self.send(tasks("job_1", "n3", "spill", 2), metrics({"n3": 115.35}))
         answer = self.answer("job_1")
         self.assertEqual(self.finding(answer), ("n3", "map", "spill", "disk"))
         self.assertRegex(answer["findings"][0]["summary"], r"^spill of map tasks is slow on node n3: disk write 2[12] % below the other nodes; CPU, "
@@ -172,13 +172,13 @@ class Bottleneck(AgentCase):
         self.assertEqual(self.finding(kmeans), ("n3", "map", "spill", "disk"))
 
     def test_remote_reads(self):
-        self.tell(tasks("job_1", "n1", "read", 3, remote="n1"), metrics({}))
+        self.send(tasks("job_1", "n1", "read", 3, remote="n1"), metrics({}))
         answer = self.answer("job_1")
         self.assertEqual(self.finding(answer), ("n1", "map", "read", "remote reads"))
         self.assertEqual({node["node"]: round(node["remoteShare"], 2) for node in answer["nodes"]}, {"n1": 0.4, "n2": 0.02, "n3": 0.02, "n4": 0.02})
 
     def read_history(self, name, raw):
-        """What source hadoop makes of it goes where all goes."""
+        """Source hadoop sends its spans through the same path."""
         folder = self.path("agent-" + name)
         os.mkdir(folder)
         with open(self.path(name), "wb") as file:
@@ -189,7 +189,7 @@ class Bottleneck(AgentCase):
         self.assertEqual(agent.join(), 0, agent.errors())
 
     def test_histories_name_the_reason_too(self):
-        self.tell(metrics({}))
+        self.send(metrics({}))
         self.read_history(job_histories.JOB + ".jhist", job_histories.json_history(mapreduce_job("n1")))
         answer = self.answer(job_histories.JOB)
         self.assertEqual(self.finding(answer), ("n1", "map", "map", "remote reads"))
@@ -198,7 +198,7 @@ class Bottleneck(AgentCase):
         self.assertEqual(self.finding(self.answer("app_1")), ("n2", "0", "compute", "remote reads"))
 
     def test_lines_alone_do_not_rule_remote_reads_out(self):
-        self.tell(map_lines("n1"), metrics({}))
+        self.send(map_lines("n1"), metrics({}))
         answer = self.answer(job_histories.JOB)
         self.assertEqual(self.finding(answer), ("n1", "map", "read", "unknown"))
         self.assertEqual([check["verdict"] for check in answer["findings"][0]["checks"] if check["what"] == "remote reads"], ["unknown"])
@@ -206,7 +206,7 @@ class Bottleneck(AgentCase):
             self.assertFalse({"remoteShare", "remote"} & set(row))
 
     def test_lines_and_a_history_of_the_same_tasks(self):
-        self.tell(map_lines("n1"), metrics({}))
+        self.send(map_lines("n1"), metrics({}))
         alone = self.answer(job_histories.JOB)
         self.read_history(job_histories.JOB + ".jhist", job_histories.json_history(mapreduce_job("n1")))
         answer = self.answer(job_histories.JOB)
@@ -220,13 +220,13 @@ class Bottleneck(AgentCase):
     def test_another_program(self):
         hog = (sample("metrics", T0 + second, 1, {"host": "n2", "pid": "9", "process": "stress"}, {"proc.cpu.user": 150.0})
                for second in range(1, WAVES * WAVE))
-        self.tell(tasks("job_1", "n2", "map", 2), metrics({}, busy="n2"), hog)
+        self.send(tasks("job_1", "n2", "map", 2), metrics({}, busy="n2"), hog)
         answer = self.answer("job_1")
         self.assertEqual(self.finding(answer), ("n2", "map", "map", "other programs"))
         self.assertIn('another program, "stress"', answer["findings"][0]["summary"])
 
-    def test_nothing_is_wrong(self):
-        self.tell(*(tasks(f"job_{i}") for i in range(10)), metrics({}))
+    def test_healthy_nodes(self):
+        self.send(*(tasks(f"job_{i}") for i in range(10)), metrics({}))
         answer = self.answer("all", "--from", str(T0), "--to", str(T0 + 600))
         self.assertEqual(len(answer["jobs"]), 10)
         self.assertEqual(answer["findings"], [])
@@ -238,14 +238,14 @@ class Bottleneck(AgentCase):
         self.assertIn(f"the jobs in the store ran from {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(T0))} to ", self.errors)
         self.assertEqual(len(self.answer("all", "--from", str(T0 - 86400))["jobs"]), 10)
 
-    def test_a_job_that_runs_goes_on_until_now(self):
-        self.tell([{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
+    def test_a_running_job_lasts_until_now(self):
+        self.send([{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
         self.answer("all")
         began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
         self.assertRegex(self.errors, f"the jobs in the store ran from {began} to {time.strftime('%Y-%m-%dT', time.gmtime())}")
 
     def test_before_and_after(self):
-        self.tell(tasks("job_1", "n3", "spill", 3), tasks("job_2"))
+        self.send(tasks("job_1", "n3", "spill", 3), tasks("job_2"))
         answer = self.answer("job_1", "--compare", "job_2")
         speeds = {(one["stage"], one.get("phase")): one for one in answer["compare"]["speeds"]}
         self.assertEqual(len(speeds), 6)
@@ -253,7 +253,7 @@ class Bottleneck(AgentCase):
         self.assertEqual({finding["job"] for finding in answer["findings"]}, {"job_1"})
 
     def test_regions(self):
-        self.tell(sample("span", T0 + i, seconds, {"name": name, "host": "n1"}, {}, "region")
+        self.send(sample("span", T0 + i, seconds, {"name": name, "host": "n1"}, {}, "region")
                   for i in range(3) for name, seconds in (("Parser.parse", 9), ("Codec.read", 5), ("Main.log", 0.1), ("Sort.cmp", 0.5)))
         answer = self.answer("all", "--from", str(T0), "--to", str(T0 + 60))
         self.assertEqual([(one["region"], one["class"], one["critical"]) for one in answer["regions"]],
@@ -262,17 +262,17 @@ class Bottleneck(AgentCase):
         self.assertEqual([one["region"] for one in answer["findings"]], ["Parser.parse", "Codec.read"])
 
     def test_regions_without_a_job_are_of_the_job_that_ran_there_then(self):
-        self.tell(tasks("job_1"), (sample("span", T0 + at, 20, {"name": name, "host": host, "pid": "7", "process": "java"}, {}, "region")
+        self.send(tasks("job_1"), (sample("span", T0 + at, 20, {"name": name, "host": host, "pid": "7", "process": "java"}, {}, "region")
                                    for name, host, at in (("Parser.parse", "n1", 5), ("Parser.parse", "n1", 30), ("Codec.read", "n9", 5),
                                                           ("Main.log", "n1", 900))))
         answer = self.answer("job_1")
         self.assertEqual([(one["region"], one["runs"], one["critical"]) for one in answer["regions"]], [("Parser.parse", 2, True)])
         self.assertEqual(answer["notes"], ["2 runs of code regions have no job: they ran on its nodes in its time, and may belong to another job"])
 
-    def test_regions_of_two_jobs_stand_apart(self):
+    def test_regions_of_two_jobs_are_separate(self):
         def regions(job, costs):
             return (sample("span", T0 + 1, seconds, {"job": job, "name": name, "host": "n1"}, {}, "region") for name, seconds in costs.items())
-        self.tell(tasks("job_1"), tasks("job_2"), regions("job_1", {"parse": 60, "write": 5}), regions("job_2", {"parse": 30, "write": 4}))
+        self.send(tasks("job_1"), tasks("job_2"), regions("job_1", {"parse": 60, "write": 5}), regions("job_2", {"parse": 30, "write": 4}))
         for words in (("job_1", "--compare", "job_2"), ("all", "--from", str(T0), "--to", str(T0 + 600))):
             answer = self.answer(*words)
             self.assertEqual([(one["job"], one["region"], one["runs"], one["seconds"], round(one["share"], 2), one["critical"]) for one in answer["regions"]],
@@ -285,7 +285,7 @@ class Bottleneck(AgentCase):
         def short(name, runs, seconds, **tags):
             return (sample("metrics", T0 + second, 1, {"name": name, "host": "n1", **tags}, {"region.calls": 1000, "region.short": runs, "region.dropped": 0})
                     for second in seconds)
-        self.tell(tasks("job_1"), (sample("span", T0 + i, 0.1, {"name": "hot", "host": "n1"}, {}, "region") for i in range(10)),
+        self.send(tasks("job_1"), (sample("span", T0 + i, 0.1, {"name": "hot", "host": "n1"}, {}, "region") for i in range(10)),
                   short("hot", 990, range(-30, 101)), short("parse", 7, range(5, 9), job="job_1"), short("quiet", 0, range(1, 101)),
                   short("elsewhere", 7, range(1, 101), host="n9"), short("later", 7, range(900, 910)))
         answer = self.answer("job_1")
@@ -298,21 +298,21 @@ class Bottleneck(AgentCase):
     def test_a_node_without_lvm_moves_no_less(self):
         volumes = (sample("metrics", T0 + second, 1, {"host": node, "disk": "dm-0"}, {"sys.disk.write.mb": 147.74})
                    for second in range(1, WAVES * WAVE + 1) for node in NODES if node != "n3")
-        self.tell(tasks("job_1", "n3", "spill", 2), metrics({}), volumes)
+        self.send(tasks("job_1", "n3", "spill", 2), metrics({}), volumes)
         self.assertEqual(self.finding(self.answer("job_1")), ("n3", "map", "spill", "unknown"))
 
     def test_an_open_task_is_replaced_when_it_ends(self):
         tags = {"job": "live", "stage": "map", "task": "m", "attempt": "m_0", "host": "n1"}
-        self.tell([{**sample("span", T0, 0, tags, {}, "task"), "duration": -1}])
+        self.send([{**sample("span", T0, 0, tags, {}, "task"), "duration": -1}])
         self.assertEqual([task["outcome"] for task in self.answer("live")["tasks"]], ["running"])
-        self.tell([sample("span", T0, 5, tags, {"span.bytes": 1024, "span.outcome": 1}, "task")])
+        self.send([sample("span", T0, 5, tags, {"span.bytes": 1024, "span.outcome": 1}, "task")])
         task, = self.answer("live")["tasks"]
         self.assertEqual((task["outcome"], task["seconds"], task["bytes"]), ("failed", 5, 1024))
         self.assertNotIn("grade", task)
 
     @unittest.skipUnless(browser.BINARY, "no browser")
     def test_the_page_in_a_browser(self):
-        self.tell(tasks("job_1", "n3", "spill", 2), tasks("job_2"), metrics({"n3": 115.35}))
+        self.send(tasks("job_1", "n3", "spill", 2), tasks("job_2"), metrics({"n3": 115.35}))
         self.bottleneck("--job", "job_1", "--compare", "job_2", "-o", "job.html")
         page = browser.Browser(1100, 1600)
         try:
@@ -332,8 +332,8 @@ class Bottleneck(AgentCase):
         finally:
             page.close()
 
-    def test_what_is_wrong_is_said(self):
-        self.tell(tasks("job_1526_0001"))
+    def test_errors_are_reported(self):
+        self.send(tasks("job_1526_0001"))
         for words, message in (
                 (("--job", "job_1526_0002"), 'job "job_1526_0002" is not in the store .*; did you mean "job_1526_0001"'),
                 (("--job", ""), "--job: empty; name a job, or all"),

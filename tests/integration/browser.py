@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real browser without a screen, driven over a pipe by Chromium's own protocol: what users do to a page, and what they see of it."""
+"""A real browser without a screen, driven over a pipe by Chromium's own protocol: actions of users on a page, and its visible state."""
 
 import base64
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of examples/btrace: compiled against the few names of BTrace that they use, and called as BTrace would while a task runs.
-What they print becomes the spans that it should. BTrace itself is not in Debian; its verifier is not part of this test."""
+Their output becomes the expected spans. BTrace itself is not in Debian; its verifier is not part of this test."""
 
 import glob
 import os
@@ -58,7 +58,7 @@ public class Driver {
     HadoopMap.outputFlushed();  // close
     at(1310); HadoopMap.mapperEnds();
   }
-  // Without reduces; of half of the bytes the file system did not say how far they came.
+  // Without reduces; of half of the bytes the file system did not report the distance.
   static void mapOnly() {
     HadoopMap.start(new String[] {"127.0.0.1", "4040", "attempt_1526555215992_0001_m_000004_0", "9"});
     at(0); HadoopMap.mapperBegins();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source btrace with a real program that writes and rotates its log: what reaches a store over kills of the agent, and what of it."""
+"""The source btrace with a real program that writes and rotates its log: the samples that reach a store over kills of the agent."""
 
 import json
 import os
@@ -11,8 +11,8 @@ import time
 
 from harness import AgentCase, PATIENCE, main, points
 
-# Writes numbered lines as fast as it can and rotates by renaming; each number is a value of its own. A line on
-# its standard input ends it; it then says how many lines there are.
+# Writes numbered lines as fast as it can and rotates by renaming; each number is a separate value. A line on
+# its standard input ends it; it then prints the number of lines.
 WRITER = """
 import os, sys, threading
 path, stop = sys.argv[1], threading.Event()
@@ -72,7 +72,7 @@ class Btrace(AgentCase):
         return sorted(json.loads(tags)["task"] for tags, in self.rows(
             "SELECT tags FROM spans JOIN entities ON entities.id = spans.entity WHERE duration_ns >= 0"))
 
-    def until(self, condition, what):
+    def until(self, condition, description):
         """Waits until the condition on the store holds."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -80,17 +80,17 @@ class Btrace(AgentCase):
                 if condition():
                     return
             except sqlite3.OperationalError:
-                pass  # it is not there yet
+                pass  # it does not exist yet
             self.agents[-1].process.poll()
             self.assertIsNone(self.agents[-1].process.returncode, self.agents[-1].errors())
-        raise AssertionError("no " + what + "\n" + self.agents[-1].errors())
+        raise AssertionError("no " + description + "\n" + self.agents[-1].errors())
 
     def append(self, text, path=None):
         with open(path or self.log, "a") as file:
             file.write(text)
 
     def test_kills_and_rotations_lose_and_double_nothing(self):
-        agent = self.run_agent(self.lua()).running()  # before the first line: what is rotated away then is nobody's
+        agent = self.run_agent(self.lua()).running()  # before the first line: a file rotated before has no owner
         self.until(lambda: os.path.exists(self.store), "store")
         writer = subprocess.Popen([sys.executable, "-c", WRITER, self.log], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(writer.kill)
@@ -112,11 +112,11 @@ class Btrace(AgentCase):
         self.assertEqual(self.spans(), tasks)
         self.assertEqual(self.rows("SELECT count(*) FROM points WHERE metric = 'btrace.spans.orphans' AND value > 0"), [(0,)])
         self.assertEqual(self.rows("SELECT count(*) FROM spans WHERE duration_ns < 0"), [(0,)])
-        # Each line was told of once.
+        # Each line was reported once.
         lines = self.rows("SELECT sum(value) FROM points WHERE metric = 'btrace.lines'")[0][0]
         self.assertEqual(lines, count + len(range(1, count + 1, 3)))
 
-    def test_a_truncated_log_is_told_of_and_its_copy_read_on(self):
+    def test_a_truncated_log_is_reported_and_its_copy_read_on(self):
         self.append("number = 1\n")
         agent = self.run_agent(self.lua())
         self.until(lambda: self.numbers() == [1], "first number")
@@ -141,7 +141,7 @@ class Btrace(AgentCase):
     def lines_read(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.lines'")[0][0]
 
-    def test_begins_of_programs_that_were_killed_are_given_up(self):
+    def test_begins_of_killed_programs_expire(self):
         self.append("".join(f"atalaya begin task task=t{i} time={1700000000000 + i}\n" for i in range(3)))
         agent = self.run_agent(self.lua('open_spans = true, max_age = "1h"'))
         self.until(lambda: len(self.rows("SELECT * FROM spans WHERE duration_ns = -1")) == 3, "open spans")
@@ -189,14 +189,14 @@ class Btrace(AgentCase):
 
     def test_nothing_is_done_until_the_sinks_hold_it(self):
         self.append("number = 1\n")
-        # A server that is not there: nothing is acknowledged.
+        # An unreachable server: nothing is acknowledged.
         agent = self.run_agent(self.lua(sink='a.sink.http { url = "http://127.0.0.1:9/api/put" }')).running()
         agent.wait_status(lambda status: agent.row("logs", "sink http", status)["queued"] > 0)
         agent.kill()
         agent = self.run_agent(self.lua())
         self.until(lambda: self.numbers() == [1], "the number")
 
-    def test_what_lines_give(self):
+    def test_samples_of_lines(self):
         self.append("requests = 5\nByHost\nn1 = 3\nn2 = 4\nDropped 7 commands\natalaya begin phase task=t phase=spill time=1700000000000\n"
                     "atalaya end phase task=t phase=spill time=1700000000500 bytes=1024\natalaya end phase task=t phase=spill\n"
                     "atalaya begin phase nonsense\n17 START t9\n")

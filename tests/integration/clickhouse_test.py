@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink clickhouse and the engine that reads it, against real servers: one, and a cluster of two shards. What SQLite answers is what
-ClickHouse has to answer, to the byte."""
+"""The sink clickhouse and the engine that reads it, against real servers: one, and a cluster of two shards. ClickHouse must return the
+results of SQLite, to the byte."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def lines(records):
 
 
 def post(url, body):
-    """As a sender does: what is not acknowledged in time is sent again."""
+    """As a sender does: points that are not acknowledged in time are sent again."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -95,8 +95,8 @@ class ServedCase(AgentCase):
         return "a.sink.clickhouse { %s }" % ", ".join(f"{key} = {json.dumps(value)}" for key, value in parameters.items())
 
     def hub(self, *sinks):
-        """An agent that takes points by HTTP; a request is answered when all sinks have what it brought."""
-        # However slow the machine is: a sender is not told to come again, but where a test wants that.
+        """An agent that takes points by HTTP; a request is answered when all sinks have its points."""
+        # However slow the machine is: a sender does not have to repeat a request, except where a test wants that.
         agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", '
                                'store_timeout = "%ds" }, %s }\n' % (PATIENCE - 10, ", ".join(sinks))).running()
         return agent, "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
@@ -113,7 +113,7 @@ class ServedCase(AgentCase):
         return done.stdout.decode()
 
     def assert_same(self, *words, **options):
-        """Both engines say the same; returns it."""
+        """Both engines return the same; returns it."""
         said = self.atalaya(*words, store=self.sqlite, **options)
         self.assertEqual(self.atalaya(*words, store=self.clickhouse, **options), said, words)
         return said
@@ -258,7 +258,7 @@ class OneServer(ServedCase):
                 return "http://" + line.split("serving on ")[1].split()[0]
         raise AssertionError("serve ended")
 
-    def test_what_the_server_refuses_is_a_dead_letter_and_the_rest_goes_on(self):
+    def test_refused_rows_are_dead_letters_and_the_rest_continues(self):
         _, hub = self.hub(self.sink())
         http(hub + "/api/put", json.dumps(list(documents())).encode())
         self.server.query(f"CREATE MATERIALIZED VIEW {self.database}.guard ENGINE = Memory AS "
@@ -269,7 +269,7 @@ class OneServer(ServedCase):
         status = agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 2)
         self.assert_balanced(status)
         self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE metric = 'm' AND value != 666"), [["48"]])
-        # A view is asked when its rows are in the table already: the manual says so.
+        # A view is queried when its rows are in the table already, as the manual documents.
         self.assertEqual(self.rows("SELECT count() FROM points FINAL WHERE value = 666"), [["2"]])
         agent.stop()
         letters = []
@@ -288,7 +288,7 @@ class OneServer(ServedCase):
         agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 1)
         self.assertEqual(self.rows("SELECT day FROM points"), [["2099-12-31"]])
 
-    def test_mistakes_are_named(self):
+    def test_errors_are_named(self):
         absent = self.clickhouse.replace(self.database, "absent")
         wrong = self.password_file(self.folder, "default:wrong", "wrong")
         for store, said in ((absent, "Database absent doesn't exist; make it: CREATE DATABASE absent"),
@@ -327,7 +327,7 @@ class OneServer(ServedCase):
         self.atalaya("query", "--metric", "x", status=1)
         self.assertIn("has the schema version 99, this program knows 1; install the newer atalaya", self.errors)
 
-    def test_a_user_who_may_only_read_can_read(self):
+    def test_a_user_with_read_permission_can_read(self):
         _, hub = self.both()
         http(hub + "/api/put", json.dumps(list(documents())).encode())
         reader = self.password_file(self.folder, "reader:look", "reader")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs on a small cluster of four nodes: what is wrong with one of them is found, by node, sub-phase and reason, and nothing is found
-where nothing is wrong. tests/cluster has the cluster, tests/bench/cluster_bench.py runs it often."""
+"""Jobs on a small cluster of four nodes: the fault of one of them is found, by node, sub-phase and reason, and nothing is found
+in a healthy cluster. tests/cluster has the cluster, tests/bench/cluster_bench.py runs it often."""
 
 import os
 import shutil
@@ -11,14 +11,14 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cluster"))
 from cluster import FAULTS, Cluster, build_engine  # noqa: E402
 from harness import main  # noqa: E402
-from node_limits import why_not  # noqa: E402
+from node_limits import reason_without_limits  # noqa: E402
 from verdict import missing  # noqa: E402
 
 SPLITS = 24
 
 
 class VerdictTest(unittest.TestCase):
-    """What the runs below are judged by."""
+    """The rules that judge the runs below."""
 
     @staticmethod
     def finding(**other):
@@ -27,11 +27,11 @@ class VerdictTest(unittest.TestCase):
     def missing(self, fault, *findings):
         return missing({"findings": list(findings)}, FAULTS[fault], fault)
 
-    def test_what_is_true_passes(self):
+    def test_true_findings_pass(self):
         self.assertEqual(self.missing("healthy"), [])
         self.assertEqual(self.missing("disk", self.finding()), [])
 
-    def test_what_is_false_does_not(self):
+    def test_false_findings_fail(self):
         for kind in ("node", "tasks", "region"):
             self.assertEqual(self.missing("healthy", self.finding(kind=kind)), ["false: it is slow"])
             self.assertEqual(self.missing("disk", self.finding(), self.finding(kind=kind, node="n2")), ["beside it: it is slow"])
@@ -53,7 +53,7 @@ class ClusterTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="atalaya-cluster-")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        reason = why_not(cls.folder)
+        reason = reason_without_limits(cls.folder)
         if reason:
             raise unittest.SkipTest(reason)
         cls.classes = build_engine(os.path.join(cls.folder, "classes"))
@@ -73,7 +73,7 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(wrong, [], report["findings"])
         return report
 
-    def test_nothing_is_found_where_nothing_is_wrong(self):
+    def test_a_healthy_cluster_has_no_findings(self):
         self.check("healthy")
 
     def test_a_slow_disk(self):
@@ -82,7 +82,7 @@ class ClusterTest(unittest.TestCase):
     def test_reads_from_other_nodes(self):
         report = self.check("remote")
         shares = {node["node"]: node["remoteShare"] for node in report["nodes"]}
-        # All that n2's maps read; what reduces fetch does not count.
+        # All input of n2's maps; bytes that reduces fetch do not count.
         self.assertGreater(shares["n2"], max(shares[name] for name in ("n0", "n1", "n3")))
 
     def test_another_program_on_the_node(self):

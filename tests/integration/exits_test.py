@@ -16,8 +16,8 @@ def set_name(name):
     libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
-def burn_children():
-    """Forks the children one after another from a process of its own, and returns the CPU seconds that they say they used."""
+def use_cpu_in_children():
+    """Forks the children one after another from a separate process, and returns the CPU seconds that they report."""
     receive, send = os.pipe()
     parent = os.fork()
     if parent == 0:
@@ -33,13 +33,13 @@ def burn_children():
             os.waitpid(child, 0)
         os._exit(0)
     os.close(send)
-    told = b""
+    received = b""
     while chunk := os.read(receive, 65536):
-        told += chunk
+        received += chunk
     os.close(receive)
     os.waitpid(parent, 0)
-    assert len(told) == 8 * CHILDREN
-    return sum(int.from_bytes(told[i:i + 8], "little") for i in range(0, len(told), 8)) / 1e9
+    assert len(received) == 8 * CHILDREN
+    return sum(int.from_bytes(received[i:i + 8], "little") for i in range(0, len(received), 8)) / 1e9
 
 
 class Exits(AgentCase):
@@ -52,7 +52,7 @@ class Exits(AgentCase):
         agent.wait_line("running")
 
         agent.wait_status(lambda _: len({sample["time"] for sample in so_far(out)}) >= 3)
-        used = burn_children()
+        used = use_cpu_in_children()
 
         def of_children():
             return [sample for sample in so_far(out) if sample["tags"]["process"] == "short (one)"]
@@ -72,11 +72,11 @@ class Exits(AgentCase):
         if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
             self.skipTest("needs root and the kernel's type information")
         _, used, counted = self.run_storm("bpf")
-        # What they used after they looked at the clock, and before, in the fork, counts too.
+        # CPU time after they read the clock, and before, in the fork, counts too.
         self.assertGreaterEqual(counted, 0.99 * used)
         self.assertLessEqual(counted, 2 * used)
 
-    def test_without_bpf_taskstats_tells_of_every_one(self):
+    def test_without_bpf_taskstats_reports_every_exit(self):
         if os.geteuid() != 0:
             self.skipTest("taskstats needs CAP_NET_ADMIN")
         agent, used, counted = self.run_storm("procfs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command flamegraph: of what an agent has stored, of files, and in a real browser under a real mouse."""
+"""The command flamegraph: of stored stacks, of files, and in a real browser under a real mouse."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Stored(QueryCase):
         self.assertEqual(self.folded("--by", "name"), "java;a;b;a 13\njava;f_[j] 5\njava;f_[j];do_x_[k] 4\nshop;main 8\n")
         self.assertEqual(self.folded("--by", "host", "--process", "shop"), "h1;shop-8;main 8\n")
 
-    def test_what_is_left_out(self):
+    def test_stacks_that_are_left_out(self):
         self.assertEqual(self.folded("--host", "h2"), "java-7;a;b;a 10\njava-9;f_[j] 5\n")
         self.assertEqual(self.folded("--process", "s*"), "shop-8;main 8\n")
         self.assertEqual(self.folded("--tag", "pid=9"), "java-9;f_[j] 5\n")
@@ -71,7 +71,7 @@ class Stored(QueryCase):
             self.assertEqual(file.read(), "good")
         self.assertEqual(self.folded("--profile", "offcpu", status=1), "")
 
-    def test_stacks_that_end_early_are_said(self):
+    def test_stacks_that_end_early_are_reported(self):
         early = "make-1;[unwind failed];[unknown] 6\nmake-1;main 4\n"
         self.atalaya("flamegraph", "--folded", "-", "-o", self.path("early.svg"), input=early.encode())
         self.assertEqual(self.errors.count("\n"), 1)
@@ -129,7 +129,7 @@ class Stored(QueryCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "sampling other processes takes root")
 class Profiled(AgentCase):
-    """The pipelines that come with it, in windows of a second: what runs is in the picture of the store that they fill."""
+    """The bundled pipelines, in windows of a second: running programs are in the picture of the store that they fill."""
 
     def setUp(self):
         super().setUp()
@@ -185,7 +185,7 @@ class Picture(QueryCase):
         super().tearDown()
 
     def frames(self):
-        """What is seen: name -> (x, y, width) of its widest frame."""
+        """Visible frames: name -> (x, y, width) of its widest frame."""
         found = self.page.value("""[...document.querySelectorAll('.frames g')].filter(g => g.getAttribute('display') !== 'none').map(g => {
             const box = g.querySelector('rect').getBoundingClientRect(), title = g.querySelector('title').textContent;
             return [title.replace(/ [(][^(]*[)]$/, ''), box.x, box.y, box.width]; })""")
@@ -250,7 +250,7 @@ class Picture(QueryCase):
     def found(self):
         return set(self.page.value("[...document.querySelectorAll('.frames .found title')].map(t => t.textContent.replace(/ [(][^(]*[)]$/, ''))"))
 
-    def test_search_marks_frames_and_says_how_much_they_are(self):
+    def test_search_marks_frames_and_shows_their_share(self):
         self.show()
         self.search("W.fib")
         self.assertEqual(self.found(), {"long W.fib(int)_[j]"})
@@ -267,7 +267,7 @@ class Picture(QueryCase):
         self.assertEqual(self.found(), set())
         self.assertEqual(self.text("matched"), "Matched: 0.00 %")
 
-    def test_the_mouse_says_what_it_is_over(self):
+    def test_the_mouse_shows_the_frame_below_it(self):
         self.show()
         legend = self.text("about")
         self.assertIn("green: application", legend)
@@ -283,7 +283,7 @@ class Picture(QueryCase):
         self.page.click(*self.middle("main"))
         self.assertEqual(set(self.frames()), {"all", "shop-2", "_start", "main", "Cart::add(int)", "a", "b", 'naïve "→" & co'})
 
-    def test_labels_follow_the_room_that_there_is(self):
+    def test_labels_fit_the_available_room(self):
         label = lambda: self.page.value("""[...document.querySelectorAll('.frames g')].filter(g => g.querySelector('title').textContent.startsWith('naïve'))
             .map(g => g.querySelector('text') && g.querySelector('text').textContent)[0]""")
         self.show()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system whose server takes each request and never answers: who opens a file there waits in the kernel and cannot be killed
+"""A file system whose server takes each request and never answers: a process that opens a file there waits in the kernel and cannot be killed
 (state D), as with a disk or a network file system that is gone. FUSE by hand; needs root."""
 
 import ctypes

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph and place over a store that the real agent wrote: what two hosts told of a database and its workers, by HTTP; and what this
-host's own agent saw of a real connection."""
+"""graph and place over a store that the real agent wrote: reports of two hosts about a database and its workers, by HTTP; and a real
+connection that this host's agent saw."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def process(host, pid, name, container, cpu, memory):
 
 
 def documents():
-    """Worker i of host a asks database i of host b, and both could be on one host."""
+    """Worker i of host a queries database i of host b, and both could be on one host."""
     for i in (1, 2):
         yield from flow("a", i, "worker", f"worker-{i}", "10.0.0.1", f"10.0.1.{i}", "out", 2 * MIB, 100 * i * MIB)
         yield from flow("b", i, "database", f"database-{i}", f"10.0.1.{i}", "10.0.0.1", "in", 100 * i * MIB, 2 * MIB)
@@ -74,7 +74,7 @@ class Cluster(StoreCase):
         request = urllib.request.Request(url, "".join(json.dumps(one) + "\n" for one in documents()).encode())
         urllib.request.urlopen(request, timeout=PATIENCE).close()
 
-    def test_both_ends_are_one_edge_and_hosts_are_told_apart(self):
+    def test_both_ends_are_one_edge_and_hosts_are_distinct(self):
         graph = json.loads(self.graph("--by", "host", "--format", "json"))
         names = graph["matrix"]["names"]
         cell = {(a, b): graph["matrix"]["bytes"][i][j] for i, a in enumerate(names) for j, b in enumerate(names)}
@@ -85,7 +85,7 @@ class Cluster(StoreCase):
         self.assertEqual(graph["bytes"], 306 * MIB)
         self.assertEqual(graph["estimated"], 0)
 
-    def test_by_command_hosts_are_merged_and_nodes_have_what_they_used(self):
+    def test_by_command_hosts_are_merged_and_nodes_have_their_use(self):
         graph = json.loads(self.graph("--by", "command", "--format", "json"))
         nodes = {node["name"]: node for node in graph["nodes"]}
         self.assertEqual(set(nodes), {"worker", "database", "192.0.2.7:9042"})
@@ -93,7 +93,7 @@ class Cluster(StoreCase):
         self.assertNotIn("cpu", nodes["192.0.2.7:9042"])
         self.assertEqual(len(json.loads(self.graph("--by", "process", "--format", "json"))["nodes"]), 5)
 
-    def test_the_matrix_says_it_to_people(self):
+    def test_the_matrix_for_readers(self):
         text = self.graph("--by", "host", "--format", "matrix")
         self.assertRegex(text, r"(?m)^ *\d b .*300 MiB █")
         picture = xml.dom.minidom.parseString(self.graph("--by", "container", "--format", "svg"))
@@ -122,7 +122,7 @@ class Cluster(StoreCase):
         self.assertIn("MATCH (a:Host {host: 'b', name: 'b', pid: ''}), (b:Host {host: 'a', name: 'a', pid: ''}) MERGE (a)-[s:SENT]->(b) "
                       f"SET s.bytes = {300 * MIB};", lines)
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors_are_reported(self):
         self.atalaya("graph", "--min-share", "much", status=2)
         self.assertIn('--min-share: "much" is not a share; write 10% or 0.1', self.errors)
         self.assertEqual(self.atalaya("graph", "--from", str(T0 - 60), "--to", str(T0 - 30), "--format", "matrix").strip(), "")
@@ -134,7 +134,7 @@ class Cluster(StoreCase):
         self.atalaya("graph", "--conntrack", "/nowhere", status=2)
         self.assertIn("--conntrack: /nowhere: No such file or directory", self.errors)
 
-    def test_place_finds_room_on_one_host_for_what_talks(self):
+    def test_place_finds_room_on_one_host_for_communicating_items(self):
         plan = json.loads(self.atalaya("place", *WHEN, "--format", "json"))
         self.assertEqual((plan["now"]["hosts"], plan["proposed"]["hosts"]), (2, 1))
         self.assertEqual(plan["now"]["crossing"], 304 * MIB)
@@ -155,7 +155,7 @@ class Cluster(StoreCase):
         self.assertEqual(plan["proposed"]["crossing"], 0)
         self.assertEqual(self.atalaya("place", *WHEN, "--format", "kubernetes").count("key: kubernetes.io/hostname"), 4)
 
-    def test_place_says_what_it_needs(self):
+    def test_place_reports_missing_input(self):
         self.atalaya("place", *WHEN, "--hosts", "nowhere", status=2)
         self.assertIn("--hosts: nowhere: No such file or directory", self.errors)
         self.atalaya("place", "--from", str(T0 - 60), "--to", str(T0 - 30), "--hosts", "2", status=2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Job histories through the agent: every task, phase and counter equals a count made beside it; what grows is followed, what was
-sent is not sent again, what is damaged is named."""
+"""Job histories through the agent: every task, phase and counter equals an independent count; growing files are followed, spans
+are not sent twice, damage is reported."""
 
 import glob
 import http.server
@@ -63,7 +63,7 @@ class HadoopTest(AgentCase):
                 f"  {sink},\n}}\n")
 
     def read_all(self, path, more=""):
-        """What an agent gives that ends when all is read."""
+        """Samples of an agent that ends when all is read."""
         agent = self.run_agent(self.lua(path, "follow = false, " + more))
         self.assertEqual(agent.join(), 0, agent.errors())
         return spans_of(agent.output), agent
@@ -80,7 +80,7 @@ class HadoopTest(AgentCase):
             with self.subTest(name):
                 spans, agent = self.read_all(self.put(name, content), f"racks = {HADOOP}")
                 self.assertEqual(keyed(spans), expected)
-                self.assertEqual(len(spans), len(expected), "nothing is told twice")
+                self.assertEqual(len(spans), len(expected), "nothing is reported twice")
                 self.assertNotIn("warning", agent.errors())
                 self.check_mapreduce(spans)
 
@@ -100,7 +100,7 @@ class HadoopTest(AgentCase):
         self.assertEqual(failed["fields"], {"span.outcome": 1})
         self.assertEqual(failed["tags"]["locality"], "remote")
         self.assertEqual(last["fields"]["span.bytes.remote"], 5_000_000_002)
-        # The history does not say it: by the racks and the places of the task's data.
+        # The history does not contain it: by the racks and the places of the task's data.
         self.assertEqual(tasks[made.attempt("m", 1, 0)]["tags"]["locality"], "datacenter")
         self.assertNotIn("locality", tasks[made.attempt("r", 0, 0)]["tags"])
         sources = {s["tags"]["phase"]: s["tags"].get("source") for s in spans if s["text"] == "phase" and s["tags"]["host"] == "n0"}
@@ -154,7 +154,7 @@ class HadoopTest(AgentCase):
         self.assertEqual({(s["text"], s["tags"]["job"], s["time"] // MS) for s in spans},
                          {("fact", made.JOB, os.stat(path).st_mtime_ns // MS)})
 
-    # ---- what grows ------------------------------------------------------------------------------------------------------------
+    # ---- growing histories -----------------------------------------------------------------------------------------------------
 
     def test_a_running_application_is_followed_and_its_spans_replaced(self):
         lines = made.spark_log(made.spark_events()).splitlines(keepends=True)
@@ -172,7 +172,7 @@ class HadoopTest(AgentCase):
         agent.stop()
         before = spans_of(agent.output)
 
-        # Renamed and finished while nobody looked: what was sent is not sent again.
+        # Renamed and finished while no agent ran: spans are not sent again.
         self.append(path, b"".join(lines[9:]))
         os.rename(path, self.path("logs/app"))
         agent = self.run_agent(lua)
@@ -219,14 +219,14 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(other), 19)
         self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans; 1 file skipped")
 
-    def test_a_try_knows_nothing_of_the_one_before(self):
+    def test_try_starts_without_state(self):
         path = self.put("job.jhist", made.json_history(made.mapreduce_events()))
         for _ in range(2):
             shown = subprocess.run([BINARY, "try", "hadoop", f"path={path}", "follow=false", "--format", "json"],
                                    capture_output=True, text=True, check=True)
             self.assertEqual(len(shown.stdout.splitlines()), 19, shown.stderr)
 
-    def test_a_log_in_parts_goes_on_behind_its_compacted_beginning(self):
+    def test_a_log_in_parts_continues_behind_its_compacted_beginning(self):
         events = list(made.spark_events())
         app = "application_1700000000000_0042"
         folder = f"logs/{rolled_name(app)}"
@@ -239,7 +239,7 @@ class HadoopTest(AgentCase):
         spans, agent = self.read_all(self.path("logs"))
         self.assertEqual(without_placed(keyed(spans)), expected, agent.errors())
         self.assertEqual(len(spans), len(expected) + 1)
-        # The first two became one: it stands for them.
+        # The first two became one: it replaces them.
         os.remove(self.path(f"{folder}/events_1_{app}"))
         os.remove(self.path(f"{folder}/events_2_{app}.lz4"))
         self.put(f"{folder}/events_2_{app}.compact", b"".join(lines[:20]))
@@ -267,7 +267,7 @@ class HadoopTest(AgentCase):
 
     # ---- where histories are ---------------------------------------------------------------------------------------------------
 
-    def test_auto_finds_what_the_configuration_says(self):
+    def test_auto_finds_the_configured_folders(self):
         root = self.path("root")
         self.put("root/etc/hadoop/conf/mapred-site.xml",
                  b"<configuration><property><name>mapreduce.jobhistory.done-dir</name><value>${base}/done</value></property>"
@@ -318,7 +318,7 @@ class HadoopTest(AgentCase):
             self.assertEqual(spans, [])
             self.assertIn('the server returned status 403: Permission denied: user=x', agent.errors())
 
-    def test_the_name_node_that_is_active_is_asked(self):
+    def test_the_active_name_node_is_queried(self):
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
         with WebHdfs(self.path("hdfs")) as standby, WebHdfs(self.path("hdfs")) as active:
             standby.standby = True
@@ -330,7 +330,7 @@ class HadoopTest(AgentCase):
             spans, agent = self.read_all(f"webhdfs://{nodes}/other")
             self.assertIn("the server returned status 403: Operation category READ is not supported in state standby", agent.errors())
             gone = standby.port
-        # One that is gone is no reason to give up, either.
+        # A removed one is no reason to give up, either.
         with WebHdfs(self.path("hdfs")) as active:
             self.put("hdfs/done/k.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{gone},127.0.0.1:{active.port}/done/k.jhist")
@@ -374,7 +374,7 @@ class HadoopTest(AgentCase):
         spans = spans_of(agent.output)
         self.assertEqual(without_placed(keyed(spans)), made.count_spark(b"".join(lines)))
         ended = [json.dumps(s) for s in spans if s["duration"] >= 0]
-        self.assertEqual(len(set(ended)), len(ended), "nothing is told twice")
+        self.assertEqual(len(set(ended)), len(ended), "nothing is reported twice")
         self.assertNotIn("warning", agent.errors())
 
     def test_an_open_file_on_hdfs_whose_block_is_full_is_not_idle_for_the_time_that_hdfs_lists(self):
@@ -385,7 +385,7 @@ class HadoopTest(AgentCase):
             server.open.add(path)
             server.blocks[path] = sum(map(len, lines[:7]))
             agent = self.run_agent(self.lua(f"webhdfs://127.0.0.1:{server.port}/", more='max_age = "30d"'))
-            self.wait_spans(agent, 6)  # what runs is told: the job, its fact, a stage, three tasks
+            self.wait_spans(agent, 6)  # running spans are reported: the job, its fact, a stage, three tasks
             # The next block is full.
             self.append(path, lines[7] + lines[8])
             server.blocks[path] += len(lines[7] + lines[8])
@@ -406,7 +406,7 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(rows), sum(level in ("task", "phase") for level, _, _ in made.count_mapreduce(events)))
         self.assertRegex(asked.stdout, rf"n0 +map +{made.attempt('m', 0, 0)} +[0-9.]+ +5000000000\n")
 
-    # ---- what is damaged ---------------------------------------------------------------------------------------------------------
+    # ---- damaged histories -------------------------------------------------------------------------------------------------------
 
     def test_of_a_damaged_history_the_rest_is_kept_and_the_damage_named(self):
         lines = made.json_history(made.mapreduce_events()).splitlines(keepends=True)
@@ -421,7 +421,7 @@ class HadoopTest(AgentCase):
         self.assertIn(f"{path}: 1 piece could not be read; the first is line {broken + 1}: not JSON. The rest is kept",
                       agent.errors())
 
-    def test_a_history_that_is_cut_is_told_also_of_a_copy_that_was_just_made(self):
+    def test_a_history_that_is_cut_is_reported_also_of_a_new_copy(self):
         path = self.put("j.jhist", made.json_history(made.mapreduce_events())[:-300])
         spans, agent = self.read_all(path)
         self.assertGreater(len(spans), 0)
@@ -445,7 +445,7 @@ class HadoopTest(AgentCase):
             self.assertNotEqual(agent.join(), 0)
             self.assertIn(f'parameter "path": "{path}" uses the native HDFS protocol, which is not supported; {words}', agent.errors())
 
-    def test_a_file_that_is_called_a_history_and_is_none_is_said_once(self):
+    def test_a_file_with_the_name_of_a_history_is_reported_once(self):
         garbage = self.put("logs/a.jhist", bytes(range(256)) * 8)
         self.put("logs/notes", b"Dear diary, " * 100)
         agent = self.run_agent(self.lua(self.path("logs")))
@@ -493,7 +493,7 @@ class WebHdfs:
     def __init__(self, folder):
         self.folder, self.redirected, self.users, self.refuse, self.standby = folder, False, set(), False, False
         self.open = set()  # paths whose length and time are not listed
-        self.blocks, self.offsets = {}, []  # of such a path, what of it lies in full blocks; what was read, from where on
+        self.blocks, self.offsets = {}, []  # of such a path, the bytes in full blocks; the offsets of reads
         self.listed, self.changed = [], threading.Condition()
         outer = self
 
@@ -556,11 +556,11 @@ class WebHdfs:
             return self.send(handler, 200, file.read(int(query["length"])))
 
     def wait_listed(self, name):
-        """Until who asks has heard of it twice: what it did after the first time is done."""
+        """Until the reader has listed it twice: its work after the first time is done."""
         with self.changed:
             begin = len(self.listed)
-            heard = lambda: sum(name in names for names in self.listed[begin:]) >= 2
-            if not self.changed.wait_for(heard, 60):
+            listed_twice = lambda: sum(name in names for names in self.listed[begin:]) >= 2
+            if not self.changed.wait_for(listed_twice, 60):
                 raise AssertionError(f"{name} was not listed")
 
     def size(self, path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CPUs count of real processes and cgroups (the kernel's own events, where there is no PMU), and what a host is made of."""
+"""CPU counters of real processes and cgroups (the kernel's own events, where there is no PMU), and the hardware of a host."""
 
 import glob
 import json
@@ -11,7 +11,7 @@ import unittest
 from harness import BINARY, AgentCase, main, so_far
 from rates import Follower
 
-# Works when it is told to, in a thread that it starts then, and says what the kernel counted of that.
+# Works on command, in a thread that it starts then, and prints the kernel's counts of that.
 WORKER = """
 import mmap, resource, sys, threading, time
 def usage():
@@ -55,7 +55,7 @@ class Counters(AgentCase):
         super().setUp()
         self.output = self.path("samples")
         self.children = []
-        # A name of its own, by which the source finds it.
+        # A separate name, by which the source finds it.
         self.name = f"w{os.getpid()}"
         os.symlink(sys.executable, self.path(self.name))
 
@@ -88,11 +88,11 @@ class Counters(AgentCase):
         return [sample for sample in so_far(self.output) if tags.items() <= sample["tags"].items()
                 and any(name.startswith(family) for name in sample["fields"])]
 
-    def until(self, agent, condition, what):
+    def until(self, agent, condition, description):
         try:
             agent.wait_status(lambda _: condition())
         except AssertionError as error:
-            raise AssertionError(f"never {what}: {json.dumps(so_far(self.output)[-10:], indent=1)}\n{error}") from None
+            raise AssertionError(f"never {description}: {json.dumps(so_far(self.output)[-10:], indent=1)}\n{error}") from None
 
     def more(self, agent, family, tags):
         """Waits for two windows more."""
@@ -100,7 +100,7 @@ class Counters(AgentCase):
         self.until(agent, lambda: len(self.of(family, tags)) >= before + 2, "two windows more")
 
     def check(self, family, tags, since, wanted):
-        """CPU seconds, faults and switches in all windows from that number on; beside the work there is little."""
+        """CPU seconds, faults and switches in all windows from that number on; little is added to the work."""
         chosen = self.of(family, tags)[since:]
         for part in PARTS:
             unit = 100 if part == "cpu" else 1
@@ -117,7 +117,7 @@ class Counters(AgentCase):
         wanted = self.work(child)
         self.more(agent, "proc.counters", tags)
         self.check("proc.counters", tags, since, wanted)
-        # Another, which ends at once when it has worked: also its last moments are told, and then it is gone.
+        # Another, which ends at once after its work: also its last moments are reported, and then it is gone.
         second = self.worker()
         tags = {"pid": str(second.pid)}
         self.more(agent, "proc.counters", tags)
@@ -185,7 +185,7 @@ class Counters(AgentCase):
         self.move(child, tree)
         agent.stop()
 
-    def test_without_privileges_it_says_what_to_do(self):
+    def test_without_privileges_it_reports_the_fix(self):
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", os.path.abspath(BINARY),
                                "try", "counters", "--windows", "1"], capture_output=True, text=True, cwd="/")
         if "Permission denied" not in done.stderr and "failed to execute" in done.stderr:
@@ -232,7 +232,7 @@ class Inventory(AgentCase):
               a.sink.file {{ path = "{self.output}", format = "samples" }}, a.sink.sqlite {{ path = "{self.path("store.db")}" }} }}""").running()
 
     def spans(self, fact):
-        """By (value, start): the lengths that were told, in order."""
+        """By (value, start): the reported lengths, in order."""
         found = {}
         for sample in so_far(self.output):
             if sample["kind"] == "span" and sample["tags"]["fact"] == fact:
@@ -240,7 +240,7 @@ class Inventory(AgentCase):
                 found.setdefault((sample["tags"]["value"], sample["time"]), []).append(sample["duration"])
         return found
 
-    def test_changes_are_events_and_secrets_stay_where_they_are(self):
+    def test_changes_are_events_and_secrets_are_not_sent(self):
         fact = "config./etc/hadoop/hdfs-site.xml:dfs.replication"
         agent = self.run_inventory()
         agent.wait_status(lambda _: self.spans(fact))
@@ -251,7 +251,7 @@ class Inventory(AgentCase):
         self.assertEqual((first, second), ("3", "2"))
         self.assertEqual(self.spans(fact), {("3", begun): [-1, changed - begun], ("2", changed): [-1]})
         self.assertEqual(set(key[0] for key in self.spans("cpu.model")), {"Test CPU"})
-        # While the agent is away one thing changes and another does not.
+        # While the agent is down one thing changes and another does not.
         self.put("proc/sys/kernel/osrelease", "6.1.0-2\n")
         os.remove(self.output)
         agent = self.run_inventory()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real agent in folders of its own. Every wait is for an event, with a limit."""
+"""Runs the real agent in separate folders. Every wait is for an event, with a limit."""
 
 import contextlib
 import json
@@ -74,7 +74,7 @@ class Agent:
         return self
 
     def status(self):
-        """A busy machine may be slower than `atalaya status` has patience (2 s), which says so and is asked again."""
+        """A busy machine may be slower than the timeout of `atalaya status` (2 s), which reports that; then it runs again."""
         until = time.monotonic() + PATIENCE
         while True:
             done = subprocess.run([*self.wrapper, BINARY, "status", "--format", "json", "--socket", self.socket],
@@ -98,7 +98,7 @@ class Agent:
                 return status
             self.process.poll()
             assert self.process.returncode is None, "the agent ended:\n" + "\n".join(str(line) for line in self.lines)
-            time.sleep(0.02)  # nothing tells of these events, and who asks without a pause takes a core from the agent
+            time.sleep(0.02)  # nothing notifies of these events, and polling without a pause takes a core from the agent
         raise AssertionError("the ledger never came to it: " + json.dumps(status, indent=1))
 
     def allow_threads(self, allowed):
@@ -112,7 +112,7 @@ class Agent:
         self.process.send_signal(signal.SIGHUP)
 
     def drain(self):
-        """No more windows: waits until what they gave is delivered. For pipelines of the source proc."""
+        """No more windows: waits until the emitted samples are delivered. For pipelines of the source proc."""
         reloads = sum(line is not None and "reloaded" in line for line in self.lines)
         with open(self.file) as file:
             lua = re.sub(r'every = "[^"]*",', "", file.read())
@@ -185,7 +185,7 @@ class AgentCase(unittest.TestCase):
 
 
 def forget_jvm(pid):
-    """What a killed JVM leaves in /tmp would be there for the next process of its number."""
+    """Files that a killed JVM leaves in /tmp would remain for the next process of its number."""
     for path in (f"/tmp/.java_pid{pid}", f"/tmp/.attach_pid{pid}", f"/tmp/perf-{pid}.map"):
         with contextlib.suppress(FileNotFoundError, PermissionError):
             os.remove(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers for the tests of the sink http: the real ones, and one that misbehaves as it is told."""
+"""Servers for the tests of the sink http: the real ones, and one with set faults."""
 
 import gzip
 import http.server
@@ -20,7 +20,7 @@ import urllib.request
 from harness import PATIENCE
 
 
-claims = []  # they tell other tests which ports are taken, and go with this process
+claims = []  # they show other tests which ports are taken, and end with this process
 
 
 def free_port():
@@ -67,7 +67,7 @@ def certificate(folder, name, issuer=None, names="IP:127.0.0.1"):
 
 
 class Server:
-    """A real server in a folder of its own."""
+    """A real server in a separate folder."""
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink http against real servers and one that misbehaves: what was emitted is what is stored, value by value."""
+"""The sink http against real servers and one with set faults: the stored values equal the emitted values, one by one."""
 
 import glob
 import json
@@ -74,7 +74,7 @@ class HttpCase(AgentCase):
         }}"""
 
     def delivered(self, agent, at_least=0):
-        """Waits until the sink has delivered more than so many samples."""
+        """Waits until the sink has delivered this many more samples."""
         return agent.wait_status(lambda status: agent.row("all", "sink http", status)["out"] > at_least)
 
     def more(self, agent, windows=3):
@@ -84,7 +84,7 @@ class HttpCase(AgentCase):
         self.delivered(agent, agent.row("all", "sink http", emitted)["out"])
 
     def finish(self, agent):
-        """Ends the agent when all is delivered; what it emitted."""
+        """Ends the agent when all is delivered; returns the emitted points."""
         agent.drain()
         self.assert_balanced(agent.status())
         self.assertEqual(agent.stop(), 0, agent.errors())
@@ -94,14 +94,14 @@ class HttpCase(AgentCase):
         wanted = {key_of(point): point["value"] for point in emitted}
         self.assertGreater(len(wanted), 100)
         self.assertEqual(len(wanted), len(emitted))
-        for what, keys in ("lost", set(wanted) - set(stored)), ("invented", set(stored) - set(wanted)):
+        for fault, keys in ("lost", set(wanted) - set(stored)), ("invented", set(stored) - set(wanted)):
             times = sorted({key[2] for key in wanted})
-            self.assertEqual(len(keys), 0, f"{what} of {len(wanted)} points and windows {times}: {sorted(keys, key=str)[:20]}")
+            self.assertEqual(len(keys), 0, f"{fault} of {len(wanted)} points and windows {times}: {sorted(keys, key=str)[:20]}")
         for key, value in wanted.items():
             self.assertTrue(math.isclose(stored[key], value, rel_tol=1e-14), (key, value, stored[key]))
 
     def assert_stored(self, emitted, stored):
-        """The same, of a server that shows what it has accepted a little later."""
+        """The same, of a server that shows accepted points a little later."""
         wanted = {key_of(point) for point in emitted}
         until = time.monotonic() + PATIENCE
         while not wanted <= set(found := stored()) and time.monotonic() < until:
@@ -179,7 +179,7 @@ class Misbehaving(HttpCase):
             self.assertLessEqual(last.get(series, 0), point["timestamp"])
             last[series] = point["timestamp"]
 
-    def test_whatever_the_server_does_nothing_is_lost(self):
+    def test_no_fault_of_the_server_loses_points(self):
         words = [500, "garbage", "half", "drip", "close", (429, {"Retry-After": "1"}, b"slow down"), 401, 404, 503, 302]
         said = []
 
@@ -205,7 +205,7 @@ class Misbehaving(HttpCase):
         self.more(agent)
         self.assert_taken(agent, server)
 
-    def test_what_was_acknowledged_is_not_sent_again(self):
+    def test_acknowledged_points_are_not_sent_again(self):
         broken = threading.Event()
 
         def script(server, request):
@@ -266,16 +266,16 @@ class Misbehaving(HttpCase):
         self.assertTrue(all("details" in request[1] or len(request[3]) > 10 for request in server.requests), "it was halved")
 
     def test_a_server_that_refuses_everything_gets_it_later(self):
-        told = threading.Event()
-        def script(server, request):  # comes back with a whole batch: else what it refused before would be to blame
-            if told.is_set() and len(request.points) == len(server.requests[0][3]):
+        reported = threading.Event()
+        def script(server, request):  # comes back with a whole batch: else a batch refused before would be the cause
+            if reported.is_set() and len(request.points) == len(server.requests[0][3]):
                 server.behave()
                 return 204
             return 400, {}, b"database is required"
         server = self.chaos(script)
         agent = self.collect(f'url = "{server.url}"')
         agent.wait_line("refuses every point: database is required")
-        told.set()
+        reported.set()
         self.more(agent)
         self.assert_taken(agent, server)
 
@@ -317,7 +317,7 @@ class Misbehaving(HttpCase):
         self.delivered(agent, 50)
         self.assert_taken(agent, server)
 
-    def test_a_stop_says_what_it_loses(self):
+    def test_a_stop_reports_its_losses(self):
         agent = self.collect('url = "http://nowhere.invalid:4242", queue = "1 MiB"')
         agent.wait_status(lambda status: sum(row.get("queued", 0) for row in status["ledger"]) >= 50)
         agent.stop()

@@ -54,7 +54,7 @@ class TwoAgents(AgentCase):
         return agent.row("host", "sink http", status)
 
     def delivers(self, agent, samples):
-        """Waits until so many more samples are with the hub."""
+        """Waits until the hub has this many more samples."""
         enough = self.sent(agent)["out"] + samples
         agent.wait_status(lambda status: self.sent(agent, status)["out"] >= enough)
 
@@ -190,7 +190,7 @@ class TwoHosts(TwoAgents):
         ip("-n", self.near_net, "link", "set", "atv0", "down")
         before = self.sent(agent)["out"]
         agent.wait_status(lambda status: self.sent(agent, status)["spooled"] > 300)
-        self.assertLessEqual(self.sent(agent)["out"], before + 100)  # what was under way
+        self.assertLessEqual(self.sent(agent)["out"], before + 100)  # points in transit
         ip("-n", self.near_net, "link", "set", "atv0", "up")
         self.delivers(agent, 300)
         agent.wait_status(lambda status: self.sent(agent, status)["spooled"] < 100)

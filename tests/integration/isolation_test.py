@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Components in processes of their own that fail in every way there is: the others go on, and what failed is back soon."""
+"""Components in separate processes that fail in every possible way: the others continue, and the failed one is soon back."""
 
 import glob
 import os
@@ -19,8 +19,8 @@ CRASHES = {"segfault": "crashed (SIGSEGV)", "abort": "crashed (SIGABRT)", "heap"
            "_exit": "ended itself with status 4", "close": "", "fork": "crashed (SIGSEGV)",
            "leak": ""}  # taking all that memory may last longer than a call may
 HANGS = {"hang": "hangs", "spin": "hangs", "deaf": "hangs"}
-GARBAGE = {f"garbage {what}": "gave a batch that is not sound"
-           for what in ("samples", "tags", "counts", "text", "owner", "names", "kind", "types")}
+GARBAGE = {f"garbage {part}": "gave a batch that is not sound"
+           for part in ("samples", "tags", "counts", "text", "owner", "names", "kind", "types")}
 MAY_HANG = {*HANGS, "heap", "leak", "close"}
 
 
@@ -41,8 +41,8 @@ def named(name, folder):
     return pids
 
 
-class Witness:
-    """A thread that is to wake at each whole second, as an agent's pipeline is: what it misses, the host has kept from both."""
+class Metronome:
+    """A thread that is due at each whole second, as an agent's pipeline is: seconds that it misses, the host has kept from both."""
 
     def __init__(self):
         self.due, self.before = int(time.time()) + 1, 0
@@ -93,12 +93,12 @@ class IsolationCase(AgentCase):
             """
 
     def start(self, lua):
-        self.witness = Witness()
-        self.addCleanup(self.witness.end)
+        self.metronome = Metronome()
+        self.addCleanup(self.metronome.end)
         return self.run_agent(self.with_good(lua), "--plugins", PLUGINS).running()
 
     def storm(self, faults, pipeline, component, sink="sink file", time_to_answer="500ms"):
-        """A pipeline for each fault, and all of them at once: what fails is started again, and what it gives arrives again, soon;
+        """A pipeline for each fault, and all of them at once: a failed component is started again, and its samples arrive again, soon;
         nobody else notices. `pipeline` has the places {trouble}, {limits} and {out}."""
         rows = {f"bad{number}": fault for number, fault in enumerate(faults)}
         begin = time.monotonic()
@@ -116,7 +116,7 @@ class IsolationCase(AgentCase):
             self.trouble(fault, "trouble" + name)
             begin[name] = time.monotonic()
 
-        def all_back(status):
+        def all_restarted(status):
             for name in rows:
                 if agent.row(name, component, status)["restarts"] > 0:
                     failed.setdefault(name, out(name, status))
@@ -124,7 +124,7 @@ class IsolationCase(AgentCase):
                         back.setdefault(name, time.monotonic() - begin[name])
             return len(back) == len(rows)
 
-        status = agent.wait_status(all_back)
+        status = agent.wait_status(all_restarted)
         self.assertEqual({rows[name]: seconds for name, seconds in back.items() if seconds >= soon}, {})
         for name, fault in rows.items():
             self.assertEqual(agent.row(name, component, status)["restarts"], 1, fault)
@@ -135,7 +135,7 @@ class IsolationCase(AgentCase):
     def check_others(self, agent):
         status = agent.status()
         good = agent.row("good", "source self", status)
-        self.assertLessEqual(good["gaps"], self.witness.missed(), good)
+        self.assertLessEqual(good["gaps"], self.metronome.missed(), good)
         self.assertEqual(good["errors"], 0, good)
         self.assert_balanced(status)
 
@@ -163,7 +163,7 @@ class Faults(IsolationCase):
         self.ends(agent)
 
     def test_push_sources(self):
-        # What it emits is put together in its own process: bad pointers are its own death.
+        # Its samples are built in its own process: bad pointers kill only that process.
         garbage = {"garbage tags": "crashed (SIGSEGV)", "garbage text": "crashed (SIGSEGV)", "garbage names": GARBAGE["garbage names"],
                    "garbage types": GARBAGE["garbage types"]}
         agent = self.storm({**CRASHES, **garbage}, """a.source.faulty_push {{ trouble = "{trouble}", {limits} }},
@@ -179,7 +179,7 @@ class Faults(IsolationCase):
         for number in range(len(faults)):
             self.assertTrue(all(point["tags"]["seen"] == "yes" for point in points(self.path(f"bad{number}"))))
 
-    def test_sinks_write_again_what_they_were_writing(self):
+    def test_sinks_write_interrupted_batches_again(self):
         faults = {**CRASHES, **HANGS}
         agent = self.storm(faults, """every = "200ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{trouble}", got = "{out}", {limits} }}""", "sink faulty", sink="sink faulty")
@@ -205,7 +205,7 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
-    def test_what_need_not_kill_does_not(self):
+    def test_harmless_faults_do_not_kill(self):
         faults = ("signals", "stdout", "twice", "open /dev/null", *(f"close {fd}" for fd in (0, 1, 2, 7, 8, 9)))
         agent = self.start("".join(f"""a.pipeline "bad{number}" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path(f"trouble{number}")}" }},
             a.sink.file {{ path = "{self.path(f"bad{number}")}" }} }}\n""" for number in range(len(faults))))
@@ -224,7 +224,7 @@ class Faults(IsolationCase):
         self.assertEqual(agent.output, b"", "among the results")
         self.assertIn("####", agent.errors())
 
-    def test_a_fork_of_its_process_answers_nobody(self):
+    def test_a_fork_of_its_process_does_not_answer(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", got = "{self.path("got")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
@@ -239,7 +239,7 @@ class Faults(IsolationCase):
         after = [number for number in numbers if number > before + 1]
         self.assertEqual(after, list(range(before + 2, after[-1] + 1)), "written twice")
 
-    def test_an_answer_that_there_is_not_is_an_error_and_no_more(self):
+    def test_an_invalid_answer_is_only_an_error(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
@@ -251,7 +251,7 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
-    def test_who_uses_up_its_memory_is_told_so(self):
+    def test_memory_above_the_limit_is_reported(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}",
             isolation = {{ time = "1m", memory = "64 MiB" }} }}, a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
@@ -260,7 +260,7 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
-    def test_who_takes_more_cpu_than_it_may_is_told_so(self):
+    def test_cpu_time_above_the_limit_is_reported(self):
         one = """a.pipeline "{name}" {{ every = "200ms", a.source.faulty {{ trouble = "{trouble}", isolation = {{ cpu = 5 }} }},
             a.sink.file {{ path = "{out}" }} }}"""
         agent = self.start("".join(one.format(name=name, trouble=self.path("trouble" + name), out=self.path(name)) for name in ("bad", "modest")))
@@ -273,7 +273,7 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
-    def test_one_that_hangs_does_not_hold_up_the_end(self):
+    def test_a_hanging_process_does_not_delay_the_end(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ isolate = false }},
             a.sink.faulty {{ trouble = "{self.path("trouble")}", isolation = {{ time = "1h" }} }} }}
             a.pipeline "bad_too" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble_too")}", isolation = {{ time = "1h" }} }},
@@ -287,7 +287,7 @@ class Faults(IsolationCase):
         self.assertLess(time.monotonic() - begin, 10)
 
     @unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/dev/fuse"), "mounting needs root, and FUSE")
-    def test_one_that_cannot_be_killed_holds_up_neither_reload_nor_end(self):
+    def test_an_unkillable_process_delays_neither_reload_nor_end(self):
         frozen = FrozenMount(self.path("frozen"))
         try:
             stuck_sink = f"""a.pipeline "sink" {{ every = "200ms", a.source.faulty {{ isolate = false }},
@@ -325,7 +325,7 @@ class Faults(IsolationCase):
         self.assertLess(scores[0], 500)
         self.ends(agent)
 
-    def test_nothing_of_it_outlives_a_killed_agent(self):
+    def test_no_process_outlives_a_killed_agent(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.faulty {{}} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink faulty", status)["out"] > 0)
@@ -336,7 +336,7 @@ class Faults(IsolationCase):
         agent.kill()
         self.wait_gone(family)
 
-    def test_without_its_launcher_it_goes_on_and_says_so(self):
+    def test_without_its_launcher_it_continues_and_reports_it(self):
         agent = self.start(f"""a.pipeline "bad" {{ every = "200ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
             a.sink.file {{ path = "{self.path("bad")}" }} }}""")
         agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
@@ -351,7 +351,7 @@ class Faults(IsolationCase):
 
 
 class NotIsolated(IsolationCase):
-    """In the agent's own process a fault is the agent's death: what was acknowledged survives it."""
+    """In the agent's own process a fault is the agent's death: acknowledged batches survive it."""
 
     LUA = """
         a.pipeline "numbers" {{
@@ -415,7 +415,7 @@ class Privileges(IsolationCase):
         its = capabilities(child)
         self.assertEqual((its["CapPrm"], its["CapEff"]), (expected, expected))
         self.assertEqual((its["CapInh"], its["CapAmb"], its["NoNewPrivs"]), (0, 0, 1))
-        # Also the next one, long after the agent has given its own away.
+        # Also the next one, long after the agent has dropped its own.
         os.kill(child, signal.SIGKILL)
         agent.wait_status(lambda status: agent.row("processes", "source proc", status)["restarts"] == 1)
         before = agent.row("processes", "sink file")["out"]
@@ -444,7 +444,7 @@ class Privileges(IsolationCase):
         given = "+bpf,+perfmon"
         who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=" + given, "--ambient-caps=" + given]
         if subprocess.run([*who, BINARY, "--version"], capture_output=True).returncode != 0:
-            self.skipTest("another user cannot run the binary where it lies")
+            self.skipTest("another user cannot run the binary in its folder")
         os.chown(self.folder, 65534, 65534)
         agent = self.run_agent('local a = require "atalaya"\n' + self.LUA.format(path=self.path("out")), "--drop", wrapper=who)
         agent.running()

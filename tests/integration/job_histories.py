@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Job histories as Hadoop and Spark write them, made for the tests, and a naive reader that counts what is in them.
+"""Job histories as Hadoop and Spark write them, made for the tests, and a naive reader that counts their content.
 
-The reader knows nothing of the agent's: it takes whole files, and looks up what it wants in their JSON."""
+The reader shares nothing with the agent's: it takes whole files, and looks up the fields in their JSON."""
 
 import json
 import struct
@@ -209,7 +209,7 @@ OLD_NAMES = {"jobid": "JOBID", "jobName": "JOBNAME", "submitTime": "SUBMIT_TIME"
 
 
 def without_merge(events):
-    """What a reader of the old text can know of the events."""
+    """The part of the events that a reader of the old text can know."""
     for kind, fields in events:
         yield kind, {**fields, "mapFinishTime": fields["finishTime"]} if "mapFinishTime" in fields else fields
 
@@ -238,7 +238,7 @@ def old_history(events):
     return out.encode()
 
 
-# ---- what is in a history of MapReduce, counted from its events --------------------------------------------------------------------
+# ---- content of a history of MapReduce, counted from its events --------------------------------------------------------------------
 
 def plain(value):
     """A value of Avro's JSON without its union."""
@@ -250,7 +250,7 @@ def plain(value):
 
 
 def counter_fields(found):
-    """What a list of (group, [(name, value)]) or Avro's form of it becomes."""
+    """Fields of a list of (group, [(name, value)]) or Avro's form of it."""
     if isinstance(found, dict):
         found = [(g["name"], [(c["name"], c["value"]) for c in g["counts"]]) for g in found["groups"]]
     safe = lambda text: "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" * len(c.encode()) for c in text)
@@ -324,7 +324,7 @@ def spark_events(app="application_1700000000000_0042", tasks=4):
 
 
 def run_again(events, run, later):
-    """The same log as that of a later run of its application, so many ms later."""
+    """The same log as that of a later run of its application, `later` ms later."""
     times = {"Timestamp", "Submission Time", "Completion Time", "Launch Time", "Finish Time", "Getting Result Time"}
 
     def moved(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real JVMs: what they share, as jstat has it; where their time goes; and those that do not answer."""
+"""Real JVMs: their shared counters, as jstat has them; the functions that take their time; and those that do not answer."""
 
 import json
 import mmap
@@ -17,9 +17,9 @@ import unittest
 from clickhouse_servers import ZooKeeper
 from harness import AgentCase, forget_jvm, main, so_far
 
-# Of programs and of agents: what is waited for is CPU time, however busy the host is.
+# Of programs and of agents: the tests wait for CPU time, however busy the host is.
 URGENT = -10 if os.geteuid() == 0 else 0
-# Of the processes: other tests, and other runs of this one, have JVMs of their own, which are left alone.
+# Of the processes: other tests, and other runs of this one, have separate JVMs, which are not touched.
 NAME = os.environ.setdefault("ATALAYA_JVM_TEST_NAME", f"jvm-{os.getpid()}")
 COLLECTORS = {"Serial": "Serial", "Parallel": "Parallel", "G1": "G1", "Z": "ZGC"}
 CHURN = """
@@ -130,12 +130,12 @@ class JvmCase(AgentCase):
               a.sink.file {{ path = "{self.output}", format = "samples" }} }}""",
                               preexec=lambda: os.nice(URGENT), **agent).running()
 
-    def until(self, agent, condition, what):
+    def until(self, agent, condition, description):
         """Waits for windows until the condition on all samples holds, and returns them."""
         try:
             agent.wait_status(lambda _: condition(so_far(self.output)))
         except AssertionError:
-            raise AssertionError(f"no {what} in {json.dumps(so_far(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
+            raise AssertionError(f"no {description} in {json.dumps(so_far(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
         return so_far(self.output)
 
     @staticmethod
@@ -143,7 +143,7 @@ class JvmCase(AgentCase):
         return sum("jvm.count" in sample["fields"] for sample in found)
 
     @staticmethod
-    def said_nothing(child):
+    def printed_nothing(child):
         """A JVM that is signalled and does not know why prints its threads."""
         os.set_blocking(child.stdout.fileno(), False)
         return not child.stdout.read()
@@ -161,10 +161,10 @@ class Shared(JvmCase):
                 found = self.until(agent, lambda all: len(of(all, child.pid)) > 1 and of(all, child.pid, "span"), "readings")
                 lines = subprocess.run(["jstat", "-gc", str(child.pid)], capture_output=True, text=True, check=True).stdout.split("\n")
                 agent.stop()
-                told = dict(zip(lines[0].split(), lines[1].split()))
-                self.assertEqual(sorted(told), sorted(COLUMNS))
+                reported = dict(zip(lines[0].split(), lines[1].split()))
+                self.assertEqual(sorted(reported), sorted(COLUMNS))
                 fields = of(found, child.pid)[-1]["fields"]
-                for column, text in told.items():
+                for column, text in reported.items():
                     self.assert_same(column, text, fields.get("jvm." + COLUMNS[column]))
                 self.assertGreater(fields["jvm.gc.seconds"], 0)
                 self.assertEqual(of(found, child.pid, "span")[0]["tags"]["collector"], name)
@@ -202,7 +202,7 @@ class Shared(JvmCase):
         self.assertIn("Allocation Failure", causes)
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace: apt-get install strace")
-    def test_without_profile_nobody_is_called(self):
+    def test_without_profile_no_jvm_is_called(self):
         child = self.idle()
         self.assertEqual(self.calls(child, "profile = false"), [])
         self.assertNotEqual(self.calls(child, ""), [])
@@ -220,7 +220,7 @@ class Shared(JvmCase):
         with open(trace, errors="replace") as file:
             return [line for line in file if "(" in line and agent.socket not in line]  # whether another agent has that
 
-    def test_the_span_of_a_jvm_grows_until_it_ends_and_tells_no_secrets(self):
+    def test_the_span_of_a_jvm_grows_until_it_ends_and_has_no_secrets(self):
         child = self.idle("-Dpassword=hunter2", "-XX:+UseSerialGC", "-XX:OnError=hunter2")
         agent = self.watch("flags = true")
         self.until(agent, lambda all: len(of(all, child.pid, "span")) > 2, "spans")
@@ -256,7 +256,7 @@ class Shared(JvmCase):
         self.until(agent, lambda all: of(all, child.pid)[-1]["fields"].get(requests) == 8, "new value")
         self.assertNotIn("left out", agent.errors())
 
-    def test_a_jvm_that_exports_too_much_is_cut_off_and_told_once(self):
+    def test_a_jvm_that_exports_too_much_is_cut_off_and_reported_once(self):
         child = self.exporting("many")
         agent = self.watch("profile = false")
         agent.wait_line("exports more than 64 fields of BTrace scripts")
@@ -381,7 +381,7 @@ public class Accept {
         self.assertGreater(waits[0]["profile.ns"], 0)
         self.assertGreater(max(sample["fields"].get("jvm.threads.native", 0) for sample in of(found, child.pid)), 0)
 
-    def test_a_jvm_that_lives_for_less_than_a_window_is_told_of(self):
+    def test_a_jvm_that_lives_for_less_than_a_window_is_reported(self):
         text = """
 public class Brief {
   static volatile long x;
@@ -396,21 +396,21 @@ public class Brief {
         found = self.until(agent, lambda all: of(all, child.pid, "span"), "span")
         names = {sample["tags"]["function"] for sample in of(found, child.pid, tag="function")}
         self.assertTrue(names & {"Brief work", "java.lang.System nanoTime"}, names)
-        told = next(sample["fields"] for sample in of(found, child.pid) if "jvm.profile.rate" in sample["fields"])
-        self.assertGreater(told["jvm.profile.cpu"], 5)  # in all of the window
-        self.assertIn("jvm.heap.used", told)
+        reported = next(sample["fields"] for sample in of(found, child.pid) if "jvm.profile.rate" in sample["fields"])
+        self.assertGreater(reported["jvm.profile.cpu"], 5)  # in all of the window
+        self.assertIn("jvm.heap.used", reported)
         span = of(found, child.pid, "span")[-1]
         self.assertGreater(span["duration"], 1e9)
         self.assertLess(span["duration"], 12e9)
 
-    def test_without_stacks_there_are_none_of_any_kind(self):
+    def test_without_stacks_none_of_any_kind_is_emitted(self):
         child = self.start(*self.java("Churn", CHURN))
         agent = self.watch("stacks = 0, budget = 10")
         found = self.until(agent, lambda all: of(all, child.pid, tag="function"), "functions")
         self.assertEqual(of(found, child.pid, "stack"), [])
 
     @unittest.skipUnless(shutil.which("localedef") and os.path.exists("/usr/share/i18n/locales/de_DE"), "needs locales: apt-get install locales")
-    def test_a_jvm_whose_locale_has_decimal_commas_says_its_cpu_time(self):
+    def test_a_jvm_whose_locale_has_decimal_commas_reports_its_cpu_time(self):
         subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", self.path("de_DE.UTF-8")], check=True)
         child = self.start(*self.java("Hot", hot([2000, 1000], 0)), env=dict(os.environ, LOCPATH=self.folder, LC_ALL="de_DE.UTF-8"))
         agent = self.watch("budget = 10")
@@ -430,7 +430,7 @@ public class Brief {
 
     @unittest.skipUnless("ATALAYA_FULL" in os.environ, "takes minutes: ./dev test --full")
     def test_the_budget_holds(self):
-        """Five JVMs with 40 threads each: what they and the agent spend on dumps, by the kernel's clocks of the threads that do it."""
+        """Five JVMs with 40 threads each: CPU time that they and the agent spend on dumps, by the kernel's clocks of the threads that do it."""
         text = """
 public class Many {
   static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
@@ -457,12 +457,12 @@ public class Many {
         self.until(agent, windows(23), "windows")
         spent = (self.spent(children, agent.process.pid) - before) / (self.clock() - begin) - at_rest
         found = so_far(self.output)
-        told = sum(sample["fields"].get("jvm.profile.cost", 0) for child in children for sample in of(found, child.pid)) / sum(
+        reported = sum(sample["fields"].get("jvm.profile.cost", 0) for child in children for sample in of(found, child.pid)) / sum(
             "jvm.source.cost" in sample["fields"] for sample in found)
         rate = sum(sample["fields"].get("jvm.profile.rate", 0) for child in children for sample in of(found, child.pid)[-5:]) / 25
-        print(f"spent {100 * spent:.2f} % of a core, told {told:.2f} %, at rest {100 * at_rest:.2f} %, {rate:.1f} Hz each", file=sys.stderr)
+        print(f"spent {100 * spent:.2f} % of a core, reported {reported:.2f} %, at rest {100 * at_rest:.2f} %, {rate:.1f} Hz each", file=sys.stderr)
         self.assertLess(100 * spent, 2.2)
-        self.assertLess(told, 2.2)
+        self.assertLess(reported, 2.2)
 
     @staticmethod
     def clock():
@@ -492,7 +492,7 @@ class Refusals(JvmCase):
         found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "readings")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 1)  # and not again for a while
         self.assertIsNone(child.poll())
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
         self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
         return found
 
@@ -508,7 +508,7 @@ class Refusals(JvmCase):
         agent.wait_line("does not report whether it accepts commands")
         self.assertTrue(self.said_nothing(child))
 
-    def test_a_jvm_that_is_stopped_is_not_asked_and_asked_again_when_it_goes_on(self):
+    def test_a_stopped_jvm_is_queried_again_when_it_continues(self):
         stopped, other = self.idle(), self.idle()
         agent = self.watch()
         self.until(agent, lambda all: total(all, stopped.pid, "jvm.profile.rate") > 0, "dumps")
@@ -529,10 +529,10 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
 
     def check_pretender(self, behaviour, line):
-        """What looks like a JVM, and answers like none: it costs one failure, and the others are sampled on."""
+        """A process that looks like a JVM, and answers like none: it costs one failure, and the others are still sampled."""
         pretender = self.start(sys.executable, __file__, "--pretend", behaviour, self.folder, urgent=False)
         pretender.stdin.write(b"begin\n")
         pretender.stdin.flush()
@@ -567,8 +567,8 @@ class Refusals(JvmCase):
         self.assertEqual([sample for sample in found if sample["time"] == found[-1]["time"] and sample["tags"].get("pid") == str(child.pid)], [])
         self.assertGreater(total(found, other.pid, "jvm.profile.rate"), 0)
 
-    def test_a_jvm_that_is_killed_is_told_of_once_more_at_most(self):
-        """Also where nobody is to look at it for a while: one that is stopped is not asked for a second."""
+    def test_a_jvm_that_is_killed_is_reported_once_more_at_most(self):
+        """Also if the test does not look for a while: a stopped JVM gets no second request."""
         child = self.idle()
         agent = self.watch(every="100ms")
         child.send_signal(signal.SIGSTOP)
@@ -588,11 +588,11 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
-        self.assertTrue(self.said_nothing(child))
+        self.assertTrue(self.printed_nothing(child))
 
     @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
     def test_a_jvm_in_a_container(self):
-        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        """In separate namespaces of processes and files, with another number and another /tmp."""
         java = self.java("Idle", IDLE)
         shared = self.path("tmp")
         os.mkdir(shared)
@@ -611,7 +611,7 @@ class Refusals(JvmCase):
 
 
 def pretend(behaviour, folder):
-    """Has mapped what a JVM has, and listens where a JVM does."""
+    """Maps the files of a JVM, and listens on a JVM's socket."""
     with open("/proc/self/comm", "w") as file:
         file.write(NAME)
     library = os.path.join(folder, "libjvm.so")
@@ -627,7 +627,7 @@ def pretend(behaviour, folder):
             file.write(content)
         with open(path, "rb") as file:
             maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    sys.stdin.readline()  # what another one of this number left is gone then
+    sys.stdin.readline()  # files that another one of this number left are gone then
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"/tmp/.java_pid{os.getpid()}")
         server.listen()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command jvms: of what the agents of two hosts have sent to a store."""
+"""The command jvms, with a store that the agents of two hosts filled."""
 
 import json
 
@@ -53,7 +53,7 @@ class Jvms(QueryCase):
             for host, pid in (("h1", "7"), ("h2", "9"))])
         self.assertEqual(answer["cpu"], {"samples": 200, "outside": 200})
 
-    def test_functions_by_thread_dumps_beside_those_by_samples(self):
+    def test_functions_by_thread_dumps_next_to_those_by_samples(self):
         self.assertEqual(self.ask()["functions"], [
             {"function": WORK, "dumps": {"bias": "safepoint", "self": 0.75, "share": 0.375}, "cpu": {"samples": 80, "share": 0.4}},
             {"function": HASH, "dumps": {"bias": "safepoint", "self": 0.25, "share": 0.125}},
@@ -62,7 +62,7 @@ class Jvms(QueryCase):
         self.assertEqual(self.ask("--host", "h2")["functions"][0]["dumps"]["self"], 0.25)
         self.assertEqual(self.ask("--process", "sh*", "--tag", "pid=7")["functions"][0]["dumps"]["self"], 0.5)
 
-    def test_the_table_says_which_figures_are_biased(self):
+    def test_the_table_marks_biased_figures(self):
         table = self.atalaya("jvms", *WHEN)
         self.assertIn(": 2 JVMs on 2 hosts, 40.0 thread dumps/s in all, over 10s\n", table)
         self.assertRegex(table, r"function +self s/s +share % +cpu samples +share %\n")
@@ -90,7 +90,7 @@ class Jvms(QueryCase):
         self.assertNotIn("exemplar", answer)
         self.assertEqual(answer["callers"], [{"function": "app.Main b", "cpu": {"share": 1}}])
 
-    def test_what_is_not_there(self):
+    def test_missing_data(self):
         self.atalaya("jvms", *WHEN, "--function", "app.Main wrok", status=1)
         self.assertIn('no samples of function "app.Main wrok"', self.errors)
         self.assertIn('did you mean "app.Main work"?', self.errors)

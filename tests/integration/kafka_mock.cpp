@@ -26,7 +26,7 @@ void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
   if (rd_kafka_conf_set(conf, name, value, error, sizeof(error)) != RD_KAFKA_CONF_OK) throw std::runtime_error(error);
 }
 
-// A client that only owns the cluster and says nothing of having no brokers of its own.
+// A client that only owns the cluster and does not log that it has no brokers.
 rd_kafka_conf_t *quiet() {
   rd_kafka_conf_t *conf = rd_kafka_conf_new();
   set(conf, "log_level", "3");
@@ -123,7 +123,7 @@ class Cluster {
 
   std::string servers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
 
-  void obey(const std::string &line) {
+  void run(const std::string &line) {
     std::istringstream words(line);
     std::string verb;
     std::string topic;
@@ -144,7 +144,7 @@ class Cluster {
     } else if (verb == "read" && words >> topic) {
       Reader(servers(), topic).print();
     } else {
-      throw std::runtime_error("what is \"" + line + "\"?");
+      throw std::runtime_error("unknown command \"" + line + "\"");
     }
   }
 
@@ -160,7 +160,7 @@ int main() {
     Cluster cluster;
     std::cout << cluster.servers() << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
-      cluster.obey(line);
+      cluster.run(line);
       std::cout << "ok" << std::endl;
     }
     return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink kafka against librdkafka's mock cluster: what was emitted is what is stored, value by value."""
+"""The sink kafka against librdkafka's mock cluster: the stored values equal the emitted values, one by one."""
 
 import json
 import os
@@ -18,14 +18,14 @@ TOO_LARGE, POLICY_VIOLATION, NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ALL
 
 
 class Cluster:
-    """The mock cluster, a program of its own."""
+    """The mock cluster, a separate program."""
 
     def __init__(self, partitions=4):
         self.process = subprocess.Popen([MOCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.servers = self.process.stdout.readline().strip().split(",")
-        self.tell("topic", "atalaya", partitions)
+        self.command("topic", "atalaya", partitions)
 
-    def tell(self, *words):
+    def command(self, *words):
         """Gives an order; the lines of its answer."""
         print(*words, file=self.process.stdin, flush=True)
         lines = []
@@ -35,12 +35,12 @@ class Cluster:
         return lines
 
     def errors(self, *codes, api=PRODUCE):
-        self.tell("errors", api, *codes)
+        self.command("errors", api, *codes)
 
     def messages(self):
         """Of the topic, in order: partition, time, key and value."""
         result = []
-        for line in self.tell("read", "atalaya"):
+        for line in self.command("read", "atalaya"):
             partition, _, when, key, value = line.split()
             result.append((int(partition), int(when), text(key), text(value)))
         return result
@@ -103,7 +103,7 @@ class KafkaCase(AgentCase):
         self.delivered(agent, agent.row("all", "sink kafka", emitted)["in"] - 1)
 
     def finish(self, agent):
-        """Ends the agent when all is delivered; what it emitted."""
+        """Ends the agent when all is delivered; returns the emitted points."""
         agent.drain()
         self.assert_balanced(agent.status())
         self.assertEqual(agent.stop(), 0, agent.errors())
@@ -187,10 +187,10 @@ class Trouble(KafkaCase):
         agent = self.collect(cluster)
         self.delivered(agent)
         for _ in range(2):
-            cluster.tell("down")
+            cluster.command("down")
             errors = agent.row("all", "sink kafka")["errors"]
             agent.wait_status(lambda status: agent.row("all", "sink kafka", status)["errors"] > errors + 1)
-            cluster.tell("up")
+            cluster.command("up")
             self.more(agent)
         emitted = self.finish(agent)
         self.assert_same(emitted, self.stored(cluster))
@@ -208,31 +208,31 @@ class Trouble(KafkaCase):
 
     def test_an_agent_that_starts_before_the_brokers_waits_for_them(self):
         cluster = self.cluster()
-        cluster.tell("down")
+        cluster.command("down")
         agent = self.collect(cluster)
         agent.wait_line("Connection refused")
-        cluster.tell("up")
+        cluster.command("up")
         self.more(agent)
         self.assert_same(self.finish(agent), self.stored(cluster))
 
-    def test_an_agent_stops_in_time_whatever_the_brokers_do(self):
+    def test_an_agent_stops_in_time_with_any_broker_fault(self):
         for trouble in "down", "pause", "slow":
             cluster = self.cluster()
             agent = self.collect(cluster)
             self.delivered(agent)
             if trouble == "down":
-                cluster.tell("down")
+                cluster.command("down")
             elif trouble == "pause":
                 cluster.process.send_signal(signal.SIGSTOP)
             else:
-                cluster.tell("rtt", 20000)
+                cluster.command("rtt", 20000)
             agent.wait_line("trying again")
             begin = time.monotonic()
             agent.process.send_signal(signal.SIGTERM)
             agent.wait_line("atalaya: stopped")
             self.assertLess(time.monotonic() - begin, 8)
             self.assertEqual(agent.join(), 0, agent.errors())
-            self.assertNotIn("hangs", agent.errors())  # which it says of what its deadline, and a second, did not end
+            self.assertNotIn("hangs", agent.errors())  # which it says of work that its deadline, and a second, did not end
             os.remove(self.path("emitted"))
 
     def test_a_pause_loses_nothing(self):
@@ -258,11 +258,11 @@ class Trouble(KafkaCase):
         self.last = agent.status()
         return super().finish(agent)
 
-    def test_a_producer_that_cannot_go_on_is_made_anew(self):
+    def test_a_producer_that_cannot_continue_is_replaced(self):
         cluster = self.cluster()
         cluster.errors(NOT_ALLOWED, api=INIT_PRODUCER_ID)
         agent = self.collect(cluster)
-        self.more(agent)  # without a number of its own it delivers nothing
+        self.more(agent)  # without a separate number it delivers nothing
         self.assert_same(self.finish(agent), self.stored(cluster))
 
 
@@ -294,7 +294,7 @@ class Poison(KafkaCase):
             self.assertGreater(len(letter["record"]), 800)
             self.assertIn("kafka://", letter["url"])
 
-    def test_of_a_request_that_is_refused_only_the_messages_to_blame_are_dead(self):
+    def test_of_a_refused_request_only_the_invalid_messages_are_dead(self):
         cluster = self.cluster(partitions=1)
         cluster.errors(POLICY_VIOLATION, 0, 0, POLICY_VIOLATION, 0, POLICY_VIOLATION)
         agent = self.collect(cluster)
@@ -334,13 +334,13 @@ class Spool(KafkaCase):
         dice = random.Random(seed)
         cluster = self.cluster()
         for number in range(ROUNDS):
-            cluster.tell(dice.choice(["up", "down"]))
+            cluster.command(dice.choice(["up", "down"]))
             before = len(self.acked())
             agent = self.start(cluster, number)
             agent.wait_status(lambda status: len(self.acked()) > before + dice.randrange(50))
             self.assert_balanced(agent.status())
             agent.kill()
-        cluster.tell("up")
+        cluster.command("up")
         agent = self.start(cluster, ROUNDS)
         status = agent.wait_status(lambda status: agent.row("numbers", "sink kafka", status)["queued"] == 0
                                    and agent.row("numbers", "sink kafka", status)["out"] > 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process of the small distributed system of placement_test.py: kv_node.py NAME ADDRESS PORT. It sends as many bytes as it is asked
-for ("N" in a line), takes what is pushed ("0" in a line, then bytes), and does what lines of JSON on its standard input say:
+for ("N" in a line), takes pushed bytes ("0" in a line, then bytes), and runs the lines of JSON from its standard input:
 {"pull": [[address, port, bytes], ...], "push": [...]}; then it answers with the seconds that this took."""
 
 import ctypes
@@ -65,7 +65,7 @@ def main(name, address, port):
     for line in sys.stdin:
         task = json.loads(line)
         begin = time.monotonic()
-        threads = [threading.Thread(target=act, args=what) for act, name in ((pull, "pull"), (push, "push")) for what in task[name]]
+        threads = [threading.Thread(target=act, args=transfer) for act, name in ((pull, "pull"), (push, "push")) for transfer in task[name]]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known loads come out as what they are, within 2 %: CPU and memory by stress-ng, disk by direct writes."""
+"""Known loads are measured within 2 %: CPU and memory by stress-ng, disk by direct writes."""
 
 import mmap
 import os
@@ -35,7 +35,7 @@ class Loads(AgentCase):
             local a = require "atalaya"
             a.pipeline "load" {{ every = "1s", a.source.proc {{ host = false, cgroups = false }},
               a.sink.file {{ path = "{self.out}", format = "samples" }} }}""").running()
-        # Two windows in, rates flow: what is born from now on is seen from its birth.
+        # Two windows in, rates flow: processes born from now on are seen from their birth.
         self.wait_windows(agent, 3)
         return agent
 
@@ -54,7 +54,7 @@ class Loads(AgentCase):
         return [sample for sample in self.samples() if sample["tags"].get("pid") == str(pid)]
 
     def check(self, pid, names, done):
-        """Whether that is what these rates of the process came to, within 2 %."""
+        """Whether these rates of the process sum up to that, within 2 %."""
         least, most = self.follower.bounds(self.of(pid), lambda sample: sum(sample["fields"].get(name, 0) for name in names))
         print(f"{least:.3f} to {most:.3f} shown, {done:.3f} done", file=sys.stderr)
         self.assertLessEqual(least, 1.02 * done)
@@ -71,7 +71,7 @@ class Loads(AgentCase):
             grown = [worker for pid in workers for worker in [pid, *children(pid)]]
             for pid in grown:
                 os.kill(pid, signal.SIGSTOP)
-            self.wait_windows(agent, 3)  # what they used until now is in
+            self.wait_windows(agent, 3)  # their use until now is in
             busiest = max(grown, key=cpu_seconds)
             used = cpu_seconds(busiest)
             self.check(busiest, ("proc.cpu.user", "proc.cpu.kernel"), 100 * used)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a question means, said as simply as it can be: docs/reference/query.md in Python, to compare the real answers with."""
+"""The meaning of a query, in the simplest form: docs/reference/query.md in Python, to compare the real results with."""
 
 import bisect
 import math
@@ -45,7 +45,7 @@ def downsample(points, every, function, by_end):
 
 
 def value_at(points, times, time, function):
-    """What a series has at a time at which another one has a point; None: nothing. `times` are its own, in order."""
+    """Value of a series at a time at which another one has a point; None: nothing. `times` are the times of the series, in order."""
     if time in points:
         return points[time]
     after = bisect.bisect(times, time)
@@ -70,7 +70,7 @@ def merge(all_points, function):
 
 
 def answer(series, metric, tags, begin, end, function, group_by=(), every=None, inner=None, rated=False, by_end=True):
-    """{values of the keys: {second: value}} of what lies in [begin, end]; `series` is [(metric, tags, {second: value})]."""
+    """{values of the keys: {second: value}} of the points in [begin, end]; `series` is [(metric, tags, {second: value})]."""
     groups = {}
     for name, own, points in sorted(series, key=lambda one: sorted(one[1].items())):
         if name != metric or any(own.get(key) != value for key, value in tags.items()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes are called: real JVMs whose main classes have the real names, started as the frameworks start them; real scripts."""
+"""Names of processes: real JVMs whose main classes have the real names, started as the frameworks start them; real scripts."""
 
 import collections
 import ctypes
@@ -44,7 +44,7 @@ SPARK = "org.apache.spark.deploy.SparkSubmit --master yarn --conf spark.driver.m
 EXECUTOR = "--driver-url spark://CoarseGrainedScheduler@h:4711 --executor-id 3 --hostname h --cores 2 --app-id application_1_0002"
 YARN_CHILD = "org.apache.hadoop.mapred.YarnChild 127.0.0.1 40000"
 
-# options and arguments as the framework's own scripts give them -> name, and tags that are added
+# options and arguments as the framework's own scripts pass them -> name, and tags that are added
 FRAMEWORKS = [
     (f"{HADOOP} org.apache.hadoop.hdfs.server.namenode.NameNode", "NameNode"),
     (f"{HADOOP} org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode", "SecondaryNameNode"),
@@ -166,7 +166,7 @@ class Names(AgentCase):
         return process
 
     def await_up(self, process):
-        """Behind whatever the JVM itself may have to say, as of a file in /tmp that another one of its number holds."""
+        """Behind possible output of the JVM itself, as of a file in /tmp that another one of its number holds."""
         line = None
         while line != b"up\n":
             line = process.stdout.readline()
@@ -189,7 +189,7 @@ class Names(AgentCase):
                         found[int(sample["tags"]["pid"])].append(sample)
         return found
 
-    def await_samples(self, condition, what):
+    def await_samples(self, condition, description):
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             samples = self.samples()
@@ -197,7 +197,7 @@ class Names(AgentCase):
                 return samples
             self.assertIsNone(self.agents[0].process.poll(), self.agents[0].errors())
             self.changes.wait(max(0, until - time.monotonic()))
-        self.fail(f"never came to it: {what}\n" + json.dumps({pid: [s["tags"] for s in samples[pid]] for pid in samples if pid in
+        self.fail(f"condition not met: {description}\n" + json.dumps({pid: [s["tags"] for s in samples[pid]] for pid in samples if pid in
                                                               {process.pid for process in self.started}}, indent=1))
 
     def names(self, samples, pid):
@@ -207,7 +207,7 @@ class Names(AgentCase):
         return self.await_samples(lambda samples: name in self.names(samples, process.pid), f"{process.pid} is called {name}")
 
     def assert_named(self, samples, pid, name, tags=None):
-        """It is called so in the second window after it appears, at the latest: a busy host may hold up who reads for more than one."""
+        """It has the name in the second window after it appears, at the latest: a busy host may delay the reader for more than one."""
         later = samples[pid][2:]
         self.assertTrue(later)
         for sample in later:
@@ -263,7 +263,7 @@ class Names(AgentCase):
         process = self.start_java("com.example.Stub", java=[link, *JAVA[1:]])
         self.await_name(process, "Stub")
 
-    def test_a_stopped_jvm_holds_up_nothing(self):
+    def test_a_stopped_jvm_delays_nothing(self):
         stopped = self.start_java("com.example.Stub")
         self.await_up(stopped)
         stopped.send_signal(signal.SIGSTOP)
@@ -319,8 +319,8 @@ class Names(AgentCase):
         self.await_name(process, "second.py")
 
     @unittest.skipIf(os.geteuid() != 0, "a process namespace needs root")
-    def test_a_jvm_in_a_container_is_asked_by_the_number_that_it_has_there(self):
-        # Its own /tmp and number: only what it says itself, in there, tells the class that its file of options holds.
+    def test_a_jvm_in_a_container_is_queried_by_its_inner_pid(self):
+        # Its own /tmp and number: only its own report, in there, names the class in its file of options.
         shutil.copytree(classes, self.path("classes"))
         with open(self.path("all.options"), "w") as file:
             file.write("-cp /mnt/classes com.example.Stub")
@@ -332,7 +332,7 @@ class Names(AgentCase):
         self.assertEqual(len(children), 1)
         self.await_samples(lambda samples: "Stub" in self.names(samples, int(children[0])), "Stub")
 
-    def test_nothing_of_a_command_line_is_sent_but_the_name(self):
+    def test_only_the_name_of_a_command_line_is_sent(self):
         process = self.start_java("-Dpassword=hunter2", "com.example.Stub", "--token", "hunter2")
         self.watch()
         self.await_name(process, "Stub")

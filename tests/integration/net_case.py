@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the source net share: processes that say what they moved, and an agent whose samples are compared with that."""
+"""Shared parts of the tests of the source net: processes that report their traffic, and an agent whose samples are compared with that."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ def set_name(name):
 
 
 class Child:
-    """A process of its own that runs a function under a name; what the function returns is its last word."""
+    """A separate process that runs a function under a name; the return value of the function is its last word."""
 
     def __init__(self, name, function):
         receive, send = os.pipe()
@@ -51,7 +51,7 @@ class Child:
 
 
 class Gate:
-    """Holds children until the test opens it, so often."""
+    """Holds children until the test opens it, this number of times."""
 
     def __init__(self):
         self.read, self.write = os.pipe()
@@ -83,7 +83,7 @@ def receive_all(connection):
 
 
 def exchange(connection, send, answer_expected):
-    """Sends so many bytes, ends, and takes the answer."""
+    """Sends this many bytes, ends, and takes the answer."""
     connection.sendall(b"x" * send)
     connection.shutdown(socket.SHUT_WR)
     received = receive_all(connection)
@@ -104,7 +104,7 @@ class NetCase(AgentCase):
         self.out = self.path("out.jsonl")
         self.follower = Follower(self.out)
         self.addCleanup(self.follower.end)
-        # The source self has something to say in each window, so that windows can be waited for.
+        # The source self reports in each window, so that windows can be waited for.
         self.agent = self.run_agent(f"""
             local a = require "atalaya"
             a.pipeline "net" {{ every = "{every}", a.source.net {{ buffer = "32 MiB", {parameters} }}, a.source.self {{}},
@@ -134,7 +134,7 @@ class NetCase(AgentCase):
         self.assertGreaterEqual(most, 0.95 * mebibits)
 
     def finish(self):
-        """Two windows more: what ended in this one is told by the end of the next."""
+        """Two windows more: a connection that ended in this one is reported by the end of the next."""
         self.wait_windows(2)
         self.assertEqual(self.agent.stop(), 0)
         self.assertEqual(self.sum("unattributed", "proc.net.lost"), 0)

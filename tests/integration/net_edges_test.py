@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where counting what processes move goes wrong easily: connections that linger, numbers that are used again, namespaces, and more of
+"""Difficult cases for counting traffic of processes: connections that linger, numbers that are used again, namespaces, and more of
 everything than there is room for."""
 
 import json
@@ -36,7 +36,7 @@ def child_with(pid, name, function):
 @unittest.skipUnless(HAS_BPF, "needs root and the kernel's type information")
 class Edges(NetCase):
     def test_a_storm_that_lingers(self):
-        """Whoever closes first keeps each connection for a minute, as nobody's: it is no open connection, and counts no more."""
+        """The side that closes first keeps each connection for a minute, without owner: it is no open connection, and counts no more."""
         self.start_agent()
         server, count = listen("0.0.0.0"), 3000
         port = server.getsockname()[1]
@@ -92,7 +92,7 @@ class Edges(NetCase):
 
     @unittest.skipUnless(os.path.exists(LAST_PID), "pids cannot be chosen")
     def test_a_pid_that_is_used_again(self):
-        """At once, and after a connection of the first process that had been told."""
+        """At once, and after a connection of the first process that had been reported."""
         self.start_agent()
         server = listen()
         gate = Gate()
@@ -122,7 +122,7 @@ class Edges(NetCase):
             self.assertEqual(self.sum(name, "proc.net.tcp.connects"), 1)
 
     def test_a_pid_namespace(self):
-        """A process is told by the number that it has here, not by the one that it has there."""
+        """A process is reported by its number in this namespace, not by its number in the inner one."""
         self.start_agent()
         server = listen()
         known, sent, gate = Gate(), Gate(), Gate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes move over the network comes out as what they say they moved: to the byte, whoever holds the socket, however short."""
+"""Network traffic of processes equals their own counts: to the byte, whoever holds the socket, however short."""
 
 import array
 import fcntl
@@ -62,7 +62,7 @@ class Sockets(NetCase):
     def test_by_system_calls(self):
         self.exchange_in_windows("127.0.0.1", 'attribution = "syscall"')
 
-    def test_every_call_told_by_itself(self):
+    def test_every_call_alone(self):
         self.exchange_in_windows("127.0.0.1", 'mode = "events"')
         self.shared_socket('mode = "events"')  # which only calls can divide
 
@@ -210,7 +210,7 @@ class Sockets(NetCase):
             child.join()
         server.close()
         self.finish()
-        self.check_moved("net-client", 300_000, 2000, protocol="unix", remote=f"pid:{os.getpid()}")  # who listened
+        self.check_moved("net-client", 300_000, 2000, protocol="unix", remote=f"pid:{os.getpid()}")  # the listener
         self.check_moved("net-server", 2000, 300_000, protocol="unix", remote=f"pid:{client.pid}")
         self.check_rate("net-client", "proc.net.unix.out.mb", 300_000)
 
@@ -236,7 +236,7 @@ class Sockets(NetCase):
         self.check_moved(name, 0, 50_000, port=port, direction="in")
 
     @unittest.skipUnless(shutil.which("iperf3"), "iperf3 is not installed")
-    def test_iperf3_says_the_same(self):
+    def test_iperf3_reports_the_same(self):
         self.start_agent("udp = true")
         for transport, tolerance in ((["-n", "200M"], 0.005), (["-u", "-b", "200M", "-l", "8K", "-n", "20M"], 0.01)):
             with socket.socket() as free:
@@ -250,15 +250,15 @@ class Sockets(NetCase):
             end = json.loads(said.stdout)["end"]
             self.wait_windows(2)
             tags = {"port": port, "direction": "out", "protocol": "udp" if "-u" in transport else "tcp"}
-            # At its end iperf3 leaves some of what TCP has brought unread.
+            # At its end iperf3 leaves some bytes from TCP unread.
             sent, received = (end["sum"]["bytes"],) * 2 if "-u" in transport else (end["sum_sent"]["bytes"], end["sum_received"]["bytes"])
-            told = self.sum("iperf3", "flow.out.bytes", **tags)
-            self.assertLessEqual(told, sent * (1 + tolerance))
-            self.assertGreaterEqual(told, received * (1 - tolerance))
+            reported = self.sum("iperf3", "flow.out.bytes", **tags)
+            self.assertLessEqual(reported, sent * (1 + tolerance))
+            self.assertGreaterEqual(reported, received * (1 - tolerance))
         self.finish()
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
-    def test_curl_says_the_same(self):
+    def test_curl_reports_the_same(self):
         self.start_agent()
         with open(self.path("page"), "wb") as file:
             file.write(b"p" * 54_321)
@@ -290,7 +290,7 @@ class Sockets(NetCase):
     def test_udp_by_system_calls(self):
         self.exchange_datagrams('attribution = "syscall"')
 
-    def test_udp_each_call_told_by_itself(self):
+    def test_udp_every_call_alone(self):
         self.exchange_datagrams('mode = "events"')
 
     def exchange_datagrams(self, parameters):
@@ -326,7 +326,7 @@ class Sockets(NetCase):
         self.assertEqual(self.sum("net-asker", "flow.out.packets"), 300)
 
     def test_a_datagram_socket_with_another_peer(self):
-        """Of the same port; and what is peeked at, or comes back from the queue of errors, is not received."""
+        """Of the same port; and bytes that are peeked at, or come back from the queue of errors, are not received."""
         self.start_agent("udp = true")
         address = "127.0.0.1"
         servers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
@@ -379,11 +379,11 @@ class Sockets(NetCase):
         self.check_moved("net-inside-in", 10, 20_000_000, netns=space)
         packets = self.sum("net-inside", "flow.out.packets") + self.sum("net-inside-in", "flow.out.packets")
         headers = 14 + 20 + 32  # Ethernet's, of which the interface counts them, IP's, and TCP's with time stamps
-        told = 20_000_010 + packets * headers
-        # What a busy machine makes TCP send again the interface counts, and nobody receives.
+        reported = 20_000_010 + packets * headers
+        # Bytes that TCP sends again on a busy machine are counted by the interface, and not received.
         sent_again = int(again) * 65536  # loopback's largest
-        self.assertLessEqual(0.99 * told, int(interface))
-        self.assertLessEqual(int(interface), 1.01 * told + sent_again)
+        self.assertLessEqual(0.99 * reported, int(interface))
+        self.assertLessEqual(int(interface), 1.01 * reported + sent_again)
 
     def test_failures_are_counted(self):
         self.start_agent()
@@ -465,7 +465,7 @@ class WithoutPrograms(NetCase):
         port = str(server.getsockname()[1])
         server.close()
         self.finish()
-        # A byte for the SYN; what was moved after the last look at a connection is not known.
+        # A byte for the SYN; bytes moved after the last look at a connection are unknown.
         sent = self.sum("net-client", "flow.out.bytes", port=port, direction="out")
         self.assertAlmostEqual(sent, 2_000_000, delta=10_000)
         self.assertAlmostEqual(self.sum("net-server", "flow.in.bytes", port=port, direction="in"), 2_000_000, delta=10_000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts in network namespaces, joined by a bridge; what they send passes links of a given rate."""
+"""Hosts in network namespaces, joined by a bridge; their traffic passes links of a given rate."""
 
 import os
 import subprocess
@@ -11,14 +11,14 @@ def ip(*words):
 
 
 class NetworkHosts:
-    """Names are of this process; remove() takes all away. The test itself is at `gateway`."""
+    """Names are of this process; remove() removes all. The test itself is at `gateway`."""
 
     def __init__(self, hosts, rate):
         self.hosts = list(hosts)
         self.tag = f"atl{os.getpid()}"
         self.network = f"10.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}"
         self.gateway = f"{self.network}.254"
-        self.remove()  # what was killed, and had the same number
+        self.remove()  # leftovers of a killed one with the same number
         try:
             self._make(rate)
         except BaseException:
@@ -41,7 +41,7 @@ class NetworkHosts:
             ip("-n", space, *words)
 
     def limit(self, host, rate, direction="out"):
-        """What the host sends, or ("in") what is sent to it."""
+        """Traffic that the host sends, or ("in") receives."""
         where = ["-n", self.space(host)] if direction == "out" else []
         device = "eth0" if direction == "out" else self.link(host)
         subprocess.run(["tc", *where, "qdisc", "replace", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb",
@@ -60,7 +60,7 @@ class NetworkHosts:
         return ["nsenter", f"--net=/run/netns/{self.space(host)}"]
 
     def remove(self):
-        """What is there. Links first: the kernel takes those of a namespace away some time after it, and who comes next has the same names."""
+        """Removes existing parts. Links first: the kernel takes those of a namespace away some time after it, and the next one has the same names."""
         for host in self.hosts:
             for words in ("link", "del", self.link(host)), ("netns", "del", self.space(host)):
                 subprocess.run(["ip", *words], capture_output=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where real programs spend their time: C++ without frame pointers, a JVM, processes that have ended, a container of its own."""
+"""Where real programs spend their time: C++ without frame pointers, a JVM, processes that have ended, a separate container."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 
 from harness import AgentCase, forget_jvm, main, so_far
 
-# Of programs and of agents: what is waited for are samples, and there are none without a CPU, however busy the host is.
+# Of programs and of agents: the tests wait for samples, and there are none without a CPU, however busy the host is.
 URGENT = -10
 CPP = r"""
 #include <cstdint>
@@ -92,14 +92,14 @@ class Perf(AgentCase):
             a.pipeline "profile" {{ every = "{every}", a.source.perf {{ {options} }},
               a.sink.file {{ path = "{self.output}", format = "samples" }} }}""", preexec=lambda: os.nice(URGENT)).running()
 
-    def until(self, agent, condition, what):
+    def until(self, agent, condition, description):
         """Waits for windows until the condition on all stacks holds."""
         def holds(_):
             return condition(stacks(self.output))
         try:
             agent.wait_status(holds)
         except AssertionError:
-            raise AssertionError(f"no {what} in {json.dumps(stacks(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
+            raise AssertionError(f"no {description} in {json.dumps(stacks(self.output)[-20:], indent=1)}\n{agent.errors()}") from None
 
     @staticmethod
     def count(samples, pid, part=""):
@@ -140,7 +140,7 @@ class Perf(AgentCase):
         all = stacks(self.output)
         parts = self.check_parts(all, program.pid, 2, sixty=";sixty", thirty=";shop::Cart::thirty", ten=";ten")
         self.assertGreater(parts, 0.95 * self.count(all, program.pid))
-        # What the first window has is from before the JVM was asked.
+        # The first window has data from before the JVM was queried.
         parts = self.check_parts(all, jvm.pid, 2, sixty="void S.sixty()", thirty="void S.thirty()", ten="void S.ten()")
         self.assertGreater(parts, 0.75 * self.count(all, jvm.pid))
 
@@ -229,7 +229,7 @@ class Perf(AgentCase):
         self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
 
     def start_java(self, *options, **more):
-        """With what it prints, which has to be nothing: a JVM that is signalled and does not know why prints its threads."""
+        """With its output, which has to be empty: a JVM that is signalled and does not know why prints its threads."""
         said = self.path("said")
         with open(said, "w") as file:
             child = self.start(*self.java(*options), stdout=file, **more)
@@ -241,7 +241,7 @@ class Perf(AgentCase):
             return file.read()
 
     def test_java_in_a_container(self):
-        """In namespaces of processes and files of its own, with another number and another /tmp."""
+        """In separate namespaces of processes and files, with another number and another /tmp."""
         java = self.java("-XX:+PreserveFramePointer")
         shared = self.path("tmp")
         os.mkdir(shared)
@@ -249,7 +249,7 @@ class Perf(AgentCase):
         outer = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "sh", "-c", script, shared]
         if subprocess.run([*outer, "true"], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("no namespaces here")
-        # What it runs lies in a /tmp that it does not see.
+        # Its program is in a /tmp that it does not see.
         classes = os.path.join(shared, "W.class")
         shutil.copy(self.path("W.class"), classes)
         java[java.index(self.folder)] = "/tmp"
@@ -274,7 +274,7 @@ class Perf(AgentCase):
     def test_a_jvm_that_does_not_say_whether_it_takes_commands_is_left_alone(self):
         self.check_refusal("does not report whether it accepts commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
 
-    def test_a_jvm_that_is_not_wanted_is_not_asked(self):
+    def test_an_unselected_jvm_is_not_called(self):
         child, said = self.start_java("-XX:+PreserveFramePointer")
         agent = self.sample('cgroups = { "/none" }, jvm_refresh = "1s"')
         self.until(agent, lambda _: sum(account["perf.filtered"] for account in accounts(self.output)) > 500, "filtered sample")
@@ -313,7 +313,7 @@ class Perf(AgentCase):
             self.assertNotIn("bpf_trace_run", sample["text"])
 
     def with_number(self, number):
-        """A process with this number: the kernel lets root say which one comes next."""
+        """A process with this number: the kernel lets root choose the next one."""
         sleeper = "import time\nwhile True: time.sleep(0.05)"
         for _ in range(50):
             try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four hosts in network namespaces, each with an agent that sends to a hub, run a small distributed system: servers of keys and values,
-and workers. A scan has each worker read mostly from the server beside it; a shuffle has the workers talk to each other. The graph has to
+and workers. A scan has each worker read mostly from the server on the same host; a shuffle has the workers exchange data. The graph has to
 show both as they are, place to find the best packing on half of the hosts, and the system to behave so when each query is run as placed
-for it and for the other one. What hosts send to each other passes links of 200 Mbit/s, so that it takes its time."""
+for it and for the other one. Traffic between hosts passes links of 200 Mbit/s, so that it takes its time."""
 
 import itertools
 import json
@@ -36,7 +36,7 @@ def pushes(query):
 
 
 def sent(query):
-    """Bytes by who sends and who receives, requests too."""
+    """Bytes by sender and receiver, requests too."""
     moved = {}
     for (worker, server), amount in pulls(query).items():
         moved[server, worker] = amount
@@ -75,7 +75,7 @@ class Placement(AgentCase):
         self.addCleanup(self.network.remove)
 
     def run_in(self, name, lua, **options):
-        """An agent in a folder of its own."""
+        """An agent in a separate folder."""
         folder = self.path(f"{os.path.basename(self.store)}-{name}")
         os.mkdir(folder)
         agent = Agent(folder, lua, **options)
@@ -89,7 +89,7 @@ class Placement(AgentCase):
         return "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0], agent
 
     def start_agent(self, hub, host, where):
-        """Hosts share a kernel here: each agent tells of its own processes only, and to a file of itself."""
+        """Hosts share a kernel here: each agent reports its own processes only, and to a separate file."""
         seen = self.path(f"{os.path.basename(self.store)}-{host}.jsonl")
         mine = ", ".join(f'["{name}"] = true' for name in NODES if where[name] == host)
         agent = self.run_in(host, f"""
@@ -123,7 +123,7 @@ class Placement(AgentCase):
         return json.loads(self.atalaya("graph", "--by", by, *self.when, "--format", "json"))
 
     def run_query(self, query, strategy, where):
-        """The slowest worker's seconds; edges have been compared with what was sent."""
+        """The slowest worker's seconds; edges have been compared with the sent bytes."""
         self.store = self.path(f"{query}-{strategy}.db")
         begin = time.time()
         self.when = ["--from", str(begin), "--to", str(begin + 3600)]
@@ -150,7 +150,7 @@ class Placement(AgentCase):
         return seconds
 
     def complete_graph(self, total):
-        """Once both ends of all have been told."""
+        """The graph when both ends of all connections have been reported."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             graph = self.graph("container")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy as an operator meets it: a machine whose counters go on while the agent runs, GPUs, and a host on which nothing measures."""
+"""Energy as an operator meets it: a machine whose counters run on while the agent runs, GPUs, and a host without meters."""
 
 import collections
 import json
@@ -16,7 +16,7 @@ RANGE = 100_000_000  # of the counter: full after 2.5 s
 
 
 class Machine:
-    """A recorded machine of one package, whose counter goes on with this host's clock."""
+    """A recorded machine of one package, whose counter continues with this host's clock."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -61,7 +61,7 @@ def by_time(found, *names):
 
 
 def groups(found, key):
-    """Points by what `key` says of them."""
+    """Points by the result of `key`."""
     result = collections.defaultdict(list)
     for point in found:
         result[key(point)].append(point)
@@ -85,7 +85,7 @@ class Power(AgentCase):
         super().tearDown()
 
     def run_until(self, lua, windows, counts=lambda window: True):
-        """Until there are more than so many windows whose points count."""
+        """Until there are more than this number of windows whose points count."""
         out = self.path("out")
         agent = self.run_agent(f'local a = require "atalaya"\n{lua.replace("OUT", out)}').running()
         agent.wait_status(lambda status: sum(map(counts, groups(so_far(out), lambda point: point["timestamp"]).values())) > windows)
@@ -103,20 +103,20 @@ class Power(AgentCase):
             busy.kill()
             busy.wait()
         windows = by_time(found, "proc.cpu.energy", "sys.energy.packages", "sys.energy.idle", "sys.energy.processes", "sys.energy.unattributed")
-        told = [window for window in windows.values() if "sys.energy.packages" in window]
-        self.assertGreaterEqual(len(told), 3)
-        for window in told:
+        reported = [window for window in windows.values() if "sys.energy.packages" in window]
+        self.assertGreaterEqual(len(reported), 3)
+        for window in reported:
             total = window["sys.energy.packages"]
             self.assertAlmostEqual(window["proc.cpu.energy"] + window["sys.energy.idle"] + window["sys.energy.unattributed"], total, delta=total / 1000)
             self.assertAlmostEqual(window["proc.cpu.energy"], window["sys.energy.processes"], delta=total / 1000)
-        # The package drew 40 W all the time, whatever the windows were and however often the counter began anew.
-        self.assertAlmostEqual(sum(window["sys.energy.idle"] for window in told) * 4, sum(window["sys.energy.packages"] for window in told),
-                               delta=sum(window["sys.energy.packages"] for window in told) / 10)
+        # The package drew 40 W all the time, whatever the windows were and however often the counter restarted.
+        self.assertAlmostEqual(sum(window["sys.energy.idle"] for window in reported) * 4, sum(window["sys.energy.packages"] for window in reported),
+                               delta=sum(window["sys.energy.packages"] for window in reported) / 10)
         self.assertEqual(len({point["tags"]["host"] for point in found}), 1)
         times = [window for window in windows if "sys.energy.packages" in windows[window]]
 
         def part_of(*metrics):
-            """What the busy process has of all processes, in the windows that have energy."""
+            """Share of the busy process of all processes, in the windows that have energy."""
             points = [point for point in found if point["metric"] in metrics and point["timestamp"] in times]
             mine = sum(point["value"] for point in points if point["tags"].get("pid") == str(busy.pid))
             return mine / sum(point["value"] for point in points)
@@ -155,8 +155,8 @@ class Power(AgentCase):
             packages = total(window, "sys.energy.packages")
             if not packages:
                 continue
-            told = total(window, "proc.cpu.energy", "sys.energy.idle", "sys.energy.unattributed")
-            self.assertAlmostEqual(told, packages, delta=packages / 1000)
+            reported = total(window, "proc.cpu.energy", "sys.energy.idle", "sys.energy.unattributed")
+            self.assertAlmostEqual(reported, packages, delta=packages / 1000)
             # A container has as much of the processes' energy as of their CPU time.
             energy, cpu = total(window, "proc.cpu.energy"), total(window, "proc.cpu.user", "proc.cpu.kernel")
             for container, own in groups(window, lambda point: point["tags"].get("container")).items():
@@ -187,14 +187,14 @@ class Power(AgentCase):
         with open("/proc/1/comm") as file:
             self.assertEqual(used, {("1", file.read().strip(), "0"): 100})
 
-    def test_a_host_without_meters_says_so_and_tells_nothing(self):
+    def test_a_host_without_meters_logs_it_and_reports_nothing(self):
         os.makedirs(self.path("empty/proc"))
         found, agent = self.run_until('a.pipeline "power" { every = "100ms", '
                                       f'a.source.power {{ root = "{self.path("empty")}" }}, a.source.self {{}}, a.sink.file {{ path = "OUT" }} }}', 5)
         self.assertEqual([point["metric"] for point in found if not point["metric"].startswith("self.")], [])
         self.assertEqual(agent.errors().count("no energy of packages (RAPL): "), 1)
 
-    def test_a_model_is_off_unless_asked_for_and_carries_its_tag(self):
+    def test_a_model_is_off_by_default_and_carries_its_tag(self):
         os.makedirs(self.path("vm"))
         os.symlink("/proc", self.path("vm/proc"))
         source = 'a.source.proc { host = false, cgroups = false, backend = "procfs" }'
@@ -209,7 +209,7 @@ class Power(AgentCase):
         self.assertEqual({point["tags"].get("quality") for point in energies}, {"model"})
         self.assertFalse([point for point in found if "quality" in point["tags"] and "energy" not in point["metric"]])
 
-    def test_doctor_and_the_tables_name_what_is_there(self):
+    def test_doctor_and_the_tables_name_the_available_meters(self):
         features = json.loads(subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True).stdout)
         names = {feature["feature"]: feature for feature in features}
         for name in ("power-rapl", "power-msr", "power-ipmi", "power-sensors", "power-gpu", "energy-rapl"):

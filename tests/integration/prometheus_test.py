@@ -52,18 +52,18 @@ scrape_configs:
             found[series["metric"]["__name__"], frozenset(labels.items())] = series["value"][1]
         return found
 
-    def wait(self, condition, what):
+    def wait(self, condition, description):
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             if result := condition():
                 return result
             time.sleep(0.05)
-        raise AssertionError("Prometheus never had " + what)
+        raise AssertionError("Prometheus never had " + description)
 
 
 class PrometheusCase(AgentCase):
     def agent(self, options=""):
-        """An agent that exposes what the test puts into its source receive."""
+        """An agent that exposes the points that the test puts into its source receive."""
         lua = f"""
         local a = require "atalaya"
         a.pipeline "p" {{
@@ -205,7 +205,7 @@ class Protocol(PrometheusCase):
         self.assertEqual(self.scrape(agent, X=8192 * "x")[0], 431)
         self.assertEqual(self.scrape(agent)[0], 200)
 
-    def test_what_others_can_reach_needs_a_token_or_a_word(self):
+    def test_a_public_address_needs_a_token_or_open(self):
         lua = """
         local a = require "atalaya"
         a.pipeline "p" { every = "1s", a.source.self {}, a.sink.prometheus { listen = "*:0"%s } }"""
@@ -215,7 +215,7 @@ class Protocol(PrometheusCase):
         agent = self.run_agent(lua % ", open = true").running()
         self.assertEqual(agent.stop(), 0, agent.errors())
 
-    def test_what_cannot_be_shown_is_counted_with_its_reason(self):
+    def test_samples_that_cannot_be_exposed_are_counted_with_the_reason(self):
         agent = self.agent("max_series = 2")
         self.put(agent, [self.sample({"a.b": 1}), self.sample({"a_b": 2}), self.sample({"proc.x": 1}, pid="1"),
                          self.sample({"proc.x": 1}, pid="2"), self.sample({"old": 1}, at=-3600)])

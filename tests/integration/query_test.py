@@ -78,7 +78,7 @@ class Commands(QueryCase):
             self.assertAlmostEqual(sum(parts), row["sum"])
         self.assertIn("host1", self.atalaya("report", "--by", "process", "--metric", "proc.disk.writes.mb", *WHEN))
 
-    def test_report_is_a_page_of_its_own(self):
+    def test_report_is_a_complete_page(self):
         at = lambda second: ["--at", str(T0 + second)]
         self.atalaya("experiment", "start", "tera", "--notes", "<script>alert(1)</script>", "--tag", "nodes=7", *at(5))
         self.atalaya("experiment", "start", "tera", "--workload", "sort", *at(15))
@@ -124,11 +124,11 @@ class Commands(QueryCase):
 
     def test_a_page_holds_one_picture_at_a_time(self):
         words = self.put_two_metrics()
-        # Twelve points are asked for twice.
+        # Twelve points are requested twice.
         page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
         self.assertEqual(page.count("<svg"), 4)
 
-    def test_a_report_is_what_its_file_is_called(self):
+    def test_the_file_name_selects_the_format_of_a_report(self):
         self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
         self.assertIn("r.html selects html, but --format is csv", self.errors)
 
@@ -170,21 +170,21 @@ class Commands(QueryCase):
         self.atalaya("experiment", "show", "none", status=2)
 
     def start_listener(self, name, terminal=None):
-        """A command in an experiment that says which signal came first, and whether another one followed."""
+        """A command in an experiment that prints which signal came first, and whether another one followed."""
         listen = ("import signal\n"
                   "wanted = {signal.SIGINT, signal.SIGTERM}\n"
                   "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\n"
                   "print('listens', flush=True)\n"
-                  "print('heard', signal.Signals(signal.sigwait(wanted)).name, signal.sigtimedwait(wanted, 0.5), flush=True)\n")
+                  "print('got', signal.Signals(signal.sigwait(wanted)).name, signal.sigtimedwait(wanted, 0.5), flush=True)\n")
         words = [BINARY, "experiment", "run", name, "--store", self.store, "--", sys.executable, "-c", listen]
         if terminal is None:
             return subprocess.Popen(words, stdout=subprocess.PIPE)
-        # The terminal of a session becomes that of who opens it first.
+        # The terminal of a session becomes that of the process that opens it first.
         open_it = "import os, sys; os.close(os.open(sys.argv[1], os.O_RDWR)); os.execv(sys.argv[2], sys.argv[2:])"
         return subprocess.Popen([sys.executable, "-c", open_it, os.ttyname(terminal), *words], stdout=subprocess.PIPE,
                                 start_new_session=True)
 
-    def heard(self, running, name):
+    def last_line(self, running, name):
         line = running.stdout.readline()
         self.assertEqual(running.wait(PATIENCE), 0)
         running.stdout.close()
@@ -196,16 +196,16 @@ class Commands(QueryCase):
         running = self.start_listener("term")
         self.assertEqual(running.stdout.readline(), b"listens\n")
         running.terminate()
-        self.assertEqual(self.heard(running, "term"), b"heard SIGTERM None\n")
+        self.assertEqual(self.last_line(running, "term"), b"got SIGTERM None\n")
 
-    def test_what_the_terminal_interrupts_is_interrupted_once(self):
+    def test_an_interrupt_of_the_terminal_arrives_once(self):
         master, slave = os.openpty()
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
         running = self.start_listener("typed", slave)
         self.assertEqual(running.stdout.readline(), b"listens\n")
         os.write(master, b"\x03")
-        self.assertEqual(self.heard(running, "typed"), b"heard SIGINT None\n")
+        self.assertEqual(self.last_line(running, "typed"), b"got SIGINT None\n")
 
     def test_an_answer_that_did_not_arrive_is_a_failure(self):
         with open("/dev/full", "w") as full:
@@ -214,7 +214,7 @@ class Commands(QueryCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"the output is not complete: No space left on device", done.stderr)
 
-    def test_of_an_import_with_a_mistake_nothing_is_kept(self):
+    def test_an_import_with_an_error_stores_nothing(self):
         self.atalaya("experiment", "start", "good", "--at", str(T0))
         [good] = json.loads(self.atalaya("experiment", "list", "--format", "json"))
         both = json.dumps([dict(good, experiment="first"), dict(good, experiment="no name at all!")])
@@ -222,7 +222,7 @@ class Commands(QueryCase):
         self.atalaya("experiment", "show", "first", status=2)
 
     @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
-    def test_a_store_that_root_makes_belongs_to_whom_the_folder_belongs(self):
+    def test_a_store_that_root_makes_belongs_to_the_owner_of_the_folder(self):
         folder = self.path("state")
         os.mkdir(folder)
         os.chown(folder, 65534, 65534)
@@ -243,13 +243,13 @@ class Commands(QueryCase):
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
         self.assertIn("unknown suffix; use .svg or .png", self.errors)
 
-    def test_a_picture_is_well_formed_whatever_a_process_is_called(self):
+    def test_a_picture_is_well_formed_for_any_process_name(self):
         self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])
         file = self.path("a.svg")
         self.atalaya("plot", "--metric", "proc.cpu.user", "--group-by", "process", "-o", file, *WHEN)
         self.assertIn("a\\u{ffff}", xml.dom.minidom.parse(file).toxml())
 
-    def test_pixels_that_there_cannot_be_are_named(self):
+    def test_invalid_sizes_in_pixels_are_named(self):
         names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "flow.rtt", "flow.sent.bytes", "proc.net.tcp.out.mb",
                  "proc.net.tcp.in.packets"]
         self.put([{"metric": name, "timestamp": T0 + 10, "value": 1, "tags": {"host": "h"}} for name in names])
@@ -261,7 +261,7 @@ class Commands(QueryCase):
     def test_pictures_in_pixels(self):
         file = self.path("a.png")
         plot = ["plot", "--metric", "proc.disk.writes.mb", "--group-by", "host", "--width", "600", "-o", file, *WHEN]
-        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps what it has read
+        self.atalaya(*plot, environment={"ASAN_OPTIONS": "detect_leaks=0"})  # fontconfig keeps its files in memory
         with open(file, "rb") as picture:
             data = picture.read()
         self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
@@ -278,7 +278,7 @@ class Commands(QueryCase):
         self.assertEqual(done.stderr.count(b"\n"), 1)
         self.assertFalse(os.path.exists(file))
 
-    def test_mistakes_are_named(self):
+    def test_errors_are_named(self):
         for words, said in (
                 (["query", "--metric", "proc.disk.write.mb"], 'did you mean "proc.disk.writes.mb"?'),
                 (["query"], "--metric is missing; write --metric NAME"),
@@ -302,7 +302,7 @@ class Commands(QueryCase):
         self.atalaya("query", "--metric", "x", "--store", self.path("missing.db"), status=1)
         self.assertIn("missing.db", self.errors)
 
-    def test_commands_stand_with_the_built_in_ones(self):
+    def test_commands_are_listed_with_the_built_in_ones(self):
         overview = self.atalaya("--help")
         for name in ("query", "plot", "sql", "report", "experiment", "serve"):
             self.assertIn(f"  {name} ", overview)
@@ -391,7 +391,7 @@ class Served(QueryCase):
         http(base + "/experiments/E", method="DELETE")
         self.assertEqual(self.get(base, "/experiments")["_meta"]["total"], 0)
 
-    def test_who_may_ask(self):
+    def test_permissions_of_queries(self):
         base = self.serve()
         self.assertEqual(status_of(base + "/api/version", headers={"Host": "evil.example"}), 403)
         self.assertEqual(status_of(base + "/api/version", headers={"Host": "localhost:1"}), 200)

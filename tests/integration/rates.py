@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rates in a file of samples come to. A rate is what was counted between two readings, by the time between these; and a reading is
-made after its window has ended, and before the window is seen in the file. So there is a least and a most that was counted, and a busy host
+"""Totals of the rates in a file of samples. A rate is the count between two readings, divided by the time between them; and a reading is
+made after its window has ended, and before the window is seen in the file. So the count has a minimum and a maximum, and a busy host
 only widens that."""
 
 import json
@@ -41,14 +41,14 @@ class Follower:
             self.seen.setdefault(json.loads(line)["time"], time.time_ns())
 
     def bounds(self, chosen, rate):
-        """The least and the most that was counted in these samples; `rate` tells how much of it one has a second."""
+        """The minimum and the maximum count in these samples; `rate` returns the rate of a sample per second."""
         rates = dict.fromkeys(sorted({sample["time"] for sample in so_far(self.path)}), 0)
         now = time.time_ns()
         for sample in chosen:
             rates[sample["time"]] += rate(sample)
         begin = min(rates)
         least = most = 0
-        # The sum of rates times lengths, as a sum over readings: the window that one ends gains by its rate what the next one loses.
+        # The sum of rates times lengths, as a sum over readings: the window that one ends gains by its rate the loss of the next one.
         for (end, before), after in zip(rates.items(), [*rates.values()][1:] + [0]):
             early, late = (end - begin) / 1e9, (self.seen.get(end, now) - begin) / 1e9
             least += min((before - after) * early, (before - after) * late)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hub: the real agent with the source receive. What it said yes to is in its store."""
+"""A hub: the real agent with the source receive. Acknowledged points are in its store."""
 
 import gzip
 import http.client
@@ -72,7 +72,7 @@ class Hub(AgentCase):
 
 
 class Protocol(Hub):
-    def test_what_got_204_is_in_the_store_exactly(self):
+    def test_points_with_204_are_in_the_store_exactly(self):
         agent = self.hub()
         client = self.client(agent)
         documents = [point("int", 9007199254740993), point("least", -9223372036854775808), point("text", "99.40"),
@@ -101,11 +101,11 @@ class Protocol(Hub):
         self.assertEqual(client.put([good], "?summary")[::2], (200, '{"success":1,"failed":0}'))
         status, _, text = client.put([bad, point("", 1), good], "?details")
         self.assertEqual(status, 400)
-        told = json.loads(text)
-        self.assertEqual((told["success"], told["failed"]), (1, 2))
-        self.assertEqual(told["errors"][0], {"datapoint": {"metric": "bad", "timestamp": TIME, "value": "x", "tags": {"host": "a"}},
+        details = json.loads(text)
+        self.assertEqual((details["success"], details["failed"]), (1, 2))
+        self.assertEqual(details["errors"][0], {"datapoint": {"metric": "bad", "timestamp": TIME, "value": "x", "tags": {"host": "a"}},
                                              "error": "Unable to parse value to a number"})
-        self.assertEqual(told["errors"][1]["error"], "Metric name was empty")
+        self.assertEqual(details["errors"][1]["error"], "Metric name was empty")
         self.assertEqual(json.loads(client.put([good], "?details&sync_timeout=5000")[2]),
                          {"success": 1, "failed": 0, "timeouts": 0, "errors": []})
         for body, message in (("x", "The JSON must start as an object or an array"), ("[{]", "Unable to parse the given JSON"),
@@ -117,7 +117,7 @@ class Protocol(Hub):
         self.assertEqual(client.ask("/health", method="GET")[0], 200)
         self.assertEqual(self.stored("select distinct metric from points"), [("m",)])
 
-    def test_a_broken_body_stores_nothing_and_the_connection_goes_on(self):
+    def test_a_broken_body_stores_nothing_and_the_connection_continues(self):
         client = self.client(self.hub())
         status, _, _ = client.ask("/api/put", json.dumps([point("torn", 1), point("torn2", 1)])[:-5])
         self.assertEqual(status, 400)
@@ -141,10 +141,10 @@ class Protocol(Hub):
         for body, encoding, expected in ((whole[:-4], "gzip", 400), (whole, "br", 415), (b"x" * 100_000, "identity", 413),
                                          (gzip.compress(b" " * 20_000_000), "gzip", 413)):
             self.assertEqual(client.ask("/api/put", body, Content_Encoding=encoding)[0], expected)
-            self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection goes on
+            self.assertEqual(client.put([point("after", 1)])[0], 204)  # the connection continues
         self.assertNotIn("never", {row[0] for row in self.stored()})
 
-    def test_stacks_of_the_reference_and_lines_of_our_own(self):
+    def test_stacks_of_the_reference_and_own_lines(self):
         out = self.path("out")
         agent = self.hub(sink=f'a.sink.file {{ path = "{out}", format = "samples" }}')
         client = self.client(agent)
@@ -331,7 +331,7 @@ class BackPressure(Hub):
         self.assertEqual(answers, [204])
         self.assertIn("second", {row[0] for row in self.stored()})
 
-    def test_who_waits_too_long_is_told_to_send_again(self):
+    def test_a_request_that_waits_too_long_gets_retry_after(self):
         agent = self.hub('store_timeout = "300ms"')
         client = self.client(agent)
         client.put([point("first", 1)])
@@ -355,7 +355,7 @@ class BackPressure(Hub):
         self.client(agent).put([point("first", 1)])
         lock = self.locked()
         filler = [point("fill", number, TIME + number) for number in range(150)]  # about 14 KB
-        # Two batches under way and what waits behind them hold at most three times max_waiting.
+        # Two batches under way and the waiting ones hold at most three times max_waiting.
         count = 30
         seen, stored, guard = set(), [], threading.Lock()
 
@@ -452,7 +452,7 @@ class Fleet(Hub):
         self.assertEqual(confirmed - kept, set())
         self.assertLessEqual(len(kept - confirmed), 4 * 5)  # stored, but killed before the answer: harmless when sent again
 
-    def test_stopped_in_order_it_answers_what_it_stored(self):
+    def test_stopped_in_order_it_acknowledges_stored_points(self):
         agent = self.hub()
         results, started = [], threading.Barrier(9)
 

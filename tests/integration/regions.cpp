@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with regions to be seen: it counts and times them itself, from within and from without, and prints that.
-//   regions work THREADS ROUNDS   each thread does so many rounds; then it prints its log and waits for the end of its input
-//   regions stay                  a thread enters `stays` and never leaves; it prints a line when it is there
-//   regions hot TIMES             `hot` so many times; prints the CPU time that took, ns
+// A program with regions for the tests: it counts and times them itself, from within and from outside, and prints that.
+//   regions work THREADS ROUNDS   each thread does this number of rounds; then it prints its log and waits for the end of its input
+//   regions stay                  a thread enters `stays` and never leaves; it prints a line when it is in there
+//   regions hot TIMES             `hot` TIMES times; prints the CPU time, ns
 //   regions pushing TIMES         the same of `pushing`
-//   regions deep DEPTH TIMES      `dig` calls itself so deep, and `hot` so many times down there; then `hot` is called once more
-//   regions names TIMES           `hot` so many times, each under another name of the process
+//   regions deep DEPTH TIMES      `dig` calls itself DEPTH times, and there `hot` TIMES times; then `hot` is called once more
+//   regions names TIMES           `hot` TIMES times, each under another name of the process
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ void work_for(int64_t ns) {
 
 thread_local std::map<std::string, Log> own;
 
-// From within a region: a span of it is as long, and no longer than what is measured around the call.
+// From within a region: a span of it is as long, and no longer than the time measured around the call.
 class Inner {
  public:
   explicit Inner(const char *name) : log_(own[name]), begin_(now()) {}
@@ -90,7 +90,7 @@ __attribute__((noinline)) int walk_tree(int depth) {
   return left;
 }
 
-// A region of its own, between two calls.
+// A separate region, between two calls.
 __attribute__((noinline)) void load_begins() {
   sum = sum + 1;
 }
@@ -101,7 +101,7 @@ __attribute__((noinline)) void load_ends() {
 // Is left without a return.
 __attribute__((noinline)) void jumps_out(std::jmp_buf &to) {
   sum = sum + 3;
-  std::longjmp(to, 1);  // NOLINT(cert-err52-cpp): that is what is tested
+  std::longjmp(to, 1);  // NOLINT(cert-err52-cpp): the test needs it
 }
 
 __attribute__((noinline)) void stays() {
@@ -110,7 +110,7 @@ __attribute__((noinline)) void stays() {
   for (;;) ::pause();
 }
 
-// Its first instruction reads memory: a processor has to step over it when a probe lies there.
+// Its first instruction reads memory: a processor has to step over it when a probe is there.
 __attribute__((noinline)) void hot() {
   sum = sum + 4;
 }
@@ -121,7 +121,7 @@ __attribute__((noinline)) void dig(int depth, int times) {
   sum = sum + 5;
 }
 
-// Keeps its argument over a call, so it begins by pushing a register, which a kernel does by itself when a probe lies there.
+// Keeps its argument over a call, so it begins by pushing a register, which a kernel does by itself when a probe is there.
 __attribute__((noinline)) uint64_t pushing(uint64_t value) {
   load_begins();
   return value + sum;

@@ -10,11 +10,11 @@ from harness import AgentCase, main
 PLUGINS = os.environ.get("ATALAYA_TEST_PLUGINS", "build/release/tests/plugins")
 ROUNDS = int(os.environ.get("ATALAYA_RELOADS", "1000" if os.environ.get("ATALAYA_FULL") else "50"))
 COUNTERS = ("steady", "apart", "kept")  # of numbers, each of which has to arrive once
-FIRST = 1_000_000  # of what changes: numbers a round
+FIRST = 1_000_000  # of the changing pipeline: numbers a round
 
 
 def lua(folder, number):
-    """The file of one round. What is the same in each round must go on as if nothing happened."""
+    """The file of one round. Parts that are the same in each round must continue as if nothing happened."""
     goes = f"""
 a.pipeline "goes" {{ every = "100ms", a.source.faulty {{}}, a.sink.faulty {{ got = "{folder}/goes" }} }}""" if number % 2 else ""
     taker = f"""
@@ -46,7 +46,7 @@ class Reload(AgentCase):
         with open(self.path(name)) as file:
             return [int(number) for line in file for number in line.split()]
 
-    def test_what_did_not_change_does_not_notice(self):
+    def test_unchanged_pipelines_are_not_affected(self):
         agent = self.run_agent(lua(self.folder, 0), "--plugins", PLUGINS).running()
         good = bad = 0
         before = agent.wait_status(lambda status: all(agent.row(name, "sink", status)["out"] > 0 for name in (*COUNTERS, "windows")))
@@ -65,7 +65,7 @@ class Reload(AgentCase):
             for name in (*COUNTERS, "windows"):
                 for part in ("source", "sink"):
                     was, now = agent.row(name, part, before), agent.row(name, part, status)
-                    self.assertGreaterEqual(now["out"], was["out"], f"{name} began anew in round {number}")
+                    self.assertGreaterEqual(now["out"], was["out"], f"{name} restarted in round {number}")
                     self.assertEqual((now["dropped"], now["errors"], now["restarts"]), (0, 0, 0), now)
             before = status
         agent.wait_status(lambda status: agent.row("changing", "sink", status)["out"] > 0)
@@ -82,7 +82,7 @@ class Reload(AgentCase):
             self.assertEqual(numbers, list(range(len(numbers))), f"{name}: lost or doubled")
 
     def check_windows(self):
-        """What one window covers begins where the last one ended; those that were missed are in the next one."""
+        """The time of one window begins where the last one ended; missed windows are in the next one."""
         with open(self.path("both")) as file:
             samples = [sample for sample in map(json.loads, file) if "sys.cpu.user" in sample["fields"] and sample["tags"].get("core") == "0"]
         self.assertGreater(len(samples), 2)
@@ -90,7 +90,7 @@ class Reload(AgentCase):
             self.assertEqual(sample["time"] - sample["duration"], last["time"])
 
     def check_changing(self):
-        """What begins anew each time loses nothing that it was told is safe."""
+        """A pipeline that restarts each time loses nothing that was acknowledged."""
         got = self.numbers("changing")
         self.assertEqual(set(self.numbers("acked.changing")) - set(got), set())
         self.assertGreater(len({number // FIRST for number in got}), ROUNDS // 2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Riemann that answers as it is told, and takes no byte for granted. It knows riemann.proto and nothing of the library that the agent
-uses: every message is decoded field by field, encoded anew, and has to be the same bytes."""
+"""A Riemann server with set responses that checks every byte. It knows riemann.proto and nothing of the library that the agent
+uses: every message is decoded field by field, encoded again, and has to be the same bytes."""
 
 import socket
 import ssl
@@ -166,7 +166,7 @@ class Peer:
                     self.open.add(connection)
             while not self.ending.is_set() and (header := self._receive(connection, 4)):
                 body = self._receive(connection, struct.unpack(">I", header)[0])
-                if body is None or not self._say(connection, body):
+                if body is None or not self._respond(connection, body):
                     break
         except OSError:
             pass
@@ -186,7 +186,7 @@ class Peer:
             data += piece
         return data
 
-    def _say(self, connection, body):
+    def _respond(self, connection, body):
         with self.changed:
             try:
                 events = read_message(body)
@@ -219,7 +219,7 @@ class Peer:
         assert not self.faults, self.faults
 
     def cut(self):
-        """Ends all connections, and goes on listening."""
+        """Ends all connections, and continues listening."""
         with self.changed:
             for connection in self.open:
                 self._shut(connection)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sink riemann against a peer that checks every byte: what was emitted is what arrived, value by value."""
+"""The sink riemann against a peer that checks every byte: the received values equal the emitted values, one by one."""
 
 import json
 import os
@@ -68,7 +68,7 @@ class RiemannCase(AgentCase):
         self.delivered(agent, agent.row("all", "sink riemann", emitted)["in"] - 1)
 
     def finish(self, agent):
-        """Ends the agent when all is delivered; what it emitted."""
+        """Ends the agent when all is delivered; returns the emitted points."""
         agent.drain()
         self.assert_balanced(agent.status())
         self.assertEqual(agent.stop(), 0, agent.errors())
@@ -96,7 +96,7 @@ class Events(RiemannCase):
         for length in [event["ttl"] / 0.2 for event in peer.taken if "ttl" in event]:
             self.assertAlmostEqual(length, max(1, round(length)), places=3)  # its own window, and those that were missed
 
-    def test_processes_are_hosts_of_their_own_if_asked(self):
+    def test_processes_are_separate_hosts_on_request(self):
         peer = self.peer()
         agent = self.collect(peer, 'host = "pid@host", ttl = "1m", service_tags = { "process" }', "host = false, cgroups = false")
         self.delivered(agent, 50)
@@ -152,7 +152,7 @@ class Events(RiemannCase):
 
 
 class Trouble(RiemannCase):
-    def test_a_server_that_comes_late_and_goes_away(self):
+    def test_a_server_that_starts_late_and_stops(self):
         port = free_port()
         agent = self.run_agent(self.pipeline(port)).running()
         self.assertIn("refused", agent.wait_line("trying again"))
@@ -198,7 +198,7 @@ class Trouble(RiemannCase):
             self.assert_same(self.finish(agent), peer.taken, once=False)
             os.remove(self.path("emitted"))
 
-    def test_what_is_no_riemann(self):
+    def test_other_servers(self):
         for said in b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x05hello", b"\xff\xff\xff\xff":
             peer = self.peer(lambda *_: said)
             agent = self.collect(peer)
@@ -239,7 +239,7 @@ class Trouble(RiemannCase):
         self.assertNotIn("status", dead[0])
         self.assertRegex(agent.errors(), r"refused \d+ events, the last with no idle; they are in dead-letters.jsonl")
 
-    def test_a_spool_keeps_what_a_dead_server_does_not_take(self):
+    def test_a_spool_keeps_batches_for_a_dead_server(self):
         port = free_port()
         agent = self.run_agent(self.pipeline(port, 'spool = { dir = "spool", sync = "0s" }')).running()
         agent.wait_status(lambda status: agent.row("all", "sink riemann", status)["queued"] > 30)
@@ -286,7 +286,7 @@ class Trust(RiemannCase):
 
 
 class Wrong(RiemannCase):
-    def test_what_a_pipeline_cannot_mean(self):
+    def test_invalid_settings(self):
         for sink, said in (('server = "tcp://riemann"', 'write server = "riemann:5555"'),
                            ('tls = { certificate = "c.pem" }', "tls.certificate and tls.key need each other"),
                            ('host = "pid"', "pid@host"), ('ttl = "0s"', "ttl")):

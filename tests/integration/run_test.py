@@ -64,7 +64,7 @@ class Running(AgentCase):
         self.assertIn("proc.mem.resident", {point["metric"] for point in points(self.path("out"))})
         self.assertNotIn("proc.cpu.user", {point["metric"] for point in points(self.path("out"))})
 
-    def test_the_ledger_balances_whenever_it_is_asked(self):
+    def test_the_ledger_balances_at_any_time(self):
         lua = pipeline(f'a.sink.file {{ path = "{self.path("a")}", when_full = "drop_oldest", queue = "64 KiB" }}') + f"""
         a.pipeline "sums" {{
           a.from "all",
@@ -101,12 +101,12 @@ class Running(AgentCase):
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > before)
         self.assertEqual(agent.stop(), 0, agent.errors())
 
-    def test_it_ends_by_itself_after_the_time_given(self):
+    def test_it_ends_after_the_given_time(self):
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}'), "--for", "500ms")
         self.assertEqual(agent.join(), 0, agent.errors())
         self.assertGreater(len(points(self.path("out"))), 0)
 
-    def test_stopped_within_the_first_window_it_says_so_once(self):
+    def test_a_stop_within_the_first_window_is_reported_once(self):
         lua = pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}')
         agent = self.run_agent(lua.replace("100ms", "1h")).running()
         self.assertEqual(agent.stop(), 0, agent.errors())
@@ -135,7 +135,7 @@ class Running(AgentCase):
         self.assertEqual(asked.returncode, 1)
         self.assertIn("others may write in it", asked.stderr)
 
-    def test_status_without_an_agent_says_so(self):
+    def test_status_without_an_agent_reports_it(self):
         asked = subprocess.run([BINARY, "status", "--socket", self.path("nobody")], capture_output=True, text=True)
         self.assertEqual(asked.returncode, 1)
         self.assertIn("no agent answers at", asked.stderr)
@@ -242,13 +242,13 @@ class Faults(AgentCase):
         finally:
             subprocess.run(["umount", "-l", frozen], check=True)
 
-    def test_stopped_for_a_while_it_goes_on_with_true_rates_and_a_gap(self):
+    def test_stopped_for_a_while_it_continues_with_true_rates_and_a_gap(self):
         out = self.path("out.jsonl")
         agent = self.run_agent(pipeline(f'a.sink.file {{ path = "{out}", format = "samples" }}')).running()
         agent.wait_status(lambda status: agent.row("all", "sink file", status)["out"] > 100)
         before = agent.row("all", "proc")["gaps"]
         agent.process.send_signal(signal.SIGSTOP)
-        # The agent's own clock has to pass several windows: burn them, as there is no event to wait for.
+        # The agent's own clock has to pass several windows: use CPU time for them, as no event marks them.
         until = time.monotonic() + 1
         while time.monotonic() < until:
             pass
@@ -333,14 +333,14 @@ class Commands(AgentCase):
                 self.assertRegex(text, rf"(?m)^  (.*, )?{option.split()[0]}(,|$)")
                 self.assertNotRegex(text, rf"(?m)^  {option}  ")
 
-    def test_the_manual_page_and_completion_say_the_same(self):
+    def test_the_manual_page_and_completion_agree(self):
         for form in ("man", "bash", "zsh", "fish"):
             page = subprocess.run([BINARY, "help", form], capture_output=True, text=True, check=True).stdout.replace("\\-", "-")
             for word in ("doctor", "drop-in", "run"):
                 self.assertIn(word, page)
         self.assertEqual(subprocess.run([BINARY, "help", "html"], capture_output=True).returncode, 2)
 
-    def test_doctor_names_every_component_and_what_it_lacks(self):
+    def test_doctor_names_every_component_and_its_missing_needs(self):
         asked = subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True)
         features = {feature["feature"]: feature for feature in json.loads(asked.stdout)}
         listed = json.loads(subprocess.run([BINARY, "plugins", "--format", "json"], capture_output=True, text=True, check=True).stdout)
@@ -363,7 +363,7 @@ class Commands(AgentCase):
         self.assertGreaterEqual(len(mine), 3)  # the baseline and two windows
         self.assertIn("proc.cpu.user", mine[-1]["fields"])
 
-    def test_check_says_what_a_component_has_against_its_parameters_and_nothing_runs_on_at_a_first_start(self):
+    def test_check_reports_errors_in_parameters_and_nothing_keeps_running_at_a_first_start(self):
         levels = 'rollup = { { after = "2d", every = "7s" }, { after = "3d", every = "1h" } }'
         bad = pipeline(f'a.sink.sqlite {{ {levels} }}, a.sink.sqlite {{ path = "{self.path("b.db")}", {levels} }}')
         with open(self.path("bad.lua"), "w") as file:

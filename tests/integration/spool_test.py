@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sink with a spool in the real agent: killed at any moment, its sink in trouble, its disk damaged. A source of numbered samples
-writes down what was acknowledged, a sink what it got; both survive the agent."""
+records its acknowledged samples, a sink its received ones; both survive the agent."""
 
 import json
 import os
@@ -65,7 +65,7 @@ class SpoolCase(AgentCase):
         return agent.wait_status(lambda status: self.sink(agent, status)["queued"] == 0)
 
     def quiet(self, agent):
-        """No more numbers: what is there gets delivered."""
+        """No more numbers: waiting batches are delivered."""
         agent.write(self.lua(pause="1h"))
         agent.reload()
         agent.wait_line("reloaded")
@@ -79,7 +79,7 @@ class Chaos(SpoolCase):
         slowest = 0
         for number in range(ROUNDS):
             self.next = (number + 1) * 1_000_000
-            # As long as the spool has room for another round of it: what does not fit is another test's.
+            # As long as the spool has room for another round of it: overflow belongs to another test.
             self.trouble(dice.choice(["", "", "retry", "hang"]) if self.held() < 2**20 else "")
             before = len(self.acked())
             begin = time.monotonic()
@@ -104,7 +104,7 @@ class Chaos(SpoolCase):
         self.assertEqual(row["reasons"], {})
         self.assertEqual(agent.stop(), 0, agent.errors())
         self.check_numbers(ROUNDS)
-        # What the ledger has as delivered is what arrived, less what arrived twice.
+        # The delivered count of the ledger is the arrived count, less duplicates.
         got = [first for first, *_ in self.lines("got")]
         self.assertLessEqual(row["out"], len(got) * BATCH)
         self.assertGreaterEqual(row["out"] + ROUNDS * BATCH, len(got) * BATCH)
@@ -127,7 +127,7 @@ class Chaos(SpoolCase):
 
 
 class Delivery(SpoolCase):
-    def test_a_stuck_sink_does_not_stop_what_is_acknowledged(self):
+    def test_a_stuck_sink_does_not_stop_acknowledgements(self):
         self.trouble("hang")
         agent = self.start()
         agent.wait_status(lambda status: len(self.acked()) >= 50)
@@ -139,7 +139,7 @@ class Delivery(SpoolCase):
         agent.wait_status(lambda status: len(self.lines("got")) >= 50)
         self.assertEqual(agent.stop(), 0)
 
-    def test_what_is_undelivered_at_the_end_stays_and_comes_first_after_the_restart(self):
+    def test_undelivered_batches_stay_and_come_first_after_the_restart(self):
         self.trouble("retry")
         agent = self.start()
         agent.wait_status(lambda status: len(self.acked()) >= 20)
@@ -159,7 +159,7 @@ class Delivery(SpoolCase):
         self.assertEqual(firsts[:len(left)], left)
         self.assertEqual(firsts, sorted(set(firsts)))
 
-    def test_the_counters_go_on_after_a_restart(self):
+    def test_the_counters_continue_after_a_restart(self):
         self.trouble("permanent")
         agent = self.start()
         agent.wait_status(lambda status: self.sink(agent, status)["dropped"] >= 50)
@@ -172,7 +172,7 @@ class Delivery(SpoolCase):
         self.assertEqual(row["in"], row["out"] + row["dropped"])
         agent.stop()
 
-    def test_a_reload_goes_on_with_the_same_spool_and_the_same_counters(self):
+    def test_a_reload_continues_with_the_same_spool_and_the_same_counters(self):
         self.trouble("retry")
         agent = self.start()
         agent.wait_status(lambda status: len(self.acked()) >= 20)
@@ -227,7 +227,7 @@ class Tool(SpoolCase):
         listed = json.loads(self.spool("ls", self.path("spool"), "--format", "json").stdout)
         return listed["pipelines"][0]["queued"]
 
-    def test_ls_and_verify_tell_what_is_there_also_while_an_agent_runs(self):
+    def test_ls_and_verify_show_the_content_also_while_an_agent_runs(self):
         self.trouble("retry")
         agent = self.start()
         agent.wait_status(lambda status: len(self.acked()) >= 20)
@@ -237,14 +237,14 @@ class Tool(SpoolCase):
         self.assertEqual(self.spool("verify", self.path("spool")).returncode, 0)
         agent.stop()
 
-    def test_export_writes_what_is_queued_as_json_lines(self):
+    def test_export_writes_queued_batches_as_json_lines(self):
         queued = self.filled()
         exported = self.spool("export", self.path("spool"))
         self.assertEqual(exported.returncode, 0, exported.stderr)
         numbers = [json.loads(line)["fields"]["test.number"] for line in exported.stdout.splitlines()]
         self.assertEqual(numbers, list(range(queued)))
 
-    def test_verify_finds_damage_and_says_where(self):
+    def test_verify_finds_damage_and_its_position(self):
         self.filled()
         segment = sorted(name for name in os.listdir(self.path("spool")) if name.endswith(".seg"))[0]
         with open(os.path.join(self.path("spool"), segment), "r+b") as file:
@@ -275,7 +275,7 @@ class Tool(SpoolCase):
         self.assertEqual(again.returncode, 1)
         self.assertFalse(os.path.exists(self.path("nothing")))
 
-    def test_replay_does_not_touch_what_an_agent_has(self):
+    def test_replay_does_not_touch_the_spool_of_an_agent(self):
         agent = self.start()
         with open(self.path("other.lua"), "w") as file:
             file.write(self.lua().replace(self.path("spool"), self.path("unused")))

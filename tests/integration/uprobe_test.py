@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code regions of a real program beside its own log of them: each run is a span, with its bytes, and none is counted twice or lost."""
+"""Code regions of a real program, compared with its own log of them: each run is a span, with its bytes, and none is counted twice or lost."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 from harness import BINARY, AgentCase, main, so_far
 
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
-THREADS, ROUNDS = 3, 400  # what a region costs is more than what a preemption adds
+THREADS, ROUNDS = 3, 400  # the cost of a region is higher than that of a preemption
 REGIONS = """
   { name = "parse", binary = "%(binary)s", enter = "parse_file", leave = "return", bytes = "arg2" },
   { name = "fill", binary = "%(binary)s", enter = "fill_buffer", leave = "return" },
@@ -74,7 +74,7 @@ class Uprobe(AgentCase):
                          f"WHERE name = 'region' AND tags ->> 'name' = '{name}' ORDER BY start_ns")
 
     def sums(self):
-        """What each region's metrics came to so far."""
+        """Totals of each region's metrics so far."""
         sums = {}
         for point in so_far(self.output):
             if point.get("metric", "").startswith("region."):
@@ -82,11 +82,11 @@ class Uprobe(AgentCase):
                 sums[key] = point["value"] if key[1] == "attached" else sums.get(key, 0) + point["value"]
         return sums
 
-    def until(self, agent, condition, what):
+    def until(self, agent, condition, description):
         try:
             agent.wait_status(lambda _: condition(self.sums()))
         except AssertionError:
-            raise AssertionError(f"no {what} in {self.sums()}\n{agent.errors()}") from None
+            raise AssertionError(f"no {description} in {self.sums()}\n{agent.errors()}") from None
         return self.sums()
 
     def work(self, agent, rounds=ROUNDS):
@@ -94,49 +94,49 @@ class Uprobe(AgentCase):
         self.until(agent, lambda sums: sums.get(("stays", "attached")) == 1, "attached region")
         child = self.start("work", str(THREADS), str(rounds))
         log = json.loads(child.stdout.readline())
-        told = {"parse", "fill", "walk", "area", "load"}
-        self.until(agent, lambda sums: all(sums[name, "calls"] >= log[name]["calls"] for name in told)
+        reported = {"parse", "fill", "walk", "area", "load"}
+        self.until(agent, lambda sums: all(sums[name, "calls"] >= log[name]["calls"] for name in reported)
                    and sums["jump", "orphans"] >= log["jump"]["calls"], "whole log")
-        return child, log, {name: log[name] for name in told}
+        return child, log, {name: log[name] for name in reported}
 
     def test_each_run_is_a_span_with_its_length_and_its_bytes(self):
         agent = self.look(options='job = "nightly"').running()
-        child, log, told = self.work(agent)
+        child, log, reported = self.work(agent)
         self.assertEqual(agent.stop(), 0, agent.errors())
         sums = self.sums()
-        for name, own in told.items():
+        for name, own in reported.items():
             spans = self.spans(name)
             self.assertEqual(len(spans), own["calls"], name)
             self.assertEqual(sums[name, "calls"], own["calls"], name)
-            # As long as the work in it, no longer than the call; and what the spans say is what the metrics say.
+            # As long as the work in it, no longer than the call; and spans and metrics agree.
             time = sum(span[1] for span in spans)
             self.assertGreaterEqual(time, own["inner"], name)
             self.assertLessEqual(time, own["outer"], name)
             self.assertAlmostEqual(sums[name, "time"], time, delta=len(spans), msg=name)
             self.assertEqual({span[2:4] for span in spans}, {("regions", child.pid)}, name)
             self.assertEqual({span[4] for span in spans}, {json.dumps({"job": "nightly", "name": name}, separators=(",", ":"))})
-            for what in ("short", "dropped", "missed", "orphans"):
-                self.assertEqual(sums[name, what], 0, (name, what))
+            for counter in ("short", "dropped", "missed", "orphans"):
+                self.assertEqual(sums[name, counter], 0, (name, counter))
         parsed = [json.loads(span[5]) for span in self.spans("parse")]
         self.assertEqual(sum(sum(fields.values()) for fields in parsed), log["parse"]["bytes"])
         self.assertEqual({len(fields) for fields in parsed}, {1})
         self.assertEqual(sums["walk", "nested"], 4 * log["walk"]["calls"])
         # Those that were left by longjmp have no end, each by itself: seen when it is entered again, and when the thread ends.
         self.assertEqual((sums["jump", "calls"], sums["jump", "orphans"]), (0, log["jump"]["calls"]))
-        self.check_bottleneck(told)
+        self.check_bottleneck(reported)
 
-    def check_bottleneck(self, told):
-        """Five regions are five classes, by what their spans come to: what each costs is the machine's affair, that of the moment, too."""
+    def check_bottleneck(self, reported):
+        """Five regions are five classes, by the total of their spans: the cost of each depends on the machine, and on the moment."""
         done = subprocess.run([BINARY, "bottleneck", "--job", "all", "--store", self.store, "--format", "json"],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         regions = json.loads(done.stdout)["regions"]
-        seconds = {name: sum(span[1] for span in self.spans(name)) / 1e9 for name in told}
+        seconds = {name: sum(span[1] for span in self.spans(name)) / 1e9 for name in reported}
         self.assertEqual([region["region"] for region in regions], sorted(seconds, key=seconds.get, reverse=True))
         self.assertEqual([region["class"] for region in regions], ["very severe", "severe", "moderate", "slight", "negligible"])
         for place, region in enumerate(regions):
             name = region["region"]
-            self.assertEqual(region["runs"], told[name]["calls"])
+            self.assertEqual(region["runs"], reported[name]["calls"])
             self.assertAlmostEqual(region["seconds"], seconds[name], places=6)
             self.assertEqual(region["critical"], place < 2 and seconds[name] >= sum(seconds.values()) / 10, regions)
 
@@ -148,22 +148,22 @@ class Uprobe(AgentCase):
         self.assertEqual(len(set(begins)), log["fill"]["calls"])
 
     def test_counted_runs_are_reported(self):
-        """In each window, while runs go on: a reader that stops at the last count has all spans."""
+        """In each window, while runs continue: a reader that stops at the last count has all spans."""
         agent = self.look(every="100ms", more='a.sink.file { path = "%s", format = "samples" }' % self.path("samples")).running()
         self.work(agent, rounds=4 * ROUNDS)
         agent.stop()
-        told, counted = {}, {}
+        reported, counted = {}, {}
         for sample in so_far(self.path("samples")):
             name, fields = sample["tags"]["name"], sample["fields"]
             if sample["kind"] == "span":
-                told[name] = told.get(name, 0) + 1
+                reported[name] = reported.get(name, 0) + 1
                 continue
             own = fields["region.calls"] - fields["region.short"] - fields["region.dropped"]
             counted[name] = counted.get(name, 0) + own
-            self.assertLessEqual(counted[name], told.get(name, 0), name)
-        self.assertEqual(counted["fill"], told["fill"])
+            self.assertLessEqual(counted[name], reported.get(name, 0), name)
+        self.assertEqual(counted["fill"], reported["fill"])
 
-    def test_what_is_too_often_is_counted(self):
+    def test_runs_above_the_limit_are_counted(self):
         times = 30000
         agent = self.look(options='max_events = 500').running()
         self.until(agent, lambda sums: sums.get(("hot", "attached")) == 1, "attached region")
@@ -175,12 +175,12 @@ class Uprobe(AgentCase):
         self.assertEqual(len(self.spans("hot")), times - sums["hot", "dropped"])
         self.assertGreater(sums["hot", "time"], sum(span[1] for span in self.spans("hot")))
 
-    def test_what_is_short_is_counted(self):
+    def test_short_runs_are_counted(self):
         agent = self.look(options='min = "80ms"').running()
-        _, log, told = self.work(agent)
+        _, log, reported = self.work(agent)
         agent.stop()
         sums = self.sums()
-        for name, own in told.items():
+        for name, own in reported.items():
             self.assertEqual(sums[name, "calls"], own["calls"])
             self.assertEqual(len(self.spans(name)), own["calls"] - sums[name, "short"], name)
         self.assertGreaterEqual(sums["area", "short"], log["area"]["calls"] * 9 // 10)
@@ -279,7 +279,7 @@ class Uprobe(AgentCase):
         samples = [json.loads(line) for line in tried.stdout.splitlines()]
         self.assertIn(1, [sample["fields"].get("region.attached") for sample in samples], tried.stderr)
 
-    def test_what_cannot_be_is_said(self):
+    def test_impossible_settings_are_reported(self):
         for region, text in (('binary = "%(binary)s", enter = "hot"', "%(binary)s has exceptions (C++, Rust): one that leaves hot would end the program"),
                              ('binary = "%(binary)s", enter = "hott"', 'no function "hott" in %(binary)s'),
                              ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
@@ -296,7 +296,7 @@ class Uprobe(AgentCase):
         subprocess.run(["strip", "-o", self.path("stripped"), self.binary], check=True)
         with open(self.path("text"), "w") as file:
             file.write("no program\n")
-        # What tells Go's programs: a section that its linker makes.
+        # The mark of Go's programs: a section that its linker makes.
         subprocess.run(["objcopy", "--add-section", ".note.go.buildid=" + self.path("text"), self.binary, self.path("go")], check=True)
         return {"binary": self.binary, "folder": self.folder}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `atalaya check` says of broken pipeline files, compared with the full text.
+"""Compares the messages of `atalaya check` on broken pipeline files with the full text.
 
 run.py BINARY PLUGINS [--update] [CASE ...]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines leave a process only where they are allowed, and without what they hide: seen in what a real agent delivers."""
+"""Command lines leave a process only where they are allowed, and without hidden parts: seen in the output of a real agent."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import harness
 
 SECRET = "S3cret4711"
-# The program's name is what the kernel knows it by; it says that it is there.
+# The program's name is its name in the kernel; it prints that it has started.
 SLEEPER = ["/bin/sh", "-c", "echo ready; read line", "sleeper", "--host", "db", f"--password={SECRET}", f"https://ana:{SECRET}@host/x"]
 
 
@@ -30,7 +30,7 @@ class CommandLines(harness.AgentCase):
         super().tearDown()
 
     def samples(self, options, backend):
-        """What a window gives of both processes, by name; and all that was delivered, as text."""
+        """Samples of both processes in a window, by name; and all delivered samples, as text."""
         out = self.path("out.jsonl")
         if os.path.exists(out):
             os.remove(out)

@@ -28,9 +28,9 @@ GROWTH = "(" + MEMORY + "|" + TIMEOUT + ")"  # whichever limit is met first
 GC = "__gc is not available in pipeline files"
 DEEP = "(stack overflow.*|.*C stack overflow.*|error in error handling|" + GROWTH + ")"
 
-# name, what is tried (its first line is line 3 of the file), what is said of it, and in which line if not that one
+# name, code of the attempt (its first line is line 3 of the file), expected error, and its line if not that one
 ATTEMPTS = [
-    # Code that has not been checked, and what it would open.
+    # Unchecked code, and code that it would open.
     ("dumped bytecode", "string.dump(function() end)", NIL),
     ("bytecode by load", r'load("\27Lua")', UNKNOWN.format("load")),
     ("text by load", 'load("return 1")()', UNKNOWN.format("load")),
@@ -104,13 +104,13 @@ ATTEMPTS = [
      "local t = setmetatable({}, m)", GC),
     ("a finalizer by rawset", "local m = {} rawset(m, '__gc', function() end) setmetatable({}, m)", GC),
     ("an order that loops", "table.sort({ 3, 1, 2 }, function() while true do end end)", TIMEOUT),
-    ("an order that lies, on a list that lies",
+    ("an inconsistent order, on a list with a false length",
      "table.sort(setmetatable({}, { __len = function() return 1 << 40 end, __index = function() return 1 end, "
      "__newindex = function() end }), function() return true end)", TIMEOUT),
     ("a replacement that loops", "('aaa'):gsub('a', function() while true do end end)", TIMEOUT),
     ("an error object that loops as text",
      "error(setmetatable({}, { __tostring = function() while true do end end }))", "a table was raised as an error"),
-    ("an error object that lies of its name",
+    ("an error object with a false name",
      "error(setmetatable({}, { __name = ('x'):rep(1000), __tostring = error }))", "a table was raised as an error"),
     # Work in C, which no hook sees.
     ("a pattern that goes back", "('a'):rep(400):find('.-.-.-.-b')", PATTERN),
@@ -172,7 +172,7 @@ a.pipeline "p" { every = "1s", a.source.self {}, attempt, a.sink.stdout {} }
 a.test "t" { pipeline = "p", input = { { tags = { x = "y" }, fields = { ["m.x"] = 1 } } }, expect = {} }
 """
 
-# What would be a way out, among the system calls of `atalaya check` and `atalaya test`.
+# Ways out, among the system calls of `atalaya check` and `atalaya test`.
 FORBIDDEN = re.compile(r"^\d* *(socket|connect|bind|sendto|sendmsg|unlink\w*|rename\w*|mkdir\w*|link\w*|symlink\w*|truncate|chmod|fchmodat|"
                        r"chown|mknod\w*|kill|ptrace)\(|^\d* *open\w*\(.*O_(WRONLY|RDWR|CREAT|TRUNC)|^\d* *(fork|vfork|execve\w*)\(")
 
@@ -212,7 +212,7 @@ class LuaEscapes(unittest.TestCase):
         self.assertEqual(set(os.listdir(self.folder)) - self.before, {"pipeline.lua"})
         return done
 
-    def assert_said(self, done, prefix, expected, status):
+    def assert_error(self, done, prefix, expected, status):
         self.assertEqual(done.returncode, status, done.stderr[:2000])
         first = (done.stderr + done.stdout).partition("\n")[0]
         self.assertTrue(first.startswith(prefix + self.file + ":3: "), first)
@@ -223,7 +223,7 @@ class LuaEscapes(unittest.TestCase):
         loops = [attempt for attempt in ATTEMPTS if attempt[2] == TIMEOUT]
         for name, attempt, expected in [attempt for attempt in ATTEMPTS if attempt not in loops] + loops[::6]:
             with self.subTest(name):
-                self.assert_said(self.atalaya("check", EVALUATED.replace("ATTEMPT", attempt)), "", expected, 2)
+                self.assert_error(self.atalaya("check", EVALUATED.replace("ATTEMPT", attempt)), "", expected, 2)
 
     def test_in_an_inline_function(self):
         for name, attempt, expected in ATTEMPTS:
@@ -232,17 +232,17 @@ class LuaEscapes(unittest.TestCase):
                 if expected == PATTERN:  # a machine that is slow just then meets the limit of a call first
                     expected = "(" + PATTERN + "|" + TIMEOUT + ")"
                 # The function failed, so its sample is dropped, as this test of the file expects.
-                self.assert_said(done, f'{self.file}:6: test "t": pipeline "p": function failed: ', expected, 0)
+                self.assert_error(done, f'{self.file}:6: test "t": pipeline "p": function failed: ', expected, 0)
 
-    def test_functions_can_not_change_what_others_are_given(self):
-        """What a function does to the libraries is its file's own business: it ends with the file."""
+    def test_functions_cannot_change_the_values_of_others(self):
+        """Changes of a function to the libraries are limited to its file: they end with the file."""
         text = INLINE.replace("ATTEMPT", "string.rep = nil; table.concat = nil; tostring = nil; require = nil; _G.type = nil")
         self.assertEqual(self.atalaya("check", text).returncode, 0)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_nothing_outside_is_touched(self):
         for verb, frame in (("check", EVALUATED), ("test", INLINE)):
-            # All in one file: each in a pcall of its own. What would use up the time is left to the tests above.
+            # All in one file: each in a separate pcall. Attempts that would use up the time are left to the tests above.
             quick = [attempt for _, attempt, expected in ATTEMPTS if expected not in (TIMEOUT, GROWTH)]
             body = " ".join(f"pcall(function() {attempt} end)" for attempt in quick)
             trace = os.path.join(self.temporary.name, "trace")

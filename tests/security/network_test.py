@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing leaves a host that was not told to: the network calls of the agent, seen by strace, with the pipelines that are shipped."""
+"""Nothing leaves a host without configuration: the network calls of the agent, seen by strace, with the bundled pipelines."""
 
 import glob
 import os
@@ -41,7 +41,7 @@ class Network(harness.AgentCase):
         """Runs it until samples have been delivered, and to an orderly end."""
         agent = self.run_agent(lua.replace('every = "5s"', 'every = "1s"'), wrapper=self.wrapper)
         agent.running()
-        # Not with the traced words before it: this is no part of what is looked at.
+        # Not with the traced words before it: this is not checked.
         agent.wrapper = []
         agent.wait_status(lambda status: any(row["type"] == "sink" and row["out"] > 0 for row in status["ledger"]))
         return agent
@@ -53,10 +53,10 @@ class Network(harness.AgentCase):
                 agent.stop()
                 self.assertEqual(self.internet_calls(), [])
 
-    def test_who_listens_by_default_does_so_on_loopback_and_calls_nobody(self):
+    def test_default_listeners_are_on_loopback_and_connect_to_nobody(self):
         for lua in ("""a.pipeline "p" { every = "1s", a.source.self {}, a.sink.prometheus { listen = LISTEN } }""",
                     """a.pipeline "p" { a.source.receive { listen = LISTEN }, a.sink.stdout {} }"""):
-            # The port of the default may be in use here, its address is what counts.
+            # The port of the default may be in use here, only its address matters.
             name = re.search(r"a\.(?:sink|source)\.(prometheus|receive)", lua)[1]
             page = subprocess.run([harness.BINARY, "plugins", name], capture_output=True, text=True, check=True).stdout
             default = re.search(r"^ *listen +\S+ +(\S+)", page, re.M)[1]
@@ -91,7 +91,7 @@ class Network(harness.AgentCase):
                 self.assertEqual(self.internet_calls(), [])
 
     def test_a_destination_that_is_configured_is_the_only_one_that_is_called(self):
-        """That what the others do not do would have been seen."""
+        """A call that the others do not make would have been seen."""
         lua = """local a = require "atalaya"
         a.pipeline "p" { every = "1s", a.source.self {}, a.sink.http { url = "http://127.0.0.1:9" } }"""
         agent = self.run_agent(lua, wrapper=self.wrapper)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each feature with the capabilities of its drop-in and no others, as another user on this host: what one sees of it is there, and is
-not without them. What needs a host of its own is in service_test.py."""
+"""Each feature with the capabilities of its drop-in and no others, as another user on this host: its visible effect exists, and is
+missing without them. Features that need a separate host are in service_test.py."""
 
 import contextlib
 import json
@@ -48,7 +48,7 @@ class Features(AgentCase):
                 "--bounding-set=" + given, "--no-new-privs"]
 
     def windows(self, names, *stages):
-        """What the pipeline gives in two whole windows."""
+        """Output of the pipeline in two whole windows."""
         out = self.path("out")
         if os.path.exists(out):
             os.remove(out)
@@ -121,7 +121,7 @@ class Features(AgentCase):
         subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "-d", self.folder, self.path("Sleeper.java")], check=True)
         with open(self.path("options"), "w") as file:
             file.write(f"-cp {self.folder} Sleeper")
-        # Its command line does not say what it runs.
+        # Its command line does not name its program.
         jvm = subprocess.Popen(["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "@" + self.path("options")], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
         try:
@@ -150,7 +150,7 @@ class Features(AgentCase):
         return any(point["metric"] == "btrace.number" for point in self.points(out))
 
     def profile(self, names, *options, busy=(sys.executable, "-c", "while True: pass")):
-        """What stacks are seen while a process of root is busy."""
+        """Stacks that are seen while a process of root is busy."""
         process = subprocess.Popen(busy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             done = subprocess.run([*self.as_user(names), self.atalaya, "try", "perf", *options, "--windows", "3", "--format", "json"],
@@ -199,9 +199,9 @@ class Features(AgentCase):
         jvm = subprocess.Popen(["java", "-cp", self.folder, "Sleeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             jvm.stdout.readline()
-            told = {point["metric"] for point in self.windows(names, 'a.source.jvm { main = { "Sleeper" } }, a.source.self {}')
+            reported = {point["metric"] for point in self.windows(names, 'a.source.jvm { main = { "Sleeper" } }, a.source.self {}')
                     if point["tags"].get("pid") == str(jvm.pid) and "metric" in point and (point["metric"] != "jvm.profile.rate" or point["value"] > 0)}
-            return {"jvm.heap.used", "jvm.profile.rate"} <= told
+            return {"jvm.heap.used", "jvm.profile.rate"} <= reported
         finally:
             jvm.kill()
             jvm.communicate()
@@ -261,7 +261,7 @@ class Features(AgentCase):
 
     @contextlib.contextmanager
     def measuring(self):
-        """The same while it draws 20 W: a counter that stands still measures nothing."""
+        """The same while it draws 20 W: an unchanged counter measures nothing."""
         tree, ended = self.machine(), threading.Event()
 
         def count():
@@ -327,11 +327,11 @@ class Features(AgentCase):
         for feature in sorted(wanting):
             with self.subTest(feature=feature):
                 seen = getattr(self, feature.replace("-", "_"), None)
-                self.assertIsNotNone(seen, "say here what one sees of " + feature)
+                self.assertIsNotNone(seen, "add the visible effect of " + feature)
                 self.assertTrue(self.comes(seen, drop_in(self.atalaya, feature)))
                 self.assertFalse(seen([]))
 
-    def test_only_what_root_installed_gets_capabilities(self):
+    def test_only_plugins_installed_by_root_get_capabilities(self):
         plugins = self.path("plugins")
         os.mkdir(plugins)
         shutil.copy(os.path.join(os.path.dirname(self.atalaya), "plugins", "source_proc.so"), plugins)

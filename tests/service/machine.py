@@ -53,7 +53,7 @@ def is_cached(packages):
 
 
 def cached_root(packages):
-    """A tree with systemd and what the packages depend on; made once."""
+    """A tree with systemd and the dependencies of the packages; made once."""
     root = root_path(packages)
     if os.path.exists(root):
         return root
@@ -71,7 +71,7 @@ def cached_root(packages):
 
 
 class Machine:
-    """Boots a copy of the root that costs nothing: what is written goes to an overlay that is thrown away."""
+    """Boots a copy of the root at no cost: changes go to an overlay that is deleted."""
 
     def __init__(self, root):
         self.folder = tempfile.mkdtemp(prefix="atalaya-machine-", dir="/var/tmp")
@@ -103,7 +103,7 @@ class Machine:
         return self.run("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded")
 
     def _init(self):
-        """systemd-nspawn's child in a process namespace of its own: the one before it only helps to start that."""
+        """systemd-nspawn's child in a separate process namespace: the one before it only helps to start that."""
         with open(f"/proc/{self.container.pid}/task/{self.container.pid}/children") as file:
             children = file.read().split()
         for pid in children:
@@ -131,13 +131,13 @@ class Machine:
             file.write(text)
         os.chmod(self.path(inside), 0o644)
 
-    def until(self, condition, what):
+    def until(self, condition, description):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if found := condition():
                 return found
-            time.sleep(0.2)  # nothing tells of these events
-        raise AssertionError("it never came to this: " + what + "\n" + self.run("journalctl -o cat -n 40 -u atalaya", check=False).stdout)
+            time.sleep(0.2)  # nothing notifies of these events
+        raise AssertionError("condition not met: " + description + "\n" + self.run("journalctl -o cat -n 40 -u atalaya", check=False).stdout)
 
     def close(self):
         if self.container.poll() is None:

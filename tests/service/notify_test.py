@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent tells the service manager, by the protocol of sd_notify(3); here the test is the manager."""
+"""Notifications of the agent to the service manager, by the protocol of sd_notify(3); here the test is the manager."""
 
 import os
 import signal

@@ -42,7 +42,7 @@ def capability_numbers():
 
 
 def families(points):
-    """proc.cpu of proc.cpu.user: what does not depend on whether a disk had something to do just then."""
+    """proc.cpu of proc.cpu.user: it does not depend on the activity of a disk at that moment."""
     return {".".join(point["metric"].split(".")[:2]) for point in points}
 
 
@@ -110,7 +110,7 @@ class Service(unittest.TestCase):
         return int(self.show("MainPID"))
 
     def journal(self):
-        """What the service has said since its last start."""
+        """Log of the service since its last start."""
         return self.host.out("journalctl -o cat _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID atalaya)")
 
     def status(self):
@@ -173,14 +173,14 @@ class Service(unittest.TestCase):
         print(f"systemd-analyze security: {exposure}", file=sys.stderr)
         self.assertLessEqual(exposure, 2.0)
 
-    def test_03_it_tells_systemd_how_it_is(self):
+    def test_03_it_notifies_systemd_of_its_state(self):
         self.assertEqual(self.show("Type"), "notify")
         self.host.until(lambda: re.search(r"\d+ samples in, \d+ delivered", self.show("StatusText")), "the status line")
 
-    def test_04_the_watchdog_ends_what_hangs(self):
+    def test_04_the_watchdog_ends_a_service_that_hangs(self):
         with open(self.host.path(CONFIGURATION)) as file:
             good = file.read()
-        # One that runs in the agent itself hangs; all other threads go on.
+        # One that runs in the agent itself hangs; all other threads continue.
         shutil.copy(os.path.join(BUILD, "tests/plugins/test_faulty.so"), self.host.path("/usr/lib/atalaya"))
         self.host.write(DROP_INS + "/watchdog.conf", "[Service]\nWatchdogSec=10\n")
         self.host.run("systemctl daemon-reload")
@@ -218,7 +218,7 @@ class Service(unittest.TestCase):
         # Started with such a file it does not run, and does not try for ever.
         self.assertNotEqual(self.host.run("systemctl restart atalaya", check=False).returncode, 0)
         self.assertEqual((self.show("ActiveState"), self.show("NRestarts")), ("failed", "0"))
-        # Mended, it needs nothing but the start.
+        # Fixed, it needs nothing but the start.
         self.host.write(CONFIGURATION, good)
         self.host.run("systemctl restart atalaya")
         self.host.until(lambda: self.sink("out") > 0, "data again")
@@ -241,10 +241,10 @@ class Service(unittest.TestCase):
         name = feature["component"]
         processes = 'a.source.proc { host = false, cgroups = false }'
         translate = f'a.translate.{name} {{ tags = {{ "container" }} }}' if name == "names" else f"a.translate.{name} {{}}"
-        # A source may have nothing to tell on a quiet host; self always has.
+        # A source may have nothing to report on a quiet host; self always has.
         forms = {"source": (f"a.source.{name} {{}}", "a.source.self {}"), "translator": (processes, translate),
                  "filter": (processes, f"a.filter.{name} {{}}")}
-        if name in ("perf", "counters"):  # without CAP_PERFMON it gives nothing, and the others go on
+        if name in ("perf", "counters"):  # without CAP_PERFMON it emits nothing, and the others continue
             return pipeline(processes) + (f'a.pipeline "{name}" {{ every = "1s", a.source.{name} {{}}, '
                                           f'a.sink.file {{ path = "{LOG}.{name}", format = "samples" }} }}\n')
         if name == "uprobe":  # one that waits for its binary; it does not work in a container at all
@@ -269,7 +269,7 @@ class Service(unittest.TestCase):
         self.host.write(DROP_INS + "/token.conf", "[Service]\nLoadCredential=token:/root/token\n")
         self.host.run("systemctl daemon-reload")
         self.restart_with(hub)
-        self.host.until(lambda: self.points(), "what was sent with the token")
+        self.host.until(lambda: self.points(), "points that were sent with the token")
         self.host.run("systemctl reload atalaya")  # the file is checked without the credential, or with it
         self.assertNotIn(self.host.out("cat /root/token"), self.journal())
         shutil.rmtree(self.host.path(DROP_INS))
@@ -295,7 +295,7 @@ class Service(unittest.TestCase):
                 without = families(self.run_with_drop_ins([], configuration))
                 off = self.doctor()[feature["feature"]]
                 self.assertEqual(off["state"], "off")
-                # The remedy as it stands.
+                # The remedy, unchanged.
                 self.host.run("rm -rf " + DROP_INS)
                 for remedy in {need["remedy"] for need in off["needs"] if need["type"] == "capability" and need["remedy"]}:
                     self.host.run(remedy)
@@ -306,7 +306,7 @@ class Service(unittest.TestCase):
                 self.assertTrue(all(need["met"] == "yes" for need in now["needs"] if need["type"] == "capability"), now)
                 self.assertLessEqual(without, families(points), self.journal())
                 print(f'{feature["feature"]}: {", ".join(wanted)}: exposure {self.exposure()}', file=sys.stderr)
-                # What one sees of the others is in features_test.py; in a namespace of processes BPF is refused.
+                # The visible effects of the others are in features_test.py; in a namespace of processes BPF is refused.
                 if feature["feature"] == "proc-bpf":
                     self.assertIn("bpf", self.show("SystemCallFilter").split())
                     reasons = [line for line in self.journal().splitlines() if "processes are read from procfs" in line]
@@ -324,7 +324,7 @@ class Service(unittest.TestCase):
         return sum(row.get("queued", 0) for row in self.status()["ledger"] if row["type"] == "sink")
 
     def oldest(self):
-        """When the first of what waits in the spool was put there."""
+        """Time when the first waiting batch of the spool was put there."""
         return json.loads(self.host.out("atalaya spool ls /var/lib/atalaya/spool/hub --format json"))["oldest"]
 
     def test_08_upgrade_with_a_full_spool(self):
@@ -348,7 +348,7 @@ class Service(unittest.TestCase):
         self.assertFalse(os.path.exists(self.host.path("/usr/bin/atalaya")))
         self.assertTrue(os.path.exists(self.host.path(CONFIGURATION)))
         self.assertTrue(os.path.exists(self.host.path("/var/lib/atalaya/spool/hub")))
-        # Again: what was kept is used, and it runs.
+        # Again: the stored state is used, and it runs.
         self.host.run("apt-get install -y --no-install-recommends ./next.deb")
         self.assertEqual(self.show("ActiveState"), "active")
         self.host.run("apt-get purge -y " + " ".join(self.debs))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev soak chaos [ROUNDS]: the agent with a spool killed at random moments, 1,000 times by default; what
-tests/integration/spool_test.py does 50 times."""
+"""./dev soak chaos [ROUNDS]: the agent with a spool killed at random moments, 1,000 times by default;
+tests/integration/spool_test.py runs the same 50 times."""
 
 import os
 import sys

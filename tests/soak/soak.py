@@ -152,7 +152,7 @@ class Soak(AgentCase):
         print(f"{len(server.numbers)} numbers at the server, all {len(acked)} batches that were acknowledged among them")
 
     def assert_flat(self, figures):
-        """After the warm-up: the line through what is resident hardly rises, however long it is, and descriptors stay."""
+        """After the warm-up: the line through resident memory hardly rises, however long it is, and descriptors stay."""
         resident, descriptors, processes = zip(*figures)
         for kind in resident[0]:
             print(f"{kind} {resident[0][kind] / 1024:.1f} -> {resident[-1][kind] / 1024:.1f} MiB, most {max(r[kind] for r in resident) / 1024:.1f}")

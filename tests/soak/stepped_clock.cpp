@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// clock_gettime of the agent in the soak, of its libraries and of its plugins: CLOCK_REALTIME is the kernel's plus what the file
-// ATALAYA_CLOCK_STEP says, in ns. The machine's own clock cannot be stepped under everything else that runs there, and time
-// namespaces do not have this clock. What the kernel stamps (files, processes) does not step.
+// clock_gettime of the agent in the soak, of its libraries and of its plugins: CLOCK_REALTIME is the kernel's plus the number in
+// the file ATALAYA_CLOCK_STEP, in ns. The machine's own clock cannot be stepped under everything else that runs there, and time
+// namespaces do not have this clock. Times that the kernel stamps (files, processes) do not step.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

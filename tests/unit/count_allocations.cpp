@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own: where the compiler sees these next to a new-expression, it takes malloc and delete for a mismatch.
+// A separate file: if the compiler sees these together with a new-expression, it takes malloc and delete for a mismatch.
 #include "tests/unit/count_allocations.h"
 
 #include <atomic>

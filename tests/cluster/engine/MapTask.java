@@ -6,10 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 
-/** Counts the words of a split, in the five steps of a map task of Hadoop. What it gives is a file a partition. */
+/** Counts the words of a split, in the five steps of a map task of Hadoop. Its output is a file per partition. */
 final class MapTask {
   private static final int SPILLS = 2;
-  private static final int ROUNDS = 150;  // what the user's function costs
+  private static final int ROUNDS = 150;  // cost of the user's function
   private final Path folder;
   private final Disk disk;
   private final Phases phases;
@@ -81,7 +81,7 @@ final class MapTask {
     return bytes;
   }
 
-  /** Equal words become one: what a combiner does. */
+  /** Equal words become one, as in a combiner. */
   private long merge() throws IOException {
     long bytes = 0;
     for (int p = 0; p < partitions.size(); p++) {

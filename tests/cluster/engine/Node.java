@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A node of a small map/reduce system with one slot: Node FOLDER ADDRESS. It prints the port where it hands out its files, then does what
- * lines on its standard input say, one after the other, and answers each with "done":
+ * A node of a small map/reduce system with one slot: Node FOLDER ADDRESS. It prints the port where it hands out its files, then runs the
+ * lines of its standard input, one after the other, and answers each with "done":
  *   map JOB TASK REDUCES FILE HOLDER
  *   reduce JOB TASK ADDRESS/FILE...
  * Phases go to FOLDER/phases.log; those of the job "warm" (the compiler's warming up) nowhere.
@@ -20,12 +20,12 @@ final class Node {
     Path folder = Path.of(words[0]);
     Disk disk = new Disk();
     System.out.println(Peer.serve(folder, words[1]));
-    try (Phases told = new Phases(folder.resolve("phases.log"));
-        Phases untold = new Phases(Path.of("/dev/null"))) {
+    try (Phases reported = new Phases(folder.resolve("phases.log"));
+        Phases unreported = new Phases(Path.of("/dev/null"))) {
       BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
       for (String line = in.readLine(); line != null; line = in.readLine()) {
         String[] task = line.split(" ");
-        run(folder, disk, task[1].equals("warm") ? untold : told, task);
+        run(folder, disk, task[1].equals("warm") ? unreported : reported, task);
         System.out.println("done");
       }
     }

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 
-/** Says what begins and what ends as lines that a BTrace script would print: docs/how-to/phase-lines.md. One task a time. */
+/** Prints begins and ends as lines that a BTrace script would print: docs/how-to/phase-lines.md. One task at a time. */
 final class Phases implements AutoCloseable {
   private final OutputStream out;
   private String task = "";
@@ -30,10 +30,10 @@ final class Phases implements AutoCloseable {
   }
 
   long phase(String phase, String source, Work work) throws IOException {
-    String what = " phase" + task + " phase=" + phase + (source.isEmpty() ? "" : " source=" + source);
-    line("begin" + what);
+    String phaseTags = " phase" + task + " phase=" + phase + (source.isEmpty() ? "" : " source=" + source);
+    line("begin" + phaseTags);
     long bytes = work.run();
-    line("end" + what + " bytes=" + bytes + (source.equals("network") ? " remote=" + bytes : ""));
+    line("end" + phaseTags + " bytes=" + bytes + (source.equals("network") ? " remote=" + bytes : ""));
     return bytes;
   }
 

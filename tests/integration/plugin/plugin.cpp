@@ -120,14 +120,14 @@ class Counter final : public PushSource {
   std::set<uint64_t> early_;
 };
 
-// Writes a line of numbers a batch. While the file `trouble` is there it answers what that says: retry, permanent, or hang.
+// Writes a line of numbers per batch. While the file `trouble` exists it returns the error in it: retry, permanent, or hang.
 class Witness final : public Sink {
  public:
   static constexpr Param params[] = {
       {.name = "got"_str, .type = ATALAYA_STRING, .flags = ATALAYA_REQUIRED, .summary = "file: a line a batch"_str},
       {.name = "trouble"_str, .type = ATALAYA_STRING, .default_text = "/nonexistent"_str, .summary = "file: how to fail"_str},
   };
-  static constexpr Description description = {.name = "witness"_str, .summary = "writes down what it got"_str, .params = params};
+  static constexpr Description description = {.name = "witness"_str, .summary = "Record received numbers"_str, .params = params};
   explicit Witness(Host host) : got_(host.text("got")), trouble_(host.text("trouble")) {}
 
   void start() override { got_.open(); }
@@ -151,8 +151,8 @@ class Witness final : public Sink {
       ::close(file);
       const std::string_view how(word, size > 0 ? static_cast<size_t>(size) : 0);
       retry_after_ns = 10'000'000;
-      if (how == "retry") throw Failure(Code::retry, "told to fail");
-      if (how == "permanent") throw Failure(Code::permanent, "told to refuse");
+      if (how == "retry") throw Failure(Code::retry, "set to fail");
+      if (how == "permanent") throw Failure(Code::permanent, "set to refuse");
       if (how != "hang") return;
       ::usleep(10'000);
     }

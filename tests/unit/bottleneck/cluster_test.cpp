@@ -59,7 +59,7 @@ TEST_CASE("an extreme does not draw a medoid to itself") {
   CHECK(clusters_of({10, 11, 12, 13, 1000}, 1, Clustering::pam).centres == std::vector<double>{12});
 }
 
-TEST_CASE("PAM comes close to the least cost there is") {
+TEST_CASE("PAM comes close to the minimum cost") {
   std::mt19937_64 random(1);
   double worst = 1, sum = 0;
   constexpr int kSets = 300;

@@ -204,7 +204,7 @@ TEST_CASE("a node's remote share is of the input, not of the bytes that reduces 
     CHECK(node.remote_share() == doctest::Approx(all.data.name(node.host) == "n1" ? 0.5 : 0));
 }
 
-TEST_CASE("few tasks, one node, or nothing known are said") {
+TEST_CASE("few tasks, a single node, or no data are reported") {
   Spans few;
   for (int i = 0; i < 6; ++i)
     few.add("task", Spans::task("map", std::to_string(i), "n" + std::to_string(i % 2)), i, i % 2 == 0 ? 1 : 50,

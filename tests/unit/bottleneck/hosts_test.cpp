@@ -41,7 +41,7 @@ TEST_CASE("equal names are one host and take no other host's place") {
   CHECK(span_host_of(both, "n1.example.org") == "");
 }
 
-TEST_CASE("where several may be meant none is taken, and that is said") {
+TEST_CASE("an ambiguous name is not matched, and that is reported") {
   const SameHosts same({"n1.a", "n2"}, {"n1.b", "n1.c", "n2"});
   CHECK(span_host_of(same, "n1.b") == "");
   CHECK(span_host_of(same, "n2") == "n2");

@@ -29,7 +29,7 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   for (int i = 0; i < 100; ++i) CHECK(Metrics::read({windows}, {}, store, enough).has("sys.disk.write.mb"));
 }
 
-// Counts how often it is asked.
+// Counts the queries.
 class AskedStore : public MemoryStore {
  public:
   void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {
@@ -81,7 +81,7 @@ TEST_CASE("a short window in a long job has its own time only") {
   const Metrics metrics = Metrics::read({windows}, {}, store, budget);
   CHECK(metrics.mean("sys.cpu.usage", windows) == doctest::Approx(90));
   CHECK(metrics.mean("sys.cpu.usage", windows.front()) == doctest::Approx(90));
-  // One of no length beside another set's.
+  // One of no length next to another set's.
   store.add("proc.cpu.user", {{"host", "h"}, {"process", "p"}, {"pid", "1"}}, {{7, 50}, {8, 50}});
   const Metrics two = Metrics::read({windows, {{"h", kT0 + 7 * kSecond, kT0 + 7 * kSecond}}}, {}, store, budget);
   CHECK(two.programs(0).at(0).cpu == doctest::Approx(50 / 600.0));

@@ -74,7 +74,7 @@ TEST_CASE("unmeasured values are not printed as zero") {
   CHECK_FALSE(has(page, "<td class=\"n\">0 %"));
 }
 
-TEST_CASE("jobs are compared by their tasks' time where one has no end of its own") {
+TEST_CASE("jobs are compared by their tasks' time if one has no end") {
   Spans spans;
   for (const char *job : {"before", "after", "open"})
     for (int i = 0; i < 10; ++i)
@@ -94,7 +94,7 @@ TEST_CASE("jobs are compared by their tasks' time where one has no end of its ow
   CHECK_FALSE(shorter({all, Change{place("before"), place("open")}, "memory", "now"}).has_value());
 }
 
-TEST_CASE("how long a run took beside the one before") {
+TEST_CASE("the duration of a run compared with the one before") {
   CHECK(time_text(0.19) == "19 % less time than");
   CHECK(time_text(-0.5) == "50 % more time than");
   CHECK(time_text(0) == "as long as");
@@ -122,7 +122,7 @@ TEST_CASE("JSON has the lists, and a row an attempt") {
   CHECK(json.ends_with("\"notes\":[]}\n"));
 }
 
-TEST_CASE("JSON says where a task ran and how far from its data, where that is known") {
+TEST_CASE("JSON has the node of a task and the distance of its data, if known") {
   Spans spans;
   spans.add("task", Spans::with(Spans::with(Spans::task("3", "1", "n"), "executor", "7"), "locality", "rack"), 0, 1);
   spans.add("task", Spans::task("3", "2", "n"), 0, 1);
@@ -151,7 +151,7 @@ TEST_CASE("the page draws the grades, and names do no harm") {
   CHECK(page.ends_with("</body></html>\n"));
 }
 
-TEST_CASE("of many bottleneck tasks the table and the page have some, and say how many there are") {
+TEST_CASE("of many bottleneck tasks the table and the page have some, and the total number") {
   Spans spans;
   for (int i = 0; i < 100; ++i)
     spans.add("task", Spans::task("map", "m" + std::to_string(i), "n" + std::to_string(i % 4)), i,

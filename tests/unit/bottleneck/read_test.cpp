@@ -177,7 +177,7 @@ TEST_CASE("a note names the regions that had runs that are in no span") {
   add_unseen(store, "region.dropped", {{"name", "parse"}, {"job", "second"}, {"host", "n2"}}, 1001, 1010, 7);
   CHECK(read(store, {"first"}).notes == first.notes);
   CHECK(read(store, {"second"}).notes.back() == unseen("\"hot\", \"parse\""));
-  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // as --compare: without the time between the two jobs
+  CHECK(read(store, {"first", "second"}).notes.back() == unseen("\"hot\", \"parse\""));  // without the time between the jobs
   CHECK(read(store, {}).notes.back() == unseen("\"between\", \"elsewhere\", \"hot\" and 2 more"));
 }
 

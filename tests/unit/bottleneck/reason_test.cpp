@@ -50,7 +50,7 @@ TEST_CASE("remote reads: the published case of GD41") {
   CHECK(all.nodes[0].remote_share() == doctest::Approx(0.313));
 }
 
-TEST_CASE("another program beside the tasks") {
+TEST_CASE("another program next to the tasks") {
   MemoryStore store;
   add_metric(store, "sys.cpu.usage", 40, {{"GD42", 98}}, {{"core", "0"}});
   add_metric(store, "proc.cpu.user", 60, {{"GD42", 30}}, {{"process", "java"}, {"pid", "7"}});
@@ -78,7 +78,7 @@ void add_program(MemoryStore &store, const std::string &name, double cpu, double
   store.add("proc.disk.writes.mb", {{"host", "GD43"}, {"process", name}, {"pid", "9"}}, disks);
 }
 
-TEST_CASE("a program that takes nothing away from the tasks does not hide a worn disk") {
+TEST_CASE("a program that does not slow the tasks does not hide a worn disk") {
   MemoryStore store;
   add_usual(store);
   add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
@@ -103,7 +103,7 @@ TEST_CASE("a program may use a part of the node's cores and disks, and they must
     Reason reason;
   } cases[] = {{64, 300, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::cpu},       // 5 % of the cores
                {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 40, Reason::programs},  // 14 %
-               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // nobody waits
+               {64, 900, 0, "sys.pressure.cpu.some.stall", 5, 5, Reason::none},       // no task waits
                {1, 25, 0, "cgroup.cpu.throttled.time", 600, 610, Reason::programs},   // a small node at its limit, as all are
                {1, 25, 0, "proc.cpu.delay", 10, 60, Reason::programs},                // the tasks wait for a CPU
                {2, 0, 90, "sys.pressure.io.some.stall", 5, 60, Reason::programs},     // most of the disk's traffic
@@ -252,7 +252,7 @@ TEST_CASE("without metrics the node is named, and that no reason is known") {
         "programs, garbage collection, memory, disk and network");
 }
 
-TEST_CASE("metrics of a host by its short name are of the node by its full one, and that is said") {
+TEST_CASE("metrics of a host under its short name belong to the node with its full name, and that is reported") {
   MemoryStore store;
   add_metric(store, "sys.cpu.usage", 40, {{"GD43", 97}}, {{"core", "0"}});
   Spans spans;

@@ -141,7 +141,7 @@ TEST_CASE("copies that were killed, attempts of all nodes, and tasks that were r
   CHECK(analysed(late).findings.empty());
   Spans all_nodes = with_copies({0, 1, 2, 3}, 3, 25, 14);
   CHECK(analysed(all_nodes).findings.empty());
-  Spans again = with_copies({2}, 10, 12, 14);  // preempted, say
+  Spans again = with_copies({2}, 10, 12, 14);  // for example, preempted
   CHECK(analysed(again).findings.empty());
   Spans few = with_copies({2}, 2, 25, 14);
   CHECK(analysed(few).findings.empty());

@@ -31,7 +31,7 @@ TEST_CASE("phase lines: without a time, when the line was read; empty values are
         Lines{"span task " + std::to_string(kNow) + "+0 [task=t]"});
 }
 
-TEST_CASE("phase lines: a phase whose place was worked out says so") {
+TEST_CASE("phase lines: a phase with a derived place is marked") {
   LineBench bench;
   CHECK(bench.read({"atalaya span phase phase=read quality=placed start=1700000000000 end=1700000000100",
                     "atalaya begin phase phase=map quality=placed time=1700000000100",
@@ -42,7 +42,7 @@ TEST_CASE("phase lines: a phase whose place was worked out says so") {
               "span phase 1700000000000000000+100000000 [phase=spill]"});
 }
 
-TEST_CASE("phase lines: each source and locality that there is") {
+TEST_CASE("phase lines: every source and locality") {
   LineBench bench;
   size_t spans = 0;
   for (const char *word : {"source=memory", "source=disk", "source=network", "source=cache", "source=", "locality=node",

@@ -56,7 +56,7 @@ TEST_CASE("rules: Tez's history lines, as in docs/how-to/phase-lines.md") {
            event_name + "]: vertexName=" + vertex + ", taskAttemptId=attempt_1700000000000_0001_1_00_00000" +
            std::to_string(attempt) + "_0, " + rest;
   };
-  std::string diagnostics;  // they may say anything: a search for bytes passes over them once
+  std::string diagnostics;  // they may contain anything: a search for bytes passes over them once
   for (int i = 0; i < 1000; ++i) diagnostics += "x finishTime=1, status=Y ";
   const auto start = [&](const std::string &vertex, int attempt, const std::string &node) {
     return line("STARTED", vertex, attempt,
@@ -118,7 +118,7 @@ TEST_CASE("rules: the quality of a span can be captured as any word of the phase
   CHECK(bench.counts().bad == 1);
 }
 
-TEST_CASE("rules: where data came from and how far it was can be captured, in the words that there are") {
+TEST_CASE("rules: source and distance of data can be captured, in the defined words") {
   LineBench bench({}, {{.match = "^(%a+) (%a+) (%a+) (%d+) (%d+)$",
                         .emit = "span",
                         .level = "phase",

@@ -6,7 +6,7 @@
 namespace atalaya::testing {
 
 // Phase lines, snapshots and the account emit exactly the metrics of the table.
-TEST_CASE("btrace: the metric table has each fixed name that lines give") {
+TEST_CASE("btrace: the metric table has each fixed name that lines emit") {
   std::vector<std::string> declared;
   declared.reserve(btrace::kMetrics.size());
   for (const Metric &metric : btrace::kMetrics) declared.emplace_back(view(metric.name));

@@ -13,7 +13,7 @@ std::string span(const std::string &level, int64_t begin, int64_t length, const 
 
 }  // namespace
 
-TEST_CASE("spans: of begins that are alike the first one ends first, unless seq says which") {
+TEST_CASE("spans: of equal begins the first one ends first, unless seq selects another") {
   LineBench bench;
   CHECK(bench.read({"atalaya begin region name=r time=" + at(1), "atalaya begin region name=r time=" + at(2),
                     "atalaya end region name=r time=" + at(3), "atalaya end region name=r time=" + at(7)}) ==
@@ -30,7 +30,7 @@ TEST_CASE("spans: the tags of the begin count, and the fields of both") {
         Lines{span("task", 0, 1, "[task=t host=n1 locality=rack] span.bytes=9i span.records=2i")});
 }
 
-TEST_CASE("spans: ends without a begin and before it are counted and give nothing") {
+TEST_CASE("spans: ends without a begin and before it are counted and emit nothing") {
   LineBench bench;
   CHECK(bench
             .read({"atalaya end task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
@@ -103,7 +103,7 @@ TEST_CASE("spans: a begin whose end does not come is given up, counted from when
   CHECK(bench.reader->spans().counts().orphans == 1);
 }
 
-TEST_CASE("spans: a begin waits from when it was read, whatever time its line says") {
+TEST_CASE("spans: a begin waits from its reading on, independent of the time in its line") {
   LineBench bench({.max_age_ns = 100 * kSecond});
   // One of them is hours before or behind now, wherever that is.
   bench.read({"00:00:00:000 : atalaya begin task task=a", "12:00:00:000 : atalaya begin task task=b"});

@@ -297,7 +297,7 @@ TEST_CASE("an error is reported with its line; the sample is dropped, or passes 
   CHECK(function.batch.count() == 2);
 }
 
-TEST_CASE("an endless loop fails the rest of its batch, and the next batch goes on") {
+TEST_CASE("an endless loop fails the rest of its batch, and the next batch continues") {
   Inline function("function(s) while s.tags.process == 'loop' do pcall(function() while true do end end) end return s end");
   for (const char *process : {"good", "loop", "good"}) function.add(process);
   auto result = function.apply();
@@ -313,13 +313,13 @@ TEST_CASE("a function that hoards memory fails, and frees it for the next call")
   Inline function("function(s) local t = {} while true do t[#t + 1] = #t end end");
   function.add();
   CHECK(function.apply().failed == 1);
-  Inline hoarder("(function() local all = {} return function(s) all[#all + 1] = ('x'):rep(1e6) .. #all return s end end)()");
+  Inline growing("(function() local all = {} return function(s) all[#all + 1] = ('x'):rep(1e6) .. #all return s end end)()");
   uint64_t failed = 0;
   std::string error;
   for (int i = 0; i < 100; ++i) {
-    hoarder.batch.clear();
-    hoarder.add();
-    const auto result = hoarder.apply();
+    growing.batch.clear();
+    growing.add();
+    const auto result = growing.apply();
     failed += result.failed;
     if (result.failed > 0) error = result.error;
   }
@@ -380,7 +380,7 @@ TEST_CASE("a function that ignores the limit of additions still ends") {
   CHECK(function.batch.used_bytes() <= before + (size_t{16} << 20) + (size_t{4} << 10));
 }
 
-TEST_CASE("names that are only asked for are not made") {
+TEST_CASE("names that are only looked up are not created") {
   Inline function("function(s) for i = 1, 100 do local x = s.tags['tag' .. i], s.fields['field' .. i] end return s end");
   function.add();
   const uint32_t before = function.id("marker");

@@ -107,7 +107,7 @@ a.pipeline "third" { a.source.push {}, a.sink.store { path = "/tmp/b" } }
   CHECK(file.functions == nullptr);
 }
 
-TEST_CASE("a pipeline whose sources push has no windows of its own") {
+TEST_CASE("a pipeline with push sources has no windows") {
   Loader loader;
   CHECK(loader.error("a.pipeline 'p' { every = '5s', a.source.push {}, a.sink.store {} }") ==
         "main.lua:2: pipeline \"p\": every: its sources give samples when they have some; leave it out");

@@ -43,7 +43,7 @@ const std::string kMemory = "more memory than a pipeline file may use: 64 MiB in
 
 }  // namespace
 
-TEST_CASE("there is no way out of the state") {
+TEST_CASE("no code can leave the state") {
   for (const char *name : {"io", "load", "loadstring", "loadfile", "dofile", "package", "debug", "coroutine", "collectgarbage"})
     CHECK(run(std::string("return ") + name).text == std::string("unknown name \"") + name + "\"");
   CHECK(run("return os.execute").text == "nil");
@@ -124,7 +124,7 @@ TEST_CASE("finalizers are refused: they would run without a limit") {
   CHECK(run("local m = { __index = { a = 5 } } return setmetatable({}, m).a").text == "5");
 }
 
-TEST_CASE("errors carry the place in the file, whatever its name's length") {
+TEST_CASE("errors have the position in the file, for names of every length") {
   const config_test::Folder folder;
   const std::string path = folder.write(std::string(120, 'n') + ".lua", "local function f(x)\n  return x.y\nend\nf(nil)\n");
   LuaState state(config_test::library(), "");

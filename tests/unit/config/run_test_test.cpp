@@ -43,7 +43,7 @@ class Tests {
 
 }  // namespace
 
-TEST_CASE("samples go through the stages and are compared, whatever their order") {
+TEST_CASE("samples go through the stages and are compared in any order") {
   Tests tests;
   const auto outcome = tests.run(R"(a.test "t" { pipeline = "p",
     input = { { tags = { process = "java" }, fields = { n = 5 } }, { tags = { process = "idle" } }, { tags = { process = "bash" } } },

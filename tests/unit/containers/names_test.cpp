@@ -92,7 +92,7 @@ TEST_CASE("a process in no container has no name of one") {
   CHECK(container.known);
 }
 
-// The home of a user, with files of that user: who runs the test, or without that being root someone else.
+// The home of a user, with files of that user: the user of the test, or without root another user.
 struct Home {
   testing::TemporaryFolder root;
   uid_t user = ::geteuid() != 0 ? ::geteuid() : 4242;
@@ -213,7 +213,7 @@ TEST_CASE("docker's data where daemon.json puts it") {
   CHECK(names.find(docker_place(id("d1")), 0).name == "web");
 }
 
-TEST_CASE("no more containers are kept than the capacity: the one not asked for the longest goes") {
+TEST_CASE("the number of stored containers is limited: the least recently requested one is removed") {
   const testing::TemporaryFolder root;
   for (const char *digits : {"d1", "d2", "d3"})
     write(docker_path(root.path(), id(digits)), docker_config(id(digits), std::string("name-") + digits));
@@ -238,8 +238,8 @@ struct Fixture {
 };
 
 TEST_CASE("a reason for missing names is reported once, with the file and the fix") {
-  Fixture fixture;
-  const std::string file = docker_path(fixture.root.path(), id("d1"));
+  Fixture setup;
+  const std::string file = docker_path(setup.root.path(), id("d1"));
   write(file, "{\"ID\":");
   write(docker_path(fixture.root.path(), id("d2")), "nonsense");
   fixture.names.find(docker_place(id("d1")), 0);
@@ -251,14 +251,14 @@ TEST_CASE("a reason for missing names is reported once, with the file and the fi
 }
 
 TEST_CASE("a host without any state files reports no error") {
-  Fixture fixture;
-  fixture.find_for_a_minute(place_of("/odd/" + id("d1")));
-  CHECK(fixture.lines.empty());
+  Fixture setup;
+  setup.find_for_a_minute(place_of("/odd/" + id("d1")));
+  CHECK(setup.lines.empty());
 }
 
-TEST_CASE("a hostile list: too large, not JSON, a link, and the others go on") {
-  Fixture fixture;
-  const std::string folder = fixture.root / "var/lib/containers/storage/";
+TEST_CASE("a hostile list: too large, not JSON, a link, and the others continue") {
+  Fixture setup;
+  const std::string folder = setup.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));
   write(folder + "overlay-containers/volatile-containers.json", std::string(1 << 20, '['));
   fs::create_directories(folder + "vfs-containers");
@@ -275,12 +275,12 @@ TEST_CASE("missing permission to read is reported once, with the fix") {
     MESSAGE("skipped: only root can give up rights");
     return;
   }
-  Fixture fixture;
-  write(docker_path(fixture.root.path(), id("d1")), docker_config(id("d1"), "web"));
-  fs::permissions(fixture.root.path(), fs::perms::others_exec, fs::perm_options::add);
-  fs::permissions(fixture.root / "var/lib/docker", fs::perms::owner_all);
+  Fixture setup;
+  write(docker_path(setup.root.path(), id("d1")), docker_config(id("d1"), "web"));
+  fs::permissions(setup.root.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(setup.root / "var/lib/docker", fs::perms::owner_all);
   REQUIRE(::seteuid(65534) == 0);
-  fixture.find_for_a_minute(docker_place(id("d1")));
+  setup.find_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
   REQUIRE(fixture.lines.size() == 1);
   CHECK(fixture.lines[0].ends_with(": permission denied; run as root or grant CAP_DAC_READ_SEARCH"));

@@ -60,7 +60,7 @@ TEST_CASE("an OCI configuration names its container in annotations, or does not"
   CHECK(name(R"({"io.kubernetes.cri.sandbox-name":"db","io.kubernetes.cri.container-name":"pg"})") ==
         "db/pg");  // older: no namespace
   CHECK(name(R"({"io.kubernetes.cri.sandbox-id":"x"})").empty());
-  CHECK(name(R"({"io.kubernetes.cri.container-name":"pg"})").empty());  // of which pod is not known
+  CHECK(name(R"({"io.kubernetes.cri.container-name":"pg"})").empty());  // its pod is unknown
   CHECK(name(R"({"nerdctl/name":"x"})") == "x");
   CHECK(name("null").empty());
   CHECK(name("[1]").empty());

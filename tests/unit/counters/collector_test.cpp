@@ -158,7 +158,7 @@ TEST_CASE("CPUs come and go") {
   CHECK(machine.fake.log.empty());
 }
 
-TEST_CASE("cores of two kinds are asked each by its own unit") {
+TEST_CASE("cores of two kinds are queried each by its own unit") {
   Machine machine;
   machine.root.write("sys/bus/event_source/devices/cpu_core/type", "4\n");
   machine.root.write("sys/bus/event_source/devices/cpu_core/cpus", "0\n");
@@ -258,7 +258,7 @@ TEST_CASE("a cgroup or process without enough descriptors is left out completely
       "not counted: some processes: Too many open files; choose fewer groups, processes or cgroups, or raise LimitNOFILE"));
 }
 
-TEST_CASE("more than are asked for at most") {
+TEST_CASE("more matches than the maximum") {
   Machine machine;
   for (int pid = 50; pid < 55; ++pid) machine.add_process(pid, "java", 100, {pid});
   machine.add_cgroup("/a");

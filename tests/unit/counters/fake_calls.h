@@ -70,14 +70,14 @@ class FakeCalls final : public PerfCalls {
   bool is_lacking(const perf_event_attr &attributes) const {
     return lacking.contains({attributes.type, attributes.config & kConfig});
   }
-  // In the order in which they were opened, as the kernel gives them.
+  // In the order in which they were opened, as the kernel returns them.
   std::vector<int> members(int leader) const {
     std::vector<int> group;
     for (const auto &[event, opened] : events)
       if (event == leader || opened.leader == leader) group.push_back(event);
     return group;
   }
-  // Slots of the same event have the same count: the first of them is asked.
+  // Slots of the same event have the same count: the first of them is read.
   static uint64_t count_of(const Opened &opened, const Counted &counted) {
     for (size_t slot = 0; slot < kSlots; ++slot)
       if (kEvents[slot].type == opened.attributes.type && kEvents[slot].config == (opened.attributes.config & kConfig))

@@ -90,7 +90,7 @@ TEST_CASE("software events need no PMU") {
   CHECK_FALSE(values[kValueIpc]);
 }
 
-TEST_CASE("a group that took turns is scaled in each place, and says so") {
+TEST_CASE("a group that took turns is scaled in each place, and marked") {
   Tally tally;
   tally.add(kCycles, {1000, kSecond, kSecond / 4});
   tally.add(kCycles, {1000, kSecond, kSecond / 2});

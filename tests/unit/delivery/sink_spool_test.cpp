@@ -188,7 +188,7 @@ TEST_CASE("refused batches, and batches that do not fit, are counted permanently
   CHECK(sink_row(engine).reasons.at("refused") == refused);
 }
 
-TEST_CASE("a spool that is full and blocks pauses the source, and goes on when the sink does") {
+TEST_CASE("a spool that is full and blocks pauses the source, and continues when the sink does") {
   script().reset();
   script().write_code = ATALAYA_RETRY;
   script().per_window = 20000;

@@ -143,7 +143,7 @@ TEST_CASE("without a state and with a damaged first segment the rest is sent, an
   write_all(segments_in(folder / "s")[0], bytes);
   const Left left = reopen(folder / "s");
   CHECK(left.got == numbers(1, kBatches));
-  CHECK(left.damaged == 0);  // that there was a batch 0 is not known any more
+  CHECK(left.damaged == 0);  // batch 0 left no trace
 }
 
 TEST_CASE("damaged bytes are kept aside, up to an eighth of the spool") {

@@ -64,7 +64,7 @@ std::string fill(const std::string &dir, WhenFull policy) {
     }
     if (full != (policy == WhenFull::block)) return "full only when it blocks";
     if (!spool.sync()) return "a full disk can still be synced";
-    // Delivery continues, and delivered records give room back.
+    // Delivery continues, and delivered records free space.
     SpoolDrops drops;
     for (int i = 0; i < 400; ++i) {
       if (!spool.take(drops)) return "nothing to take";

@@ -230,7 +230,7 @@ TEST_CASE("eviction around the record in flight: it is settled all the same, and
   }
 }
 
-TEST_CASE("whatever happens in whatever order, the counters balance, nothing comes twice and the order stays") {
+TEST_CASE("after random operations the counters balance, nothing comes twice and the order stays") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);

@@ -23,7 +23,7 @@ TEST_CASE("a placeholder for unknown frames is none of the three") {
     CHECK(class_of(name, kJvm) == Class::unknown);
 }
 
-TEST_CASE("a stack ends early where the first frame of its process says so") {
+TEST_CASE("a stack ends early where the first frame of its process marks that") {
   Tree tree;
   tree.add(tree.leaf("h;a-1;[unwind failed];f"), Side::shown, 3);
   tree.add(tree.leaf("h;a-1;[stack lost]"), Side::shown, 2);

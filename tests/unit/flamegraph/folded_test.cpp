@@ -30,7 +30,7 @@ TEST_CASE("lines that are no stack with a number") {
   }
 }
 
-TEST_CASE("JSON as d3-flame-graph reads it, whatever names hold") {
+TEST_CASE("JSON as d3-flame-graph reads it, for names with any characters") {
   Tree tree;
   tree.add(tree.leaf("a;<init>"), Side::shown, 2);
   tree.add(tree.leaf("a;\"\\\x01\xff"), Side::shown, 1);

@@ -25,7 +25,7 @@ void add(Tree &tree, std::string_view stack, double value, Side side = Side::sho
   tree.add(tree.leaf(stack), side, value);
 }
 
-TEST_CASE("a frame says how much it is, and how much of all") {
+TEST_CASE("a frame shows its value and its share of the total") {
   Tree tree;
   add(tree, "java-1;f", 1234);
   add(tree, "java-1;g", 1);
@@ -36,7 +36,7 @@ TEST_CASE("a frame says how much it is, and how much of all") {
   CHECK(count(svg, "<g data-p=") == 4);
 }
 
-TEST_CASE("names are text, whatever they hold") {
+TEST_CASE("names are text, with any characters") {
   Tree tree;
   add(tree, "java-1;<init>_[j];a\"&']]>;\xff\x01;na\xc3\xafve", 10);
   const std::string svg = draw(tree);
@@ -58,7 +58,7 @@ TEST_CASE("nothing is loaded from elsewhere") {
   for (const char *part : {"http:", "https:", "href", "import", "url(", "eval"}) CHECK(svg.find(part) == std::string::npos);
 }
 
-TEST_CASE("only the widest frames are drawn, and the picture says so") {
+TEST_CASE("only the widest frames are drawn, and the picture states that") {
   Tree tree;
   for (int i = 1; i <= 1000; ++i) add(tree, "a;f" + std::to_string(i), i);
   const std::string svg = draw(tree, {.frames = 100});
@@ -98,7 +98,7 @@ TEST_CASE("the root is below, or above on request") {
   CHECK(row_of(icicle, "all") < row_of(icicle, "b"));
 }
 
-TEST_CASE("a comparison is red where the share grew, blue where it shrank, and says by how much") {
+TEST_CASE("a comparison is red where the share grew, blue where it shrank, and shows the difference") {
   Tree tree;
   add(tree, "a;more", 30);
   add(tree, "a;less", 10);
@@ -129,7 +129,7 @@ TEST_CASE("the three colours") {
   CHECK(green(colour_of("do_[k]")) < 150);
 }
 
-TEST_CASE("nothing is said to be nothing") {
+TEST_CASE("an empty profile is reported as empty") {
   Tree tree;
   const std::string svg = draw(tree);
   CHECK(svg.find("no stacks") != std::string::npos);

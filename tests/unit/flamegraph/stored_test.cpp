@@ -77,7 +77,7 @@ TEST_CASE("waits count their time") {
   CHECK(folded(store, {.profile = "offcpu"}) == "java-1;a 5000000000\n");
 }
 
-TEST_CASE("thread dumps count their time: there are more of one JVM than of another") {
+TEST_CASE("thread dumps count their time: one JVM has more of them than another") {
   Stacks store(kTwoHosts);
   CHECK(folded(store, {.profile = "wall"}) == "java-1;a 5000000000\n");
 }

@@ -16,7 +16,7 @@
 namespace atalaya::graph::test {
 namespace {
 
-// Two hosts: workers that ask the database of the other one, and a client from outside.
+// Two hosts: workers that query the database of the other one, and a client from outside.
 std::vector<Flow> example() {
   std::vector<Flow> flows = {opens("a", "worker", "10.0.0.1", "10.0.0.2", "9042", 10, 1000),
                              takes("b", "database", "10.0.0.2", "10.0.0.1", "9042", 1000, 10),
@@ -95,7 +95,7 @@ TEST_CASE("a container and a process of one name are two nodes") {
   CHECK(graph.nodes[1].used.cpu == 1);  // its samples have no tag container, its flows have
 }
 
-TEST_CASE("samples meet flows by pid, whatever else they have") {
+TEST_CASE("samples meet flows by pid, with any other tags") {
   const std::vector<Flow> flows = {opens("a", "java", "10.0.0.1", "10.0.0.2", "80", 10, 0)};
   const Graph graph = graph_of(flows, paired(flows), {{"a", "4", "java", "", "java -jar x", {1, 100, true}}}, By::command);
   REQUIRE(graph.nodes.size() == 2);
@@ -189,7 +189,7 @@ TEST_CASE("a process with a new name after its first window is one, by the name 
   CHECK(shown(contained) == "a curl>a web 9\na web>a curl 399\n");
 }
 
-TEST_CASE("an agent that was away makes no average smaller") {
+TEST_CASE("an agent that was unreachable makes no average smaller") {
   query::test::MemoryStore store;
   const query::Tags one = {{"host", "a"}, {"pid", "7"}, {"process", "java"}},
                     other = {{"host", "a"}, {"pid", "8"}, {"process", "sh"}};

@@ -13,7 +13,7 @@
 namespace atalaya::graph::test {
 namespace {
 
-// "client>server forward/backward" of each link, "?" where nobody is known, "~" where it is an estimate.
+// "client>server forward/backward" of each link, "?" for an unknown peer, "~" for an estimate.
 std::string shown(const std::vector<Flow> &flows, const Translations &translations = {}) {
   std::string text;
   for (const Link &link : paired(flows, translations)) {
@@ -77,7 +77,7 @@ TEST_CASE("of merged connections to one server each client keeps its own") {
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 8, 400)}) == "one>server 100/0; two>server 300/8");
 }
 
-TEST_CASE("several clients of several servers at one port are divided, and that is said") {
+TEST_CASE("several clients of several servers at one port are divided, and that is reported") {
   CHECK(shown({opens("a", "one", "10.0.0.1", "10.0.0.2", "80", 100, 0), opens("a", "two", "10.0.0.1", "10.0.0.2", "80", 300, 0),
                takes("b", "x", "10.0.0.2", "10.0.0.1", "80", 0, 200), takes("b", "y", "10.0.0.2", "10.0.0.1", "80", 0, 200)}) ==
         "one>x ~50/0; one>y ~50/0; two>x ~150/0; two>y ~150/0");
@@ -98,7 +98,7 @@ TEST_CASE("a host that reports ports meets one that merges them") {
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 0, 100)}) == "client>server 100/0");
 }
 
-TEST_CASE("a process that talks to itself is a link too") {
+TEST_CASE("a process that connects to itself is a link too") {
   CHECK(shown({opens("a", "self", "127.0.0.1", "127.0.0.1", "80", 10, 20),
                takes("a", "self", "127.0.0.1", "127.0.0.1", "80", 20, 10)}) == "self>self 10/20");
 }
@@ -123,7 +123,7 @@ TEST_CASE("Unix sockets name each other by pid") {
   CHECK(shown({one, two}) == "one>? 70/5; two>? 5/70");
 }
 
-TEST_CASE("a Unix socket that was inherited is known by who is named, and by who names") {
+TEST_CASE("an inherited Unix socket is identified by the named process, and by the naming process") {
   const auto unix_flow = [](const char *process, const char *pid, const char *peer, double out, double in) {
     Flow flow;
     flow.host = "a";
@@ -177,7 +177,7 @@ TEST_CASE("datagram servers are distinguished by address and network namespace, 
   CHECK(shown({near, far, udp(opens("b", "client", "172.17.0.1", "172.17.0.2", "53", 9, 7))}) == "client>near 9/7; ?>far 9/7");
 }
 
-TEST_CASE("a service's address is translated to who answers") {
+TEST_CASE("a service's address is translated to the answering process") {
   Translations translations;
   add_translations(
       "ipv4     2 tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.96.0.7 sport=51000 dport=80 src=10.1.0.3 dst=10.0.0.1 "

@@ -54,7 +54,7 @@ TEST_CASE("topology: how far data is, the nearest of its places") {
   CHECK(topology.locality_from_word("OFF_SWITCH", "n1", "") == "remote");
 }
 
-TEST_CASE("topology: a domain that metrics do not say") {
+TEST_CASE("topology: a domain that metrics do not have") {
   const Topology topology({}, {{".example.org", ""}, {".old.org", ".new.org"}, {"n2.example.org", "two"}});
   CHECK(topology.host("n1.example.org:8041") == "n1");
   CHECK(topology.host("n1.old.org") == "n1.new.org");
@@ -247,7 +247,7 @@ TEST_CASE("webhdfs: valid and invalid responses of the server") {
 // ---- positions
 // ----------------------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("positions: only go on, and files are forgotten when they are gone") {
+TEST_CASE("positions: only increase, and files are removed when they are gone") {
   const TemporaryFolder folder;
   {
     Positions positions(folder / "p.db");
@@ -282,7 +282,7 @@ std::string stage(int number) {
 
 struct Follower {
   explicit Follower(const std::string &path) : found(find_histories(*storage, path).found.at(0)), reading(rules, found) {}
-  // The stages that it gives now.
+  // The stages that it returns now.
   std::string read() {
     std::string out;
     found = find_histories(*storage, found.path).found.at(0);
@@ -306,7 +306,7 @@ struct Follower {
 const std::string kStart = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})"
                            "\n";
 
-TEST_CASE("reading: goes on where it was; another one, where the sinks are") {
+TEST_CASE("reading: continues at the last position; another one, at the position of the sinks") {
   const TemporaryFolder folder;
   const std::string path = folder / "app";
   put(path, kStart + stage(1) + stage(2).substr(0, 30));
@@ -369,7 +369,7 @@ struct Remote {
   size_t given = 0;
 };
 
-TEST_CASE("reading: nothing is asked for at the end of a file whose server refuses that") {
+TEST_CASE("reading: nothing is requested at the end of a file if the server refuses that") {
   std::string text = kStart + stage(1);
   text.append((size_t{4} << 20) - text.size() - 1, ' ').append("\n");  // all that is read at once
   Remote remote(text, text.size(), "app");

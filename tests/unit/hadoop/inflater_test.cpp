@@ -109,7 +109,7 @@ TEST_CASE("codecs: incomplete input waits; output before it is returned") {
   CHECK(inflate(lz4_block("whole") + lz4_block(text).substr(0, 1000), 64).text == "whole");
 }
 
-TEST_CASE("codecs: damage is said and ends the reading") {
+TEST_CASE("codecs: damage is reported and ends the reading") {
   const std::string text = sample();
   const auto damage = [](std::string packed, size_t at, char byte) {
     packed[at] = byte;

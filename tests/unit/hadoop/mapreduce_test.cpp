@@ -74,7 +74,7 @@ TEST_CASE("jhist: bytes of a map are its input format's, else those of all file 
   CHECK(bytes(counters("mine", "HDFS_BYTES_READ", 9)) == -1);
 }
 
-TEST_CASE("jhist: texts are cut, and there are no more stages than kinds of tasks") {
+TEST_CASE("jhist: texts are cut, and the number of stages is at most the number of kinds of tasks") {
   const std::string many(1000, 'x');
   std::string text = kHead + event("JOB_SUBMITTED", R"("jobid":"job_1_2","submitTime":80,"jobName":")" + many + "\"");
   for (int i = 0; i < 100; ++i) text += task_started("m", "KIND" + std::to_string(i));
@@ -255,7 +255,7 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
                               "stage 90+90 job=job_1_2 stage=map | outcome:2", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});
 }
 
-TEST_CASE("old text: a map is one phase, for no time says when it merged; a reduce has its own") {
+TEST_CASE("old text: a map is one phase, because the time of its merge is unknown; a reduce has its own") {
   const auto attempt_of = [](const std::string &word, const std::string &id, const std::string &times) {
     const std::string record = (word == "MAP" ? "MapAttempt TASK_TYPE=\"" : "ReduceAttempt TASK_TYPE=\"") + word +
                                "\" TASKID=\"task_1_2_" + id + "\" TASK_ATTEMPT_ID=\"attempt_1_2_" + id + "_0\" ";

@@ -193,7 +193,7 @@ TEST_CASE("spark: tasks that run when the application ends, end with it, reporte
   CHECK(followed.spans.empty());
 }
 
-TEST_CASE("spark: a task whose end was not logged is there until its stage is completed, and how it ended is not known") {
+TEST_CASE("spark: a task whose end was not logged runs until its stage is completed, with an unknown outcome") {
   const std::string completed =
       R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":3,"Submission Time":200,"Completion Time":3000}})"
       "\n";
@@ -203,7 +203,7 @@ TEST_CASE("spark: a task whose end was not logged is there until its stage is co
   const std::string stage = "stage 200+2800 job=app-1 stage=3 | outcome:0", job = "job 100+49900 job=app-1 name=n | outcome:0";
   const std::string span = "task 1000+2000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 |";
   CHECK(Read(begun + end).lines() == Lines{stage, span, job});
-  // An end of its own counts, be it late.
+  // A logged end counts, even if it is late.
   CHECK(Read(begun + task("End", R"("Finish Time":4000)", R"(,"Task End Reason":{"Reason":"Success"})") + end).lines() ==
         Lines{stage, "task 1000+3000 host=n1 job=app-1 stage=3 task=3.2 attempt=7 executor=1 | outcome:0", job});
 }

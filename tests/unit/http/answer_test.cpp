@@ -24,7 +24,7 @@ TEST_CASE("http: Retry-After in seconds, as a date, and as nonsense") {
   for (const char *nonsense : {"", "-5", "soon", "7 s", "99999999999999999999", "Sun"}) CHECK(retry_after(nonsense, now) == 0);
 }
 
-TEST_CASE("http: OpenTSDB's details name the points, whatever the order of tags and the form of times") {
+TEST_CASE("http: OpenTSDB's details name the points, for any order of tags and form of times") {
   const auto points = refused_points(
       R"({"success":1,"failed":2,"errors":[)"
       R"({"datapoint":{"metric":"a","timestamp":1,"value":"1","tags":{"x":"1","host":"h"}},"error":"Unknown metric"},)"

@@ -56,7 +56,7 @@ TEST_CASE("http: requests that fail together are one failure") {
   CHECK(targets.wait(0) <= kSecond / 10);
 }
 
-TEST_CASE("http: series are spread by the weights, and only those of a server that goes away move") {
+TEST_CASE("http: series are distributed by the weights, and only those of a removed server move") {
   const Targets targets = three({1, 3, 0});
   int counts[3] = {};
   for (uint64_t series = 0; series < 4000; ++series) ++counts[targets.home(series * 0x9e3779b97f4a7c15U)];

@@ -30,7 +30,7 @@ std::string unzstd(const std::string &bytes, size_t size) {
 
 }  // namespace
 
-TEST_CASE("http: bodies come back as they were, whatever the pieces, again and again") {
+TEST_CASE("http: bodies decompress to the same, for pieces of any size, repeatedly") {
   std::string large;
   for (int i = 0; i < 100'000; ++i) large += std::to_string(i * 7919 % 10007);
   for (const std::string &middle : {std::string(), std::string("x"), large}) {

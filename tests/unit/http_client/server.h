@@ -78,12 +78,12 @@ class Server {
       const size_t length = text.find("Content-Length: ");
       const size_t body = length < head ? std::stoul(text.substr(length + 16)) : 0;
       if (text.size() < head + 4 + body) continue;
-      const std::string said = say({text.substr(0, head), text.substr(head + 4)});
+      const std::string said = respond({text.substr(0, head), text.substr(head + 4)});
       text.clear();
       if (::send(client, said.data(), said.size(), MSG_NOSIGNAL) < 0) return;
     }
   }
-  std::string say(Asked asked) {
+  std::string respond(Asked asked) {
     const std::lock_guard lock(mutex_);
     asked_.push_back(std::move(asked));
     return script_(asked_.back());

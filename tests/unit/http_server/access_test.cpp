@@ -38,7 +38,7 @@ TEST_CASE("http server: tokens by Bearer and as the password of Basic") {
     CHECK_FALSE_MESSAGE(tokens.allow(wrong), wrong);
 }
 
-TEST_CASE("http server: a file of tokens that cannot be used says why, a new one takes effect") {
+TEST_CASE("http server: an unusable file of tokens is reported with the reason, a new one takes effect") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
   CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; create it with one secret per line"), std::runtime_error);
@@ -84,7 +84,7 @@ TEST_CASE("http server: a private key that everyone can read is no key") {
   CHECK(options.key == "key");
 }
 
-TEST_CASE("http server: what other hosts can reach asks for a token, or somebody said that it need not") {
+TEST_CASE("http server: an address that other hosts can reach needs a token, or open = true") {
   const Listener own = open_listener(parse_address("127.0.0.1:0"));
   CHECK_NOTHROW(check_reach(own, false, false));
   const Listener all = open_listener(parse_address("*:0"));

@@ -43,7 +43,7 @@ TEST_CASE("the number of facts is limited") {
   CHECK(facts.full());
 }
 
-TEST_CASE("a fact that could not be read is not known to be gone") {
+TEST_CASE("a fact that could not be read does not end") {
   Facts facts;
   facts.unread("disk.");
   CHECK(facts.is_unread("disk.sda.bytes"));

@@ -74,7 +74,7 @@ TEST_CASE("processors, their threads, cores, sockets and caches") {
   CHECK_FALSE(machine.facts.is_unread("cpu.model"));
 }
 
-TEST_CASE("an ARM board says other things, and nothing is made up") {
+TEST_CASE("an ARM board has other facts, and missing ones stay absent") {
   Machine machine;
   machine.root.write("proc/cpuinfo",
                      "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd03\n"
@@ -167,7 +167,7 @@ TEST_CASE("firmware, kernel and distribution") {
   CHECK(machine["os.name"] == "Debian 12");
 }
 
-TEST_CASE("an empty root gives no facts, and none that would have ended") {
+TEST_CASE("an empty root has no facts, and ends none") {
   Machine machine;
   read_machine(machine.tree, machine.facts);
   read_system(machine.tree, machine.facts);

@@ -65,7 +65,7 @@ TEST_CASE("configuration files in folders and by name, each once") {
   CHECK(machine.warnings.empty());
 }
 
-TEST_CASE("only keys that are asked for") {
+TEST_CASE("only requested keys") {
   Machine machine;
   machine.root.write("a/core-site.xml", site({{"io.file.buffer.size", "4096"}, {"fs.defaultFS", "hdfs://n"}}));
   machine.read({"/a"}, {"io.*"});

@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(Memory, "references to the outside are refused") {
   CHECK(refused() != "");
 }
 
-TEST_CASE_FIXTURE(Memory, "a small batch cannot say that it is a huge one") {
+TEST_CASE_FIXTURE(Memory, "a small batch cannot claim a huge size") {
   // Samples that all have the same large text.
   Batch many;
   for (int i = 0; i < 30; ++i) many.add_sample(ATALAYA_STACK);
@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Memory, "texts of no size need no place") {
 TEST_CASE_FIXTURE(Memory, "a value that changes while it is read is taken in one state or the other, or refused") {
   std::atomic<bool> done{false};
   sample().tag_count = 1;
-  std::thread scribbler([this, &done] {
+  std::thread writer([this, &done] {
     for (uint32_t turn = 0; !done; ++turn) {
       const uint32_t value = turn % 2 == 0 ? 1 : UINT32_MAX;
       std::atomic_ref(sample().tag_count).store(value, std::memory_order_relaxed);
@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(Memory, "a value that changes while it is read is taken in one
     REQUIRE(to.raw().samples[0].tags[0].key == 1);
   }
   done = true;
-  scribbler.join();
+  writer.join();
 }
 
 TEST_CASE("a batch that does not fit is not put") {

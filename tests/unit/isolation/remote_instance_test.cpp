@@ -112,7 +112,7 @@ atalaya_window window() {
 
 // Calls until the component is back from where it was.
 template <class Body>
-Outcome until_back(Body &&body) {
+Outcome until_restarted(Body &&body) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   Outcome outcome = body();
   while (outcome.unavailable && std::chrono::steady_clock::now() < until) {
@@ -204,7 +204,7 @@ TEST_CASE_FIXTURE(Fixture, "a sink reads names that are new to it") {
   CHECK(number == 41);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and goes on in the next process") {
+TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and continues in the next process") {
   auto instance = make(ATALAYA_SOURCE, "faulty_push");
   REQUIRE(instance->start().ok());
   Outcome outcome;
@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(Fixture, "a push source emits until it is interrupted, and goe
   CHECK(listener.emitted(0).raw().samples[0].fields[0].value.i64 == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
+TEST_CASE_FIXTURE(Fixture, "an instance that fails is unreachable with a reason, and is restarted") {
   auto instance = make(ATALAYA_SOURCE, "faulty");
   REQUIRE(instance->start().ok());
   struct Case {
@@ -238,13 +238,13 @@ TEST_CASE_FIXTURE(Fixture, "one that fails is away, says why, and comes back") {
     CHECK(batch.count() == 0);
     const std::string line = listener.wait_for(one.said);
     CHECK(line.rfind("the faulty: its process ", 0) == 0);
-    CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
+    CHECK(until_restarted([&] { return instance->collect(window(), batch); }).ok());
     CHECK(batch.count() == 1);
     CHECK(listener.restarts == ++restarts);
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "one that hangs is away, says why, and comes back") {
+TEST_CASE_FIXTURE(Fixture, "an instance that hangs is unreachable with a reason, and is restarted") {
   limit_ns = kSecond;
   auto instance = make(ATALAYA_SOURCE, "faulty");
   REQUIRE(instance->start().ok());
@@ -253,7 +253,7 @@ TEST_CASE_FIXTURE(Fixture, "one that hangs is away, says why, and comes back") {
   CHECK(instance->collect(window(), batch).unavailable);
   CHECK(batch.count() == 0);
   CHECK(listener.wait_for("isolation.time").rfind("the faulty: its process ", 0) == 0);
-  CHECK(until_back([&] { return instance->collect(window(), batch); }).ok());
+  CHECK(until_restarted([&] { return instance->collect(window(), batch); }).ok());
   CHECK(listener.restarts >= 1);  // a busy machine may be late once more
 }
 
@@ -282,7 +282,7 @@ TEST_CASE_FIXTURE(Fixture, "results of create and start come back as from this p
   CHECK(refused.error().rfind("the witness: ", 0) == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "without a launcher there is no isolation") {
+TEST_CASE_FIXTURE(Fixture, "isolation needs a launcher") {
   auto component = registry.open(ATALAYA_SOURCE, "faulty");
   REQUIRE(component.ok());
   const auto made = make_instance({.on = true, .memory_bytes = 64 << 20, .time_ns = kSecond}, *component, {}, "the faulty", symbols,

@@ -17,7 +17,7 @@
 
 namespace atalaya::jvm {
 
-TEST_CASE("a process with HotSpot's library is a JVM, whatever it is called") {
+TEST_CASE("a process with HotSpot's library is a JVM, under any name") {
   const std::string library = "7f00-7f10 r-xp 00000000 fe:01 12 /opt/jdk/lib/server/libjvm.so\n";
   const std::string file = "7f10-7f20 rw-s 00000000 fe:01 13 /tmp/hsperfdata_me/77\n";
   CHECK(parse_jvm_maps(library + file, 77).is_jvm);

@@ -104,7 +104,7 @@ TEST_CASE("identity of a JVM, without possible secrets") {
   CHECK(identity.begin_ns == 1795334045421000000);
 }
 
-TEST_CASE("collectors by the names that versions give them") {
+TEST_CASE("collectors by the names in each version") {
   const auto collector = [](const std::string &name, const std::string &policy, int number = 0) {
     return parse_identity(shared_file_of({shared_entry({"sun.gc.policy.name", policy}),
                                           shared_entry({"sun.gc.collector." + std::to_string(number) + ".name", name})}))

@@ -60,7 +60,7 @@ TEST_CASE("a thread that begins between two dumps has taken nothing before") {
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B other", 30}});
 }
 
-TEST_CASE("a number that another thread has now, and a missing dump, give no time") {
+TEST_CASE("a number that another thread has now, and a missing dump, add no time") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   profile.take(thread("u", "RUNNABLE", 5, kWork), 100 * kMilli);
@@ -72,7 +72,7 @@ TEST_CASE("a number that another thread has now, and a missing dump, give no tim
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
 }
 
-TEST_CASE("before JDK 11 threads do not say their CPU time: one in Java code runs all the time") {
+TEST_CASE("before JDK 11 threads do not report their CPU time: one in Java code runs all the time") {
   Profile profile(false);
   const std::string dump = thread("t", "RUNNABLE", 0, kWork, false) + thread("poll", "RUNNABLE", 0, kPoll, false);
   profile.take(dump, 0);
@@ -129,7 +129,7 @@ TEST_CASE("a thread's CPU time of minutes ago is not charged to its current func
   CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
 }
 
-TEST_CASE("before there are two dumps nobody knows who runs") {
+TEST_CASE("before there are two dumps the running thread is unknown") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   const auto window = profile.take_window({});
@@ -148,7 +148,7 @@ TEST_CASE("threads without end are not kept") {
   CHECK(profile.take_window({}).threads->native == Profile::kMaxThreads);
 }
 
-TEST_CASE("stacks that are cut have a root that says so") {
+TEST_CASE("stacks that are cut have a root that marks it") {
   Profile profile(false);
   std::string frames;
   for (size_t i = 0; i < ThreadDump::kMaxFrames; ++i) frames += kWork;

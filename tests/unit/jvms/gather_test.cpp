@@ -48,7 +48,7 @@ TEST_CASE("jvms: those that report, and how often") {
   CHECK_FALSE(all.jvms[2].cost);
 }
 
-TEST_CASE("jvms: functions by self time over all hosts, beside samples of CPUs") {
+TEST_CASE("jvms: functions by self time over all hosts, next to samples of CPUs") {
   TwoHosts store;
   const Overview all = overview(store);
   REQUIRE(all.functions.size() == 4);
@@ -112,7 +112,7 @@ TEST_CASE("jvms: a function's stack with most time, over windows and hosts") {
   CHECK_FALSE(detail(store, "app.Main hot").exemplar);
 }
 
-TEST_CASE("jvms: who calls a function, and where it runs") {
+TEST_CASE("jvms: callers of a function, and the places where it runs") {
   TwoHosts store;
   const Detail work = detail(store, "app.Main work");
   REQUIRE(work.callers.size() == 3);

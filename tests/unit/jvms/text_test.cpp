@@ -38,7 +38,7 @@ TEST_CASE("jvms: a table") {
         "20.0 % of the JVMs' cpu samples are not in Java: collectors, compilers, the JVM\n");
 }
 
-TEST_CASE("jvms: a table that is cut says so") {
+TEST_CASE("jvms: a table that is cut states that") {
   Fixture fixture;
   const std::string table = overview_table(fixture.overview, 1);
   CHECK(table.find("... and 2 more: --top\n\nfunction") != std::string::npos);
@@ -72,7 +72,7 @@ TEST_CASE("jvms: one function") {
         "cpu samples: by source perf, without that bias\n");
 }
 
-TEST_CASE("jvms: JSON has the same, and the bias beside every figure of thread dumps") {
+TEST_CASE("jvms: JSON has the same, and the bias next to every figure of thread dumps") {
   Fixture fixture;
   const std::string all = overview_json(fixture.overview, 1);
   CHECK(all.find(

@@ -69,7 +69,7 @@ class Fixture {
 
 }  // namespace
 
-TEST_CASE("kafka: a batch goes on where it was, and another one may take its place") {
+TEST_CASE("kafka: a batch continues where it was, and another one may take its place") {
   Fixture fixture;
   Delivery delivery = fixture.delivery();
   delivery.open("");

@@ -46,7 +46,7 @@ TEST_CASE("kafka: a message holds the lines of a sample") {
   CHECK(messages.sample(1) == 1);
 }
 
-TEST_CASE("kafka: a message is a point when asked for") {
+TEST_CASE("kafka: a message is a point on request") {
   Fixture fixture;
   fixture.process("1");
   const Messages messages = fixture.load({.per_point = true});

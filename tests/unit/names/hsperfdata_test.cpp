@@ -24,7 +24,7 @@ TEST_CASE("the arguments of a JVM are in its shared file") {
   CHECK_FALSE(java_command_in(shared_file({{"sun.rt.javaCommand", "a.B", 'J'}})));
 }
 
-TEST_CASE("a shared file of another form says nothing") {
+TEST_CASE("a shared file of another form has no values") {
   const std::string good = shared_file_saying("a.B");
   CHECK_FALSE(java_command_in(""));
   const auto with = [&](size_t at, char byte) {

@@ -42,7 +42,7 @@ class Host {
 
   // The tags of the samples after one window.
   Lines window(const Lines &in) { return tags(bench.process(in, ++second_)); }
-  // The same window again and again, as the thread answers beside it, until the tags are these.
+  // Repeats the same window, as the thread answers in parallel, until the tags are these.
   bool becomes(const Lines &in, const Lines &out) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     Lines got;
@@ -54,7 +54,7 @@ class Host {
     CHECK(got == out);
     return false;
   }
-  // Everything asked so far has been answered when a question asked now has been.
+  // All earlier requests have been answered when the last one has been.
   void answered() {
     const int pid = next_mark_++;
     fake.put({.pid = pid, .name = "java", .words = {"java", "a.Mark"}});
@@ -253,11 +253,11 @@ TEST_CASE("a reused pid is another process") {
   CHECK(host.window({reused}) == Lines{"process=java"});
   host.answered();
   CHECK(host.window({reused}) == Lines{"process=Two"});
-  // Samples that do not say when their process began are of the one that is known.
+  // Samples without the start of their process belong to the known one.
   CHECK(host.window({"pid=7 process=java | net.x=1"}) == Lines{"process=Two"});
 }
 
-TEST_CASE("a process that began after it was asked about is not the one") {
+TEST_CASE("a process that began after its request is not the same one") {
   Host host;
   host.put({.pid = 7, .name = "java", .words = {"java", "a.Late"}, .start_ticks = 2'000'000'000});
   host.window({sample(7, "java")});
@@ -329,7 +329,7 @@ TEST_CASE("the stored processes are bounded, reported once, and removed") {
   CHECK(host.becomes({in[0], in[2]}, {"process=B", "process=B"}));
 }
 
-TEST_CASE("tags say where a process runs") {
+TEST_CASE("tags show where a process runs") {
   Host host("tags = { \"container\", \"runtime\", \"unit\", \"slice\" }");
   const std::string id(64, 'a');
   host.put({.pid = 7, .name = "sshd", .words = {"sshd"}, .cgroup = "0::/system.slice/ssh.service\n"});

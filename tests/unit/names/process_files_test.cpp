@@ -52,7 +52,7 @@ TEST_CASE("stat returns name, start and position of the program") {
   for (const char *bad : {"", "7", "7 (x", "7 x) S", "7 )x( S 1", "7 (x) S 1 2"}) CHECK_FALSE(parse_stat(bad));
 }
 
-TEST_CASE("status gives the effective user and the innermost number") {
+TEST_CASE("status has the effective user and the innermost number") {
   const auto owner = parse_owner("Name:\tNSpid:\nUid:\t1\t1000\t3\t4\nNSpid:\t77\t5\t1\nX:\t1\n");
   REQUIRE(owner);
   CHECK(owner->user == 1000);

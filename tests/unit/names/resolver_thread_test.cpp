@@ -18,7 +18,7 @@ Question about(int32_t pid) {
   return {.pid = pid};
 }
 
-// Answers, but for process 13 only when it is let go.
+// Answers at once, except process 13, which waits until it is released.
 struct Held {
   std::promise<void> let_go;
   std::shared_future<void> may_go = let_go.get_future().share();
@@ -51,7 +51,7 @@ std::vector<Answer> await(ResolverThread &thread, size_t count, int64_t now_ns =
 
 }  // namespace
 
-TEST_CASE("questions are answered in their order, beside the caller") {
+TEST_CASE("requests are answered in their order, in parallel to the caller") {
   ResolverThread thread(answering(std::make_shared<Held>()), {});
   thread.start();
   CHECK(thread.ask({}) == 0);
@@ -80,7 +80,7 @@ TEST_CASE("a full queue accepts requests up to its size") {
   CHECK(await(thread, 3)[2].question.pid == 2);
 }
 
-TEST_CASE("an answer that does not come costs one thread, and the others go on") {
+TEST_CASE("an answer that does not come costs one thread, and the others continue") {
   const auto held = std::make_shared<Held>();
   ResolverThread thread(answering(held), {.timeout_ns = 100});
   thread.start();

@@ -60,7 +60,7 @@ TEST_CASE("values of a rule come from options, arguments and places") {
   CHECK(named(rules, "a.B x --id 3 --not try_1") == "3 of --id class=3 id=3");  // the value of an option is no argument
 }
 
-TEST_CASE("a rule may ask for certain arguments") {
+TEST_CASE("a rule may require certain arguments") {
   RuleText text = jvm("a.B", "server");
   text.arguments = {"*--mode server*", "!*--dry-run*"};
   const Rules rules = made({text});

@@ -85,7 +85,7 @@ std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = fa
   return reported([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
-TEST_CASE("both backends say the same of a connection") {
+TEST_CASE("both backends report the same connection") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   auto diag = open_diag_backend();
@@ -143,13 +143,13 @@ TEST_CASE("a connection is reported when it has changed, or in a whole walk; its
   CHECK(walk(*bpf, port, true).empty());
 }
 
-TEST_CASE("more flows than there is room for are summed by process, and none is forgotten") {
+TEST_CASE("more flows than the maps can hold are summed by process, and none is lost") {
   BackendOptions options;
   options.uses = 64;
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
-  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a port of its own
+  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a separate port
   Traffic reported, nowhere;
   const auto count = [&](const net_record &like, const Traffic &together) {
     if (like.owner.pid != ::getpid()) return;
@@ -197,7 +197,7 @@ TEST_CASE("connections between the same ends that come and go need room for one"
   CHECK(bpf->lost().records == 0);
 }
 
-TEST_CASE("connections that end while walks go on are all known, each in one way") {
+TEST_CASE("connections that end while walks continue are all known, each in one way") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   constexpr uint64_t kPairs = 2000;

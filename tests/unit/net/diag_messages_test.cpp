@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of sock_diag: such as the kernel gives here, and broken ones.
+// Answers of sock_diag: such as this kernel returns, and broken ones.
 #include "plugins/sources/net/diag_messages.h"
 
 #include <arpa/inet.h>

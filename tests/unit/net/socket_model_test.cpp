@@ -82,7 +82,7 @@ TEST_CASE("a connection reported before and forgotten is not counted again") {
   CHECK(model.processes().empty());
 }
 
-TEST_CASE("brief connections with whom is not known count for their process, and in the others") {
+TEST_CASE("brief connections with an unknown peer count for their process, and in the others") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   net_record like = record(NET_CLOSED, 0, owner(10, "x"), kOut, 0, 0);
@@ -120,7 +120,7 @@ TEST_CASE("brief connections together are as many as they are") {
   CHECK(model.flows().gathered()[0].moved.connections == 7);
 }
 
-TEST_CASE("a connection that did not come about is a failure of who asked for it") {
+TEST_CASE("a failed connection counts for the process that requested it") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_CLOSED, 7, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0)});
@@ -212,7 +212,7 @@ TEST_CASE("a connection keeps its direction when its listener has gone") {
   CHECK(model.flows().gathered()[0].key.direction == Direction::in);
 }
 
-TEST_CASE("Unix sockets of a process are one flow, whatever network namespace they are of") {
+TEST_CASE("Unix sockets of a process are one flow, in all network namespaces") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   net_use first = use(10, NET_UNIX, 1, 0, 1), second = first;

@@ -44,7 +44,7 @@ TEST_CASE("where a thread waits, the program that looks is left out") {
         "outer_[k];inner:x_[k];bpf_trace_run4_[k];bpf_prog_1_on_switch_[k]");
 }
 
-TEST_CASE("a stack that ends early says so") {
+TEST_CASE("a stack that ends early is marked") {
   constexpr std::array<uint64_t, 1> user = {0x1000};
   bool whole = true;
   CHECK(folded({.process = {.pid = 7}, .comm = "p", .has_user = true, .user = user}, true, &whole) == "[unwind failed];[unknown]");
@@ -56,7 +56,7 @@ TEST_CASE("a stack that ends early says so") {
         "[stack lost];[stack lost]_[k]");
 }
 
-TEST_CASE("a program's names pass for nobody else's frames") {
+TEST_CASE("a program's names are not taken for other frames") {
   const auto frame = [](std::string_view name) {
     std::string out;
     append_name(name, out);

@@ -69,7 +69,7 @@ TEST_CASE("known processes are limited to the maximum, except for the requested 
   CHECK(processes.bytes() > 1);
 }
 
-TEST_CASE("a process that is not that one is not known") {
+TEST_CASE("a process with another identity is unknown") {
   Processes processes(size_t{64} << 20, nullptr);
   ProcessId other = own_id();
   other.image += 1;

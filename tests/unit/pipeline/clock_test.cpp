@@ -148,7 +148,7 @@ TEST_CASE("slewing by NTP is not a step") {
   CHECK_FALSE(is_baseline(clock.tick(machine.now, false)));
 }
 
-TEST_CASE("whatever the clocks do, windows with rates never overlap and end on multiples of the interval") {
+TEST_CASE("for any steps of the clocks, windows with rates never overlap and end on multiples of the interval") {
   std::mt19937_64 random(20261121);
   for (int round = 0; round < 200; ++round) {
     const int64_t interval = kSecond * (1 + static_cast<int64_t>(random() % 20));

@@ -90,7 +90,7 @@ TEST_CASE("a branch works on a copy: its filter does not change the input of the
   CHECK(find_row(rows, "sums", "3 translator total")->counts.merged == find_row(rows, "sums", "3 translator total")->counts.in);
 }
 
-TEST_CASE("a full queue that blocks pauses the source, loses nothing and goes on when there is room") {
+TEST_CASE("a full queue that blocks pauses the source, loses nothing and continues when there is room") {
   script().reset();
   script().hold_writes = true;
   Builder builder;
@@ -235,7 +235,7 @@ TEST_CASE("a push source is notified when a batch was refused") {
   CHECK(std::all_of(script().acked.begin(), script().acked.end(), [](const auto &ack) { return ack.second == ATALAYA_PERMANENT; }));
 }
 
-TEST_CASE("a source that may block works on a thread of its own") {
+TEST_CASE("a source that may block works on a separate thread") {
   script().reset();
   Builder builder;
   Engine engine(builder.symbols, quick());
@@ -249,7 +249,7 @@ TEST_CASE("a source that may block works on a thread of its own") {
   check_balance(engine.ledger().snapshot());
 }
 
-TEST_CASE("a window that a source on a thread of its own was asked for is collected, also where the end comes at once") {
+TEST_CASE("a requested window of a source on a separate thread is collected, also if the end comes at once") {
   script().reset();
   Builder builder;
   Ledger ledger;
@@ -266,14 +266,14 @@ TEST_CASE("a window that a source on a thread of its own was asked for is collec
   }
 }
 
-TEST_CASE("a failing source is asked less and less often, and an unsupported one no more") {
+TEST_CASE("a failing source is collected less and less often, and an unsupported one not at all") {
   script().reset();
   script().collect_code = ATALAYA_PERMANENT;
   Builder builder;
   Engine engine(builder.symbols, quick());
   REQUIRE(engine.start(one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep"))).ok());
   RunningEngine running(engine);
-  // One window is let go after the second failure, three after the third.
+  // One window is skipped after the second failure, three after the third.
   REQUIRE(script().wait([&] {
     const auto rows = engine.ledger().snapshot();
     return find_row(rows, "p", "1 source numbers")->counts.gaps >= 4;
@@ -299,7 +299,7 @@ TEST_CASE("an error at the start names file, line and component, and leaves noth
   CHECK(script().starts == 0);
 }
 
-TEST_CASE("a reload that is asked for between start and run is done, one before the start is refused") {
+TEST_CASE("a reload that is requested between start and run is done, one before the start is refused") {
   script().reset();
   Builder builder;
   Engine engine(builder.symbols, quick());
@@ -352,7 +352,7 @@ TEST_CASE("a reload restarts the changed parts and leaves the rest untouched: no
 
 namespace {
 
-// Two pipelines that have nothing to do with each other, each with a sink of its own.
+// Two independent pipelines, each with a separate sink.
 FileDescription two_pipelines(Builder &builder, int64_t refuse_of_first) {
   FileDescription file = one_pipeline(builder, {}, builder.make(ATALAYA_SINK, "keep", {{"refuse", refuse_of_first}}));
   file.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", 1}}));
@@ -397,8 +397,8 @@ TEST_CASE("when neither the new nor the old file starts again, the rest still ru
   const Status refused = engine.reload(two_pipelines(builder, 1)).get();
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error() ==
-        "test.lua:7: sink \"keep\": set to refuse start; of the old file only a part runs on: test.lua:7: sink \"keep\": set to refuse "
-        "start");
+        "test.lua:7: sink \"keep\": set to refuse start; of the old file only a part runs on: test.lua:7: sink \"keep\": set to "
+        "refuse start");
   const auto sizes = [] {
     const std::lock_guard lock(script().mutex);
     return std::pair(kept(0).size(), kept(1).size());
@@ -419,7 +419,7 @@ TEST_CASE("when neither the new nor the old file starts again, the rest still ru
   check_balance(engine.ledger().snapshot());
 }
 
-TEST_CASE("an agent whose only source cannot work here says so in the end") {
+TEST_CASE("an agent whose only source cannot work here reports that at the end") {
   script().reset();
   script().collect_code = ATALAYA_UNSUPPORTED;
   Builder builder;
@@ -463,7 +463,7 @@ TEST_CASE("the ledger balances at random moments under load, with branches, slow
     }
     REQUIRE(find_row(rows, "p", "1 source numbers")->counts.out == find_row(rows, "p", "2 filter even")->counts.in);
     REQUIRE(find_row(rows, "p", "sink keep")->counts.in == branch_in);
-    // While the sinks fail, full queues pause the source; then it is the retries that go on.
+    // While the sinks fail, full queues pause the source; then the retries continue.
     const int events = script().collects + script().writes;
     REQUIRE(script().wait([&] { return script().collects + script().writes > events; }));
   }

@@ -22,7 +22,7 @@ namespace atalaya::core::test {
 struct Script {
   std::mutex mutex;
   std::condition_variable changed;
-  std::atomic<int64_t> per_window{10};  // samples that "numbers" gives
+  std::atomic<int64_t> per_window{10};  // samples that "numbers" emits
   std::atomic<int64_t> given{0};        // samples given so far: also the value of the next one
   std::atomic<int> collect_code{ATALAYA_OK};
   std::atomic<int> write_code{ATALAYA_OK};
@@ -53,7 +53,7 @@ class Builder {
   Symbols symbols;
 };
 
-// Runs an engine on a thread of its own until it is stopped.
+// Runs an engine on a separate thread until it is stopped.
 class RunningEngine {
  public:
   explicit RunningEngine(Engine &engine);

@@ -59,8 +59,8 @@ double best_of_all(const Problem &problem) {
   }
 }
 
-// Four servers with a worker and a database each, as in the evaluation of the design that this follows. `scan`: each worker asks
-// the database beside it; else the workers talk to each other.
+// Four servers with a worker and a database each, as in the evaluation of the design that this follows. `scan`: each worker queries
+// the database on the same host; else the workers communicate with each other.
 Problem cluster(bool scan) {
   Problem problem = with_hosts(4, 4, 15 * 1024);
   for (size_t i = 0; i < 4; ++i) {
@@ -145,7 +145,7 @@ TEST_CASE("nothing is gained by moving things off a host that stays as full") {
 
 TEST_CASE("a host that nothing is left on could be emptied, one where something stays is in use") {
   Problem problem = with_hosts(3, 4, 1000);
-  problem.fixed[1].cpu = 0.1;  // beside containers
+  problem.fixed[1].cpu = 0.1;  // load outside of containers
   add_item(problem, "one", "h0", 1, 100);
   add_item(problem, "two", "h1", 1, 100);
   Present now{problem, current(problem)};

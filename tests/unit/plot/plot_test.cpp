@@ -186,7 +186,7 @@ TEST_CASE("a picture without points has its axes") {
   CHECK(svg_of(plot_of({})).svg.find("</svg>") != std::string::npos);
 }
 
-TEST_CASE("a report shows no number where there is none") {
+TEST_CASE("a report shows no number for a missing value") {
   query::Usage usage;
   usage.metric = "m";
   usage.sum_unit = "value-seconds";

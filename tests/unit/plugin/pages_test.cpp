@@ -91,7 +91,7 @@ TEST_CASE("a line of a table ends with its last text") {
         "state  action\noff    load it\non\n");
 }
 
-TEST_CASE("a long cell goes on below, broken behind a comma or at a space; the last one does not, nor a long word") {
+TEST_CASE("a long cell continues below, broken behind a comma or at a space; the last one does not, nor a long word") {
   const std::string words = "it is read again and again, each one of the time",
                     names = "one.of.the.many,another.of.the.many,yet.another.one";
   const std::string word(45, 'x'), forty = std::string(40, 'y') + " z";

@@ -167,7 +167,7 @@ class Controller final : public Ipmi {
   std::shared_ptr<const uint8_t> watts_;
 };
 
-TEST_CASE("a meter of the host that says 0 W does not measure: the next one counts") {
+TEST_CASE("a meter of the host that reports 0 W does not measure: the next one counts") {
   const auto watts = std::make_shared<uint8_t>(0);
   Machine server(make_intel_server, {}, nullptr, std::make_unique<Controller>(watts));
   CHECK(with_field(server.collect(), "sys.power").tags.at("meter") == "meter");
@@ -215,7 +215,7 @@ TEST_CASE("a model where nothing measures, tagged so") {
   CHECK(with_tags(samples, {{"meter", "model"}, {"quality", "model"}}, "sys.power")["sys.power"] == 110);
   vm.root.stat(500, 1500);
   CHECK(with_field(vm.next(5), "sys.power")["sys.power"] == 40);
-  CHECK(vm.next(5).empty());  // the clock of the CPUs stood: unknown
+  CHECK(vm.next(5).empty());  // the clock of the CPUs stopped: unknown
 
   Machine server(make_intel_server, options);
   server.collect();
@@ -317,7 +317,7 @@ TEST_CASE("packages of several dies: energy added up, the temperature of the hot
   CHECK(with_tags(samples, {{"meter", "rapl"}}, "sys.power")["sys.power"] == 20);
 }
 
-TEST_CASE("sensors of CPUs belong to no package where it is not known to which") {
+TEST_CASE("sensors of CPUs belong to no package if their package is unknown") {
   Machine server(make_dies);
   server.root.switch_off(1);  // of four chips and three dies
   const std::vector<Seen> samples = server.collect();
@@ -351,7 +351,7 @@ TEST_CASE("AMD's sensors: one a package, before Zen 2 one a die") {
   CHECK(temperatures([](MachineTree &tree) { make_two_amd(tree, 4, 3); }).empty());
 }
 
-TEST_CASE("CPUs that come and go: the others go on, those that came begin") {
+TEST_CASE("CPUs that come and go: the others continue, those that came begin") {
   Machine server(make_intel_server);
   server.collect();
   const auto work = [&](int64_t seconds) {

@@ -221,7 +221,7 @@ TEST_CASE("a day: processes, idle and unattributed are the package's energy, ove
   CHECK(reported == Approx(used).epsilon(0.001));
 }
 
-TEST_CASE("where nothing measures nothing is added, and why is said once") {
+TEST_CASE("without a meter nothing is added, and the reason is reported once") {
   MachineTree vm;
   make_vm(vm);
   Bench<EnergyTranslator> bench(testing::table({{"root", root_of(vm)}}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation says, with numbers that a
+// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation describes, with numbers that a
 // test sets; registers and controllers that a test records.
 #pragma once
 

@@ -90,7 +90,7 @@ TEST_CASE("in less than 100 ms a package may have nothing to count: the next win
   CHECK(energy[1]->joules == Approx(2));
 }
 
-TEST_CASE("a counter that was full goes on at 0 by the range that the kernel publishes") {
+TEST_CASE("a counter that was full continues at 0 by the range that the kernel publishes") {
   Metered one(zone(262'143'328'850, 300));
   one.take(262'143'328'850 - 99'999'999, 0);
   CHECK(one.take(400'000'000, 5)->joules == Approx(500));
@@ -100,7 +100,7 @@ TEST_CASE("a counter that was reset leaves a gap, not an energy") {
   Metered one(zone(262'143'328'850, 300));
   one.take(10'000'000'000, 0);
   CHECK_FALSE(one.take(1'000'000, 5));                      // as a wrap it would be 50 kW
-  CHECK(one.take(101'000'000, 10)->joules == Approx(100));  // and goes on from there
+  CHECK(one.take(101'000'000, 10)->joules == Approx(100));  // and continues from there
 }
 
 TEST_CASE("a reading above the maximum power of the package is no energy") {
@@ -132,7 +132,7 @@ TEST_CASE("a failed reading between two windows does too") {
   CHECK(one.take(60'000'000, 10)->joules == Approx(30));
 }
 
-TEST_CASE("after forget there is no energy until the second reading") {
+TEST_CASE("after forget the energy is absent until the second reading") {
   Metered one(zone(1'000'000'000));
   one.take(0, 0);
   one.meter.forget();
@@ -164,7 +164,7 @@ TEST_CASE("a reading in between that came after the time of the question is no g
   CHECK(one.take(60'000'000, 10)->joules == Approx(10));
 }
 
-TEST_CASE("when the counters are others, those that stayed go on and those that came begin") {
+TEST_CASE("when the counters are others, those that stayed continue and those that came begin") {
   Zone stays = zone(1'000'000'000), goes = stays, comes = stays;
   goes.name = "package-1";
   comes.name = "package-2";

@@ -148,7 +148,7 @@ TEST_CASE("when the CPU that a package was read on is switched off, another one 
   const std::vector<Seen> samples = server.next(5);
   CHECK(with_tags(samples, {{"package", "1"}}, "sys.cpu.energy")["sys.cpu.energy"] == 10);
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.energy")["sys.cpu.energy"] == 5);
-  CHECK(tsc(samples, "6") == 2000);  // goes on
+  CHECK(tsc(samples, "6") == 2000);  // continues
   CHECK_FALSE(tsc(samples, "2"));
 
   server.root.cpu(2, 1, 0);

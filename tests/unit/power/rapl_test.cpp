@@ -78,12 +78,12 @@ TEST_CASE("files that are not as they should be make no zones") {
   CHECK_FALSE(Zones(root).opened.counters);
 }
 
-TEST_CASE("why there is no powercap is said") {
+TEST_CASE("the reason for missing powercap is reported") {
   MachineTree vm;
   make_vm(vm);
   CHECK(Zones(vm).opened.why == vm.path() + "/sys/class/powercap/ has no RAPL zones");
 
-  // As a file that only root may read: here one that nobody can.
+  // As a file that only root may read: here one without any reader.
   MachineTree closed;
   closed.zone("intel-rapl:0", "package-0", 1000);
   closed.remove("sys/class/powercap/intel-rapl:0/energy_uj");
@@ -194,7 +194,7 @@ TEST_CASE("AMD's registers: the package and each core") {
   CHECK(zones[2].core == 1);
 }
 
-TEST_CASE("an AMD machine with powercap and registers: cores are read beside the packages, for who asks for them") {
+TEST_CASE("an AMD machine with powercap and registers: cores are read in addition to the packages, on request") {
   MachineTree root;
   make_amd_rapl(root);
   core::Tree tree(root.path());
@@ -221,7 +221,7 @@ TEST_CASE("an AMD machine with powercap and registers: cores are read beside the
   CHECK(names("auto", Detail::cores) == packages);
 }
 
-TEST_CASE("the meter is the first that works, or says why none does") {
+TEST_CASE("the meter is the first that works, or the reason why none does") {
   MachineTree root;
   make_vm(root);
   core::Tree tree(root.path());

@@ -117,7 +117,7 @@ TEST_CASE("a removed cgroup is not reported, and one of the same name starts aga
   CHECK(laptop.fake.log.empty());
 }
 
-TEST_CASE("a baseline window gives gauges only") {
+TEST_CASE("a baseline window emits gauges only") {
   Machine laptop("laptop/a");
   laptop.collect();
   laptop.root.load("laptop/b");
@@ -141,7 +141,7 @@ TEST_CASE("depth and number are bounded, and the bound is logged once") {
                             "more than 1 cgroups: the rest has no samples and counts in the parents only; raise max_cgroups"});
 }
 
-TEST_CASE("a host without cgroups says so and goes on") {
+TEST_CASE("a host without cgroups reports it and continues") {
   Machine bare("laptop/a");
   bare.root.write("proc/self/mountinfo", "26 30 0:24 / /proc rw - proc proc rw\n");
   bare.collector->start();

@@ -10,7 +10,7 @@
 namespace atalaya::proc {
 namespace {
 
-TEST_CASE("a window of exits allocates nothing, with more names than there are groups too") {
+TEST_CASE("a window of exits allocates nothing, also with more names than groups") {
   const uint64_t at_first = testing::allocations();
   ExitModel model(16);
   CHECK(testing::allocations() > at_first);  // the counter counts

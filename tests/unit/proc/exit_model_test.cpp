@@ -130,7 +130,7 @@ TEST_CASE("which groups are kept does not depend on the order of the exits") {
   }
 }
 
-TEST_CASE("sums are exact, with many times more names than there are groups") {
+TEST_CASE("sums are exact, with many times more names than groups") {
   std::mt19937_64 random(11);
   ExitModel model(8);
   for (int window = 0; window < 20; ++window) {
@@ -167,7 +167,7 @@ TEST_CASE("without a group all exits are the others") {
   ExitModel model(0);
   model.begin();
   for (int i = 0; i < 10; ++i) add_cpu(model, "p" + std::to_string(i), 1);
-  REQUIRE(model.groups().size() == 1);  // however often it is asked
+  REQUIRE(model.groups().size() == 1);  // for any number of calls
   CHECK(model.groups()[0].other);
   CHECK(model.groups()[0].exits == 10);
 }

@@ -45,7 +45,7 @@ bool is_rate(std::string_view name) {
   return false;
 }
 
-TEST_CASE("the first reading gives gauges and no rates") {
+TEST_CASE("the first reading emits gauges and no rates") {
   Machine laptop("laptop/a");
   const std::vector<Seen> samples = laptop.collect();
   CHECK(with_field(samples, "sys.mem.free")["sys.mem.free"] == 2000.0);
@@ -154,7 +154,7 @@ TEST_CASE("partitions, loop and ram disks on request") {
   CHECK(with_tag(samples, "disk", "zram0")["sys.disk.usage"] == 0.0);
 }
 
-TEST_CASE("a disk that comes has no rate at first, and none from before it went away") {
+TEST_CASE("a new disk has no rate at first, and none from before it was removed") {
   Machine laptop("laptop/a");
   laptop.collect();
   CHECK(with_tag(laptop.next("laptop/b", 2 * kSecond), "disk", "sda").fields.empty());
@@ -182,7 +182,7 @@ TEST_CASE("interfaces") {
 
   const Seen wifi = with_tag(samples, "interface", "wlp2s0");
   CHECK(wifi["sys.net.in.mb"] == 0.5);
-  CHECK_FALSE(wifi["sys.net.usage"]);  // the driver does not say
+  CHECK_FALSE(wifi["sys.net.usage"]);  // the driver does not report it
   const Seen bridge = with_tag(samples, "interface", "docker0");
   CHECK_FALSE(bridge["sys.net.in.mb"]);  // went down
   CHECK_FALSE(bridge["sys.net.usage"]);
@@ -232,7 +232,7 @@ TEST_CASE("a baseline window emits gauges only, and rates start again after it")
   CHECK(with_tag(laptop.next("laptop/b", kSecond), "core", "0")["sys.cpu.usage"] == 0.0);
 }
 
-TEST_CASE("two readings at one moment give no rate") {
+TEST_CASE("two readings at one moment emit no rate") {
   Machine laptop("laptop/a");
   laptop.collect();
   CHECK(with_tag(laptop.next("laptop/b", 0), "core", "0").fields.empty());

@@ -116,7 +116,7 @@ TEST_CASE("a hanging file system holds up neither the stop nor a new start") {
   kernel->release();
 }
 
-TEST_CASE("a collector beside a hanging file system: everything else is there, and the log names it once") {
+TEST_CASE("a collector on a host with a hanging file system: all other metrics are present, and the log names it once") {
   const auto kernel = std::make_shared<Kernel>();
   FakeHost fake;
   core::Batch batch;

@@ -51,7 +51,7 @@ TEST_CASE("a clock's offset is in ns or us, and unknown while nothing keeps the 
   CHECK_FALSE(unsynced.get("sys.clock.error"));
 }
 
-TEST_CASE("random counters with resets never give a negative or an impossible share of a core") {
+TEST_CASE("random counters with resets never yield a negative or an impossible share of a core") {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     RandomCore core(seed);
     Last<CoreTimes> last;
@@ -70,7 +70,7 @@ TEST_CASE("random counters with resets never give a negative or an impossible sh
   }
 }
 
-TEST_CASE("random disk counters of any size give finite rates that are not negative") {
+TEST_CASE("random disk counters of any size yield finite rates that are not negative") {
   std::mt19937_64 random(7);
   Last<DiskCounters> last;
   for (int64_t window = 1; window < 20000; ++window) {
@@ -89,7 +89,7 @@ TEST_CASE("random disk counters of any size give finite rates that are not negat
   }
 }
 
-TEST_CASE("entities that stay away for a round are forgotten") {
+TEST_CASE("entities that are missing for a round are removed") {
   History<InterfaceCounters> history;
   InterfaceCounters counters;
   const auto rate_at = [&](int64_t at_ns, uint64_t packets) {

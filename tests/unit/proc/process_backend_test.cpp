@@ -51,7 +51,7 @@ void pass(ProcessBackend &backend, ProcessModel &model) {
   backend.read(model);
 }
 
-// Waits in the child, given a name, until the test lets it go.
+// Waits in the child, given a name, until the test releases it.
 class Child {
  public:
   explicit Child(const std::function<void()> &prepare) {
@@ -92,7 +92,7 @@ class Child {
       bool rests = true;
       for (const auto &task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
         std::ifstream file(task.path() / "syscall");
-        int64_t call = -1;  // else it says "running"
+        int64_t call = -1;  // else it prints "running"
         rests = rests && static_cast<bool>(file >> call) && call >= 0 && call != SYS_write && call != SYS_futex;
       }
       if (rests) return;
@@ -139,7 +139,7 @@ void check_same(const ProcessReading &files, const ProcessReading &kernel) {
   CHECK(exact <= cut + 2);
 }
 
-TEST_CASE("both backends say the same of processes that hold still") {
+TEST_CASE("both backends report the same about processes that hold still") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   std::vector<std::unique_ptr<Child>> children;
@@ -216,7 +216,7 @@ TEST_CASE("a process that ends is reported once, with all that it used and the p
   busy.end();
   ::prctl(PR_SET_NAME, "unit_proc");
   std::vector<ExitReading> ends;
-  // The kernel frees a process after a grace period of its own, in which nothing can be awaited from outside.
+  // The kernel frees a process after a grace period, in which nothing can be awaited from outside.
   for (int i = 0; i < 2400; ++i) {
     bpf->take_exits(ProcessModel(), [&](const ExitReading &end) {
       if (end.last.pid == pid || end.last.pid == busy_pid) ends.push_back(end);
@@ -232,7 +232,7 @@ TEST_CASE("a process that ends is reported once, with all that it used and the p
   CHECK(ends[0].last.exec_ns > 0);
   CHECK(ends[1].last.name.text() == "busy");
   CHECK(ends[1].last.exec_ns >= 50'000'000);
-  // To the nanosecond there, to the microsecond where its parent asks; its last moments come on top.
+  // To the nanosecond there, to the microsecond in its parent's wait; its last moments are added.
   CHECK(ends[1].last.exec_ns + 1000 >= busy.cpu_ns());
   CHECK(ends[1].last.exec_ns < busy.cpu_ns() + 50'000'000);
 }
@@ -291,7 +291,7 @@ bool keep_only(std::initializer_list<unsigned> kept) {
   return ::geteuid() == 0 && ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-TEST_CASE("without a capability it says which; with the two it works") {
+TEST_CASE("without a capability the error names it; with the two it works") {
   if (!bpf_or_skip()) return;
   CHECK(reason_after([] { return keep_only({}); }) == "CAP_BPF is missing; run as root or add it");
   CHECK(reason_after([] { return keep_only({CAP_BPF}); }) == "CAP_PERFMON is missing; run as root or add it");
@@ -318,7 +318,7 @@ TEST_CASE("ends without room are counted: reported and lost ends add up to all")
   CHECK(reported + *bpf->lost_exits() >= kEnds);
 }
 
-TEST_CASE("where bpf() is refused, or the kernel's types are missing, it says so") {
+TEST_CASE("refused bpf(), or missing types of the kernel, are reported") {
   if (!bpf_or_skip()) return;
   const std::string refused = reason_after([] {
     sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -209,7 +209,7 @@ TEST_CASE("a new process, a reused pid and one that ended") {
   CHECK_FALSE(all.at("105").field("proc.mem.resident"));  // it has no such file
 }
 
-TEST_CASE("broken and ended processes are absent, said once, and harm no other") {
+TEST_CASE("broken and ended processes are absent, reported once, and harm no other") {
   Collector collector({.root = "tests/fixtures/proc/broken"});
   for (int window = 0; window < 3; ++window) {
     const auto all = collector.collect();
@@ -253,7 +253,7 @@ CommandLines allowed(const std::vector<std::string> &names) {
   return {.allow = core::MatcherList::parse(names).value(), .redact = {}};
 }
 
-TEST_CASE("extra tags are those that were asked for") {
+TEST_CASE("extra tags are the requested ones") {
   Collector collector({.root = "tests/fixtures/proc/states",
                        .tags = {"user", "parent", "cgroup", "unit", "container"},
                        .commands = allowed({"java"})});
@@ -295,7 +295,7 @@ TEST_CASE("kernel threads can be left out") {
   CHECK(all.count("2") == 0);
 }
 
-TEST_CASE("only those that used CPU time, when asked") {
+TEST_CASE("only processes that used CPU time, on request") {
   Tree tree("states");
   Collector collector({.root = tree.path(), .active_only = true});
   collector.host.fixed_now = 100 * kSecond;
@@ -420,7 +420,7 @@ std::string refused_to_root(const std::string &pid) {
          ": proc.disk.* and proc.io.* are absent for them; grant CAP_SYS_PTRACE if you need them";
 }
 
-TEST_CASE("who refuses io is said once: to root not that root is needed, but the first process") {
+TEST_CASE("refused io is reported once; root gets the first process instead of the advice to run as root") {
   Tree tree("states");
   fs::permissions(tree.path(), fs::perms{0755});
   for (const char *pid : {"2", "104"}) {
@@ -442,7 +442,7 @@ TEST_CASE("who refuses io is said once: to root not that root is needed, but the
   CHECK((to_root[0] == refused_to_root("2") || to_root[0] == refused_to_root("104")));  // as the folder lists them
 }
 
-TEST_CASE("the real host: without privileges io of others is absent, and said once") {
+TEST_CASE("the real host: without privileges io of others is absent, and reported once") {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kId = "4f5e0123456789ab0123456789ab0123456789ab0123456789ab0123456789ab";
 
-TEST_CASE("the cgroup is the path that says most") {
+TEST_CASE("the cgroup is the most specific path") {
   CHECK(parse_cgroup("0::/user.slice/a.scope\n") == "/user.slice/a.scope");
   CHECK(parse_cgroup("4:memory:/m\n1:name=systemd:/s\n0::/v2\n") == "/v2");
   CHECK(parse_cgroup("4:memory:/m\n1:name=systemd:/s\n0::/\n") == "/s");

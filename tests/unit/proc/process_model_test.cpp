@@ -33,7 +33,7 @@ const Process &one(ProcessModel &model, const Pass &when, const ProcessReading &
   return *model.live().front();
 }
 
-TEST_CASE("the first reading gives no rate, the second one over the time between the two") {
+TEST_CASE("the first reading emits no rate, the second one over the time between the two") {
   ProcessModel model;
   CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, 5 * kSecond)).rates.has(Counter::user_ns));
   const Process &process = one(model, pass(103), reading(7, 10, 104, 7 * kSecond));
@@ -41,7 +41,7 @@ TEST_CASE("the first reading gives no rate, the second one over the time between
   CHECK_FALSE(process.rates.has(Counter::delay_ns));  // of which there was no reading
 }
 
-TEST_CASE("a counter that went down leaves a gap of one window, the others go on") {
+TEST_CASE("a counter that went down leaves a gap of one window, the others continue") {
   ProcessModel model;
   auto with_faults = [](int64_t at, uint64_t user, uint64_t faults) {
     auto result = reading(7, 10, at, user);
@@ -97,7 +97,7 @@ TEST_CASE("without an uptime nothing is taken for born") {
   CHECK_FALSE(one(model, pass(102), reading(7, 101, 102, kSecond)).rates.has(Counter::user_ns));
 }
 
-TEST_CASE("a baseline takes the reading and gives no rate") {
+TEST_CASE("a baseline takes the reading and emits no rate") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 0));
   CHECK_FALSE(one(model, pass(200, true), reading(7, 10, 200, 60 * kSecond)).rates.has(Counter::user_ns));
@@ -126,7 +126,7 @@ TEST_CASE("a process that ended recently still has its last reading, for the acc
   CHECK(model.last_growth(reading(7, 10, 102, 8)).value().get(Counter::user_ns) == 3);
   // The kernel's report was late: it started and ended between the first pass and the second.
   CHECK(model.last_growth(reading(8, 100, 102, 9)).value().get(Counter::user_ns) == 9);
-  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: who knows
+  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: unknown
   model.end();
   model.begin(pass(110));
   model.end();
@@ -198,7 +198,7 @@ TEST_CASE("readings may come in any order") {
   CHECK(model.find(20)->rate(Counter::user_ns) == 20);
 }
 
-TEST_CASE("two readings at the same time give no rate") {
+TEST_CASE("two readings at the same time emit no rate") {
   ProcessModel model;
   one(model, pass(100), reading(7, 10, 100, 0));
   CHECK_FALSE(one(model, pass(100), reading(7, 10, 100, kSecond)).rates.has(Counter::user_ns));
@@ -232,7 +232,7 @@ struct World {
   }
 };
 
-TEST_CASE("no rate is negative or more than all cores can do, whatever happens") {
+TEST_CASE("for random readings no rate is negative or more than all cores can do") {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     World world{.random = std::mt19937_64(seed)};
     ProcessModel model;

@@ -107,7 +107,7 @@ TEST_CASE("where records are missing the CPU time is the kernel's sum, and the r
   CHECK(ended[0].name.text() == "worker");
 }
 
-TEST_CASE("records that do not say whose thread it was are nobody's, but for the last one of several") {
+TEST_CASE("records without the owner of their thread are ignored, but for the last one of several") {
   Threads threads;
   threads.add(thread(0, 8, "a", 10));
   CHECK(threads.finish().empty());
@@ -151,7 +151,7 @@ TEST_CASE("of too many processes with ended threads the one that was quiet for l
   CHECK_FALSE(second[0].counters.has(Counter::faults_minor));
 }
 
-TEST_CASE("more processes end than there is room for: each is reported once") {
+TEST_CASE("more processes end than the table can hold: each is reported once") {
   Threads threads(2);
   for (int32_t process = 10; process < 20; ++process) {
     threads.add(thread(process, 1000 + process, "t", 1));

@@ -79,7 +79,7 @@ TEST_CASE("a record shorter than its version and a version before 8 are refused"
   CHECK_FALSE(end_of(Buffer{}));
 }
 
-TEST_CASE("call counts are not reported: the kernel cuts them to multiples of 1024; the same holds for bytes, where 0 means unknown") {
+TEST_CASE("call counts are not reported: the kernel cuts them to multiples of 1024; so it does with bytes, where 0 means unknown") {
   taskstats stats = example_stats();
   stats.read_char = 0;
   const auto end = end_of(stats);
@@ -162,7 +162,7 @@ TEST_CASE("padding before the record is skipped") {
   CHECK(task_end(taskstats_payload(attributes)));
 }
 
-TEST_CASE("a datagram gives its messages one by one and stops at a malformed one") {
+TEST_CASE("a datagram yields its messages one by one and stops at a malformed one") {
   Buffer datagram = netlink_message(17, bytes_of("abcde", 5), 3);
   append(datagram, netlink_message(18, {}));
   Bytes rest = datagram;
@@ -177,7 +177,7 @@ TEST_CASE("a datagram gives its messages one by one and stops at a malformed one
   CHECK_FALSE(next_message(rest, message));
   CHECK(rest.empty());
 
-  rest = Bytes(datagram).first(20);  // shorter than it says
+  rest = Bytes(datagram).first(20);  // shorter than its header
   CHECK_FALSE(next_message(rest, message));
   CHECK(rest.size() == 20);
   nlmsghdr tiny{};

@@ -22,7 +22,7 @@ TEST_CASE("prometheus: a source that is silent for three of its windows") {
   CHECK(bench.series(181).empty());
 }
 
-TEST_CASE("prometheus: one host's windows say nothing of another's") {
+TEST_CASE("prometheus: windows of one host do not affect another") {
   Bench bench;
   bench.metric({{"host", "a"}}, "proc.x", 1).metric({{"host", "b"}}, "proc.x", 2).write();
   bench.metric({{"host", "a"}}, "proc.x", 3, 5).write(5);

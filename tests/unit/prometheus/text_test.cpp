@@ -36,7 +36,7 @@ TEST_CASE("prometheus: the form is the one that the scraper prefers") {
     CHECK_MESSAGE(wanted_form(accept) == Form::text, accept);
 }
 
-TEST_CASE("prometheus: gzip for those who take it") {
+TEST_CASE("prometheus: gzip for clients that accept it") {
   for (const char *accept : {"gzip", "deflate, GZIP;q=0.5", "*", "br;q=1, *;q=0.1"}) CHECK_MESSAGE(takes_gzip(accept), accept);
   for (const char *accept : {"", "identity", "gzip;q=0", "*;q=0", "gzip;q=0, *", "gzipped", "gzip;q=2"})
     CHECK_MESSAGE(!takes_gzip(accept), accept);

@@ -185,7 +185,7 @@ TEST_CASE("the range is without its begin and with its end") {
   CHECK(shown(ask(store, query)[0].points) == "20:12");
 }
 
-TEST_CASE("summaries of the store give the same answer as points") {
+TEST_CASE("summaries of the store yield the same result as points") {
   for (const char *every : {"10s-avg", "20s-max", "30s-count", "0all-sum", "30s-p50", "20s-first"}) {
     MemoryStore store = reference();
     const auto by_points = ask(store, whole("sum", every));

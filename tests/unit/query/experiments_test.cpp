@@ -34,7 +34,7 @@ Experiment made(const char *name, const char *workload, int64_t start, int64_t d
   return {name, workload, "ada", "a note", {{"nodes", "7"}}, start, duration};
 }
 
-TEST_CASE("an experiment is a span, and the span says all of it") {
+TEST_CASE("an experiment is a span, and the span contains all of it") {
   SpanStore store;
   store.span(made("terasort", "", 10, 50));
   store.span(made("terasort", "run 1", 12, -1));

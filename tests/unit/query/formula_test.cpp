@@ -44,7 +44,7 @@ TEST_CASE("numbers and series without tags meet everything") {
   CHECK(eval("10 - 4 - 3 + 0*c") == "1:3 2:3");
 }
 
-TEST_CASE("a wrong formula says where") {
+TEST_CASE("a wrong formula is refused with the position") {
   const auto error = [](const char *formula) {
     Budget budget({});
     try {

@@ -70,7 +70,7 @@ TEST_CASE("values that a fill policy marks unknown are skipped, and remain if no
         "0:10 10:nan 20:20 30:15 40:nan 50:5 60:20");
 }
 
-// As simple as it can be said: at each time look at every series.
+// In the simplest form: at each time look at every series.
 std::vector<Point> naive(const std::vector<std::vector<Point>> &all, const Aggregator &aggregator) {
   std::set<int64_t> times;
   for (const auto &points : all)

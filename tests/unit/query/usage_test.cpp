@@ -64,7 +64,7 @@ TEST_CASE("time without samples is not covered, and time with two series counts 
   CHECK(usage[0].covered.parts() == 2);
 }
 
-TEST_CASE("parts that meet are one, in whatever order they come") {
+TEST_CASE("parts that meet are one, in any order") {
   Coverage all;
   for (const auto &[begin, end] : {std::pair(10, 20), {40, 50}, {0, 5}, {20, 30}, {5, 5}, {4, 12}, {35, 60}, {100, 90}})
     all.add(begin, end);

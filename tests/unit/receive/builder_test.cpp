@@ -67,7 +67,7 @@ TEST_CASE("receive: ten thousand entities of one request stay apart") {
   CHECK(bench.lines()[9999] == "pid=9999 | x=9999i y=9999i");
 }
 
-TEST_CASE("receive: names beyond the limit are refused, the known ones go on") {
+TEST_CASE("receive: names beyond the limit are refused, the known ones continue") {
   Built::max_names = 3;
   const std::string tags = R"("host":"h")";
   Built::first =

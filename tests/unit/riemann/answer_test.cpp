@@ -8,7 +8,7 @@
 using namespace atalaya::riemann_sink;
 using namespace std::string_literals;
 
-TEST_CASE("riemann: an answer is ok, or says why not") {
+TEST_CASE("riemann: an answer is ok, or has the error") {
   CHECK(read_answer("\x10\x01"s)->accepted);
   CHECK(read_answer("\x10\x01"s)->words.empty());
   const auto refused = read_answer("\x10\x00\x1a\x06no\nway"s);

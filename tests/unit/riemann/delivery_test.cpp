@@ -98,7 +98,7 @@ TEST_CASE("riemann: nothing to send is delivered") {
   CHECK(fixture.messages.empty());
 }
 
-TEST_CASE("riemann: without an answer it goes on where it was") {
+TEST_CASE("riemann: without an answer it continues where it was") {
   int calls = 0;
   Fixture fixture(6, {.batch_events = 2}, [&](const std::vector<int64_t> &) -> Answer {
     if (++calls == 2) throw atalaya::http_client::NoAnswer("cut");
@@ -120,7 +120,7 @@ TEST_CASE("riemann: an error that passes loses nothing") {
   CHECK(fixture.messages.back().size() == 4);
 }
 
-TEST_CASE("riemann: events that are refused whatever comes with them are found, the others delivered") {
+TEST_CASE("riemann: refused events are found among any others, and the others delivered") {
   Fixture fixture(100, {.batch_events = 40}, poison({0, 17, 18, 63, 99}));
   CHECK(fixture.finish("no ") == 3 * 2 + 1);  // three messages are tried again, and at last the refused events
   CHECK(fixture.dead() == std::set<size_t>{0, 17, 18, 63, 99});

@@ -152,7 +152,7 @@ TEST_CASE("riemann: values that no event can hold") {
   CHECK(events.sample(0) == 3);
 }
 
-TEST_CASE("riemann: an instant has no time to live but the one that is asked for") {
+TEST_CASE("riemann: an instant has only the configured time to live") {
   Fixture fixture;
   atalaya_sample &sample = fixture.process();
   sample.duration_ns = 0;

@@ -46,7 +46,7 @@ void fill(Batch &batch, const Names &names) {
   }
 }
 
-// Allocations of 200 calls after warm-up; the arena looks for memory to give back several times in between.
+// Allocations of 200 calls after warm-up; the arena looks for memory to release several times in between.
 template <class F>
 uint64_t steady(F &&window) {
   for (int i = 0; i < 10; ++i) window();

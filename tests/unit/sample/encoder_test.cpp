@@ -53,7 +53,7 @@ TEST_CASE("jsonlines: one point a line, real numbers, ms") {
         "\n");
 }
 
-TEST_CASE("jsonlines: values that are no numbers are left out, and a sample without any says so") {
+TEST_CASE("jsonlines: values that are no numbers are left out, and a sample without any is reported") {
   Maker maker;
   atalaya_sample &some = maker.add(ATALAYA_METRICS, {});
   maker.field(some, "a.nan", kNan);
@@ -135,7 +135,7 @@ TEST_CASE("spans: no end while they are open") {
   CHECK(encoded(maker, "csv").reason == "csv has no form for spans");
 }
 
-TEST_CASE("csv: quotes where they are needed, one line a row whatever the name") {
+TEST_CASE("csv: quotes where they are needed, one line a row for any name") {
   Maker maker;
   maker.field(
       maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"process", "a,\"b\"\nc"}, {"user", "x;y=z\\"}, {"pid", "7"}, {"unit", "u"}}),

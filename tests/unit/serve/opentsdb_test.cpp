@@ -49,7 +49,7 @@ TEST_CASE("filters become patterns; special characters of patterns are text here
   CHECK(patterns("iwildcard(a*)") == Patterns{"~^[aA].*$"});
 }
 
-TEST_CASE("a query in JSON says the same") {
+TEST_CASE("a query in JSON is the same") {
   Request request;
   request.method = "POST";
   request.body =
@@ -97,7 +97,7 @@ TEST_CASE("responses have seconds or milliseconds, an object or pairs, and a wor
       R"({"metric":"m","tags":{"host":"h"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5],[1700000000500,2],[1700000001000,null]]})");
 }
 
-TEST_CASE("a sum that is no finite number is not known") {
+TEST_CASE("a sum that is no finite number is unknown") {
   const query::Answer answer{"m", {}, {}, {{kNow, INFINITY}}, {}};
   CHECK(opentsdb_json({answer}, query::Fill::nan, {}).find(R"("dps":{"1700000000":"NaN"})") != std::string::npos);
   CHECK(opentsdb_json({answer}, query::Fill::null, {}).find(R"("dps":{"1700000000":null})") != std::string::npos);

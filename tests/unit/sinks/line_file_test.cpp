@@ -54,7 +54,7 @@ Refusal open_refusal(const FileOptions &options) {
   return refusal_of([&] { Opened opened(options); });
 }
 
-// No file of this process may grow past this number of bytes: the kernel cuts the write short and then fails it, as a full disk does.
+// No file of this process may grow past this size: the kernel cuts the write short and then fails it, as a full disk does.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
@@ -288,7 +288,7 @@ TEST_CASE("an old file is rotated by time after a restart") {
   CHECK(content(options.path) == "much later\n");
 }
 
-TEST_CASE("rotation that fails is said once, and the lines go on into the same file") {
+TEST_CASE("rotation that fails is reported once, and the lines continue into the same file") {
   const TemporaryFolder folder;
   FileOptions options = at(folder / "out");
   options.rotate_size = 3;
@@ -309,7 +309,7 @@ TEST_CASE("a file that logrotate moved is started again") {
   std::filesystem::rename(options.path, folder / "moved");
   opened.file.append("b\n", kSecond);
   put(folder / "created", "");
-  std::filesystem::rename(folder / "created", options.path);  // moved away and created again
+  std::filesystem::rename(folder / "created", options.path);  // moved and created again
   opened.file.append("c\n", kSecond);
   CHECK(content(folder / "moved") == "a\n");
   CHECK(content(options.path) == "c\n");
@@ -317,7 +317,7 @@ TEST_CASE("a file that logrotate moved is started again") {
   CHECK(opened.notices[0] == options.path + ": was moved; a new file was created");
 }
 
-TEST_CASE("a file that was truncated in place goes on from there") {
+TEST_CASE("a file that was truncated in place continues from there") {
   const TemporaryFolder folder;
   const FileOptions options = at(folder / "out");
   Opened opened(options);
@@ -327,7 +327,7 @@ TEST_CASE("a file that was truncated in place goes on from there") {
   CHECK(content(options.path) == "b\n");
 }
 
-TEST_CASE("a folder that goes away is retried until it is back") {
+TEST_CASE("a folder that is removed is retried until it is back") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "sub");
   const FileOptions options = at(folder / "sub/out");

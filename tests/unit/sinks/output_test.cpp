@@ -36,7 +36,7 @@ TEST_CASE("a slow reader of a non-blocking pipe gets every byte") {
   CHECK(got == text);
 }
 
-TEST_CASE("a reader that went away is an error") {
+TEST_CASE("a reader that closed the pipe is an error") {
   const auto old = ::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -46,7 +46,7 @@ TEST_CASE("a reader that went away is an error") {
   ::signal(SIGPIPE, old);
 }
 
-TEST_CASE("the width is the terminal's, and 0 where there is none") {
+TEST_CASE("the width is the terminal's, and 0 without one") {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   REQUIRE(terminal >= 0);
   winsize size{};

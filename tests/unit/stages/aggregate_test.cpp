@@ -32,7 +32,7 @@ TEST_CASE("aggregate: a function for each metric, the most exact name wins") {
         Lines{"process=a | p.cpu=3 p.mem.r=4i p.mem.x=2i q.z=1.5 p.count=2i"});
 }
 
-TEST_CASE("aggregate leaves out fields that mean nothing for several entities, unless asked") {
+TEST_CASE("aggregate leaves out fields that mean nothing for several entities, unless requested") {
   const Lines in = {"process=a | p.cpu=1 p.start.time=5i p.parent.pid=1i p.state=82i"};
   CHECK(Bench<Aggregate>(table({{"by", text("process")}})).process(in) == Lines{"process=a | p.cpu=1"});
   CHECK(Bench<Aggregate>(table({{"by", text("process")}, {"fields", text("*.state")}, {"default", text("max")}})).process(in) ==

@@ -32,7 +32,7 @@ atalaya_ledger_row row(uint32_t type, std::string_view component) {
   return result;
 }
 
-// All that the first sample with these tags says, by name.
+// All values of the first sample with these tags, by name.
 std::map<std::string, double> fields(Bench<SelfSource> &bench, std::string_view component) {
   std::map<std::string, double> result;
   const uint32_t key = bench.symbols.intern("component");
@@ -158,7 +158,7 @@ TEST_CASE("self declares all that it emits, with the right type") {
   CHECK(emitted.size() == declared.size());
 }
 
-TEST_CASE("self: a status file that lacks lines or holds nonsense gives nothing for them") {
+TEST_CASE("self: missing lines or invalid values of a status file yield no metrics") {
   self::Reading reading;
   self::parse_status("Name:\tVmRSS: 5\nVmRSS:\t  2048 kB\nThreads:\t12\n", reading);
   CHECK(reading.resident_mib == 2.0);

@@ -64,7 +64,7 @@ TEST_CASE("top: no other when all fit or when it is off; samples without the fie
   CHECK(off.surroundings.merged == 0);
 }
 
-TEST_CASE("top: a group each, the tag and the summed fields as asked") {
+TEST_CASE("top: one result per group, with the configured tag and summed fields") {
   Bench<TopFilter> bench(table({{"by", text("p.cpu")},
                                 {"k", integer(1)},
                                 {"per", list({"unit"})},
@@ -122,7 +122,7 @@ TEST_CASE("top: sums hold exactly and the ledger balances on random batches") {
   }
 }
 
-TEST_CASE("top: noise below the hysteresis changes nobody, real changes do") {
+TEST_CASE("top: noise below the hysteresis changes no member, real changes do") {
   std::mt19937 random(11);
   Bench<TopFilter> bench(table({{"by", text("p.cpu")}, {"k", integer(10)}, {"other", boolean(false)}}));
   const auto keys = [](const Lines &lines) {

@@ -40,7 +40,7 @@ TEST_CASE("a block that is none is called damaged") {
 
 // Batches of everything that makes "the last one wins" hard: several times and durations in a batch, samples that share a series,
 // parts of a window that come later.
-TEST_CASE("whatever parts a series comes in, each time has its last value, in SQL and in a scan") {
+TEST_CASE("for any parts of a series, each time has its last value, in SQL and in a scan") {
   TestStore store;
   Writer writer = store.writer();
   std::mt19937 random(26);

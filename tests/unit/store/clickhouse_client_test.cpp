@@ -105,7 +105,7 @@ TEST_CASE("clickhouse: other servers are not taken for ClickHouse") {
   CHECK_THROWS_WITH_AS(client.connect(), words.c_str(), Error);
 }
 
-TEST_CASE("clickhouse: a refusal is the rows' fault, or somebody else's") {
+TEST_CASE("clickhouse: a refusal is caused by the rows, or by another reason") {
   std::string said = answer("500 Internal Server Error", "Code: 469. DB::Exception: Constraint is violated. (VIOLATED_CONSTRAINT)");
   Server server([&](const Asked &) { return said; });
   Client client(options_for(server.port));

@@ -31,7 +31,7 @@ size_t count_of(const std::string &text, const std::string &part) {
   return count;
 }
 
-// An empty database of today; `takes` says which inserts it takes, by the table and the rows.
+// An empty database of today; `takes` selects the inserts that it accepts, by the table and the rows.
 struct Database {
   std::function<bool(const std::string &table, const std::string &rows)> takes;
   std::atomic<size_t> inserts = 0;
@@ -150,7 +150,7 @@ TEST_CASE("clickhouse: no point is written whose series was refused") {
   CHECK(writer.refused_rows().empty());
 }
 
-TEST_CASE("clickhouse: a server of the cluster that is away gets its tables later") {
+TEST_CASE("clickhouse: an unreachable server of the cluster gets its tables later") {
   Server server([](const Asked &asked) {
     if (asked.has("SELECT version()")) return answer("200 OK", "24.8.1.1\n");
     if (asked.has("FROM system.columns")) return answer("200 OK", std::string("\1\0\0\0", 4));

@@ -97,7 +97,7 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
   for (const auto &[from, to] : rounds)
     if (from > last - kRetained) CHECK(windows_between(store, from, to) == (to - from + 1) * kSamples);
   CHECK(store.number("SELECT count(*) FROM chunks") > 0);
-  CHECK(windows_between(store, 0, 500) == 0);  // retention went on, too
+  CHECK(windows_between(store, 0, 500) == 0);  // retention continued, too
 }
 
 // An hour is rolled up after ten minutes, so that there is always something to roll up.

@@ -126,7 +126,7 @@ TEST_CASE_TEMPLATE("tags of spans come back as they were written", Tested, Sqlit
   CHECK(found == all);
 }
 
-// More days than one statement asks for.
+// More days than one statement selects.
 TEST_CASE_TEMPLATE("spans of many days come in order", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   Tested engine;

@@ -192,7 +192,7 @@ TEST_CASE_TEMPLATE("of the same series at the same time the last one wins", Test
   CHECK(engine.scan(of_metric("b")) == std::vector<std::vector<Point>>{{{kNow, kSecond, 2, {}}}});
 }
 
-TEST_CASE_TEMPLATE("values that are no numbers are left out and counted; the rest of the sample stays", Tested, Sqlite, ClickHouse) {
+TEST_CASE_TEMPLATE("invalid numbers are left out and counted; the rest of the sample stays", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   Tested engine;
   auto samples = engine.samples();

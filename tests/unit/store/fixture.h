@@ -82,7 +82,7 @@ struct Point {
   bool operator==(const Point &) const = default;
 };
 
-// The points of the series that a selection gives, one list a series.
+// The points of the series that a selection returns, one list per series.
 inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection &selection) {
   struct Collect final : PointVisitor {
     std::vector<std::vector<Point>> all;
@@ -100,7 +100,7 @@ inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection
   return collect.all;
 }
 
-// A store in a folder of its own.
+// A store in a separate folder.
 struct TestStore {
   Folder folder;
   core::Symbols symbols;

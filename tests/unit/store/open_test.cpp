@@ -27,7 +27,7 @@ std::string content(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The error that opening gives; "" if it opens.
+// The error of opening; "" if it opens.
 std::string refusal(const std::string &path, Cause *cause = nullptr) {
   try {
     const Writer writer({path, {}, false}, [](uint32_t) { return std::string_view{}; });
@@ -69,7 +69,7 @@ TEST_CASE("the default path: $ATALAYA_STORE, else the state folder, which is mad
   CHECK(std::filesystem::exists(state + "/atalaya.db"));
 }
 
-TEST_CASE("a folder that is missing, or none, is said") {
+TEST_CASE("a folder that is missing, or none, is reported") {
   const Folder folder;
   Cause cause{};
   CHECK(refusal(folder / "none/a.db", &cause) ==
@@ -204,7 +204,7 @@ TEST_CASE("a damaged store is refused and left as it is") {
   CHECK(content(store.path) == damaged);
 }
 
-TEST_CASE("reading where there is no store is an error and makes none") {
+TEST_CASE("reading a missing store is an error and creates none") {
   const Folder folder;
   const auto said = [](const std::string &path) -> std::string {
     try {
@@ -251,7 +251,7 @@ std::string fill_the_disk(const std::string &folder) {
   return reason;
 }
 
-TEST_CASE("a full disk asks for a retry, and loses nothing that was acknowledged") {
+TEST_CASE("a full disk causes a retry, and loses nothing that was acknowledged") {
   const Folder folder;
   check_unless_skipped(in_child([&] { return mount_small_disk(folder.path()) ? fill_the_disk(folder.path()) : "skip"; }), "");
 }

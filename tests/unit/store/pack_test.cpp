@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows become chunks, and nobody who reads notices.
+// Rows become chunks, without effect for readers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr int64_t kMinute = 60 * kSecond;
 using Expected = std::map<std::pair<std::string, std::string>, std::map<int64_t, double>>;
 
 // Enough batches that no range of time counts as being written to.
-void let_it_rest(Writer &writer) {
+void make_idle(Writer &writer) {
   for (int i = 0; i < 40; ++i) writer.write({}, kNow);
 }
 
@@ -114,7 +114,7 @@ class Writing {
   std::mt19937 random_{42};
 };
 
-TEST_CASE("rows become chunks while it goes on, and every point comes back") {
+TEST_CASE("rows become chunks while writing continues, and every point comes back") {
   TestStore store;
   Writing writing(store);
   writing.windows(0, 1500);
@@ -141,7 +141,7 @@ TEST_CASE("a late point is added, and the last one wins over the point in a chun
   writing.put(kStart + 8 * kSecond, "a", "new", -4);             // a metric that was not there
   writing.put(kStart + 9 * kSecond, "late", "x", -5);            // an entity that was not there
   writing.put(kStart - 9 * kSecond, "a", "x", -6);               // before all
-  SUBCASE("as rows beside chunks") {}
+  SUBCASE("as rows next to chunks") {}
   SUBCASE("packed too") {
     writing.rest(1);
     CHECK(writing.rows() == 0);
@@ -189,7 +189,7 @@ TEST_CASE("a step of packing that fails is done again, and every point is there 
   TestStore store;
   Writing writing(store);
   writing.windows(0, 1300, false);
-  let_it_rest(writing.writer());
+  make_idle(writing.writer());
   const auto change = [&](const char *sql) { Database(store.path, Access::read_write).execute(sql); };
   change(
       "CREATE TRIGGER broken BEFORE INSERT ON chunks WHEN (SELECT count(*) FROM chunks) >= 2 "
@@ -212,7 +212,7 @@ TEST_CASE("a step of packing that fails is done again, and every point is there 
   writing.check();
 }
 
-TEST_CASE("a window with a damaged row is not packed, and that is said once") {
+TEST_CASE("a window with a damaged row is not packed, and that is reported once") {
   TestStore store;
   std::vector<std::string> warnings;
   Writer writer({store.path, {}, false, [&](const std::string &text) { warnings.push_back(text); }}, store.names());
@@ -224,7 +224,7 @@ TEST_CASE("a window with a damaged row is not packed, and that is said once") {
   }
   Database(store.path, Access::read_write)
       .execute("UPDATE samples SET fields = replace(fields, '\"2\":{', '\"2\":{!') WHERE window IN (50, 60)");
-  let_it_rest(writer);
+  make_idle(writer);
   while (writer.maintain(kStart + 2 * kDay)) {
   }
   CHECK(store.sql("SELECT window FROM samples ORDER BY 1") == std::vector<std::string>{"50", "60"});
@@ -247,7 +247,7 @@ TEST_CASE("late points are merged with the chunks that hold their times, the oth
   for (const std::string process : {"a", "b", "c"})
     for (const int64_t second : {5, 5990}) writing.put(kStart + second * kSecond, process, "x", -1);
   writing.put(kStart + 3000 * kSecond + 1, "b", "x", -2);
-  let_it_rest(writing.writer());
+  make_idle(writing.writer());
   while (writing.writer().maintain(kNow + 41 * kDay)) {
   }
   CHECK(writing.rows() == 0);
@@ -268,7 +268,7 @@ TEST_CASE("points that arrived in the last ten minutes stay as rows, whatever th
     samples.metrics(kStart - 300 * kDay + second * kSecond, {{"host", "ant"}}).real("a", 1);
     writer.write(samples.span(), kNow);
   }
-  let_it_rest(writer);
+  make_idle(writer);
   const auto rows_after = [&](int64_t waited_ns) {
     while (writer.maintain(kNow + waited_ns)) {
     }
@@ -291,7 +291,7 @@ TEST_CASE("an import becomes chunks at once, merged with the stored points") {
   }
   SUBCASE("while others are being packed") {
     writing.windows(-700, 0, false);
-    let_it_rest(writing.writer());
+    make_idle(writing.writer());
     for (int i = 0; i < 3; ++i) writing.writer().maintain(kStart + kHour);
     CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
   }
@@ -324,7 +324,7 @@ TEST_CASE("an import that fails leaves nothing, and does not hinder packing") {
     writer.write(samples.span(), kNow);
   };
   for (int64_t second = 1; second <= 700; ++second) write(second, second + 1, "y");
-  let_it_rest(writer);
+  make_idle(writer);
   for (int i = 0; i < 2; ++i) writer.maintain(kStart + kHour);
   CHECK(store.number("SELECT count(*) FROM unfinished") == 1);
   const size_t before = store.scan("x", "host", "ant").size();
@@ -332,7 +332,7 @@ TEST_CASE("an import that fails leaves nothing, and does not hinder packing") {
   CHECK_THROWS(write(2000, 6000, "a metric that is not known yet"));
   fails = false;
   CHECK(store.scan("x", "host", "ant").size() == before);
-  let_it_rest(writer);
+  make_idle(writer);
   while (writer.maintain(kNow + 2 * kDay)) {
   }
   CHECK(store.row_count() == 0);
@@ -368,7 +368,7 @@ TEST_CASE("a step of packing reads a bounded number of rows") {
     for (int i = 0; i < 50; ++i) samples.metrics(kStart + second * kSecond, {{"pid", std::to_string(i)}}).real("a", i);
     writer.write(samples.span(), kNow);
   }
-  let_it_rest(writer);
+  make_idle(writer);
   int steps = 1;
   while (writer.maintain(kStart + kDay)) ++steps;
   // 20,000 rows, two units of work each, 512 units a step.
@@ -376,7 +376,7 @@ TEST_CASE("a step of packing reads a bounded number of rows") {
   CHECK(store.row_count() == 0);
 }
 
-TEST_CASE("packing costs as much a sample when every sender has windows of its own") {
+TEST_CASE("packing costs as much a sample when every sender has its own windows") {
   TestStore store;
   Writer writer = store.writer();
   constexpr int64_t kWindows = 1500, kEntities = 10;
@@ -388,7 +388,7 @@ TEST_CASE("packing costs as much a sample when every sender has windows of its o
     }
     writer.write(samples.span(), kNow);
   }
-  let_it_rest(writer);
+  make_idle(writer);
   int64_t steps = 1;
   while (writer.maintain(kStart + kDay)) ++steps;
   CHECK(steps * 512 < kWindows * kEntities * 4);  // a writer's step for each incoming sample
@@ -466,7 +466,7 @@ TEST_CASE("stacks stay where they are when the samples of their window are packe
     writer.write(samples.span(), kNow);
   };
   for (int64_t second = 1; second <= 600; ++second) stack(second, second);
-  let_it_rest(writer);
+  make_idle(writer);
   while (writer.maintain(kStart + kDay)) {
   }
   CHECK(store.row_count() == 0);

@@ -47,7 +47,7 @@ TEST_CASE("entities and stacks go with their last row, and come back with the ne
   CHECK(number(store, "SELECT count(*) FROM stack_texts") == 0);
   CHECK(number(store, "SELECT count(*) FROM stacks") == 0);
   const int64_t later = kNow + kDay + 3 * kHour;
-  SUBCASE("the clock goes on") {
+  SUBCASE("the clock continues") {
     write(store, writer, later, later, "old");
   }
   SUBCASE("the clock was set back meanwhile") {
@@ -67,7 +67,7 @@ TEST_CASE("a clock that was in the future for a while does not stop retention") 
   CHECK(store.sql("SELECT process FROM points") == Lines{"later"});
 }
 
-TEST_CASE("spans that have ended go, open ones and who they are about stay") {
+TEST_CASE("ended spans are deleted, open ones and their entities stay") {
   TestStore store;
   Writer writer = store.writer({.retain_ns = kDay});
   auto samples = store.samples();

@@ -122,7 +122,7 @@ std::string roll_up_on_a_full_disk(const std::string &folder) {
   return kept() == written ? "" : "something is lost, or doubled, when there is room again";
 }
 
-TEST_CASE("on a full disk a roll-up says so and changes nothing, and goes on when there is room") {
+TEST_CASE("on a full disk a roll-up reports it and changes nothing, and continues when there is room") {
   const Folder folder;
   check_unless_skipped(in_child([&] { return mount_small_disk(folder.path()) ? roll_up_on_a_full_disk(folder.path()) : "skip"; }),
                        "");

@@ -39,7 +39,7 @@ const std::vector<std::string> &functions() {
   return all;
 }
 
-TEST_CASE("rolled up, a store gives the same answers for steps that are multiples of its own") {
+TEST_CASE("a rolled-up store returns the same results for steps that are multiples of its step") {
   std::mt19937 random(28);
   const std::vector<std::vector<RollupLevel>> choices = {
       {{kAfter, kMinute, {}}}, {{kAfter, 10 * kMinute, {}}}, {{kAfter, kMinute, {}}, {3 * kDay, 10 * kMinute, {}}}};
@@ -311,7 +311,7 @@ TEST_CASE("each level is kept for its own time, and so are its entities") {
   CHECK(steps() == Lines{"3600"});
   settle(*writer, kStart + 1000 * kDay);
   CHECK(ask(store, "1h-count")[0].points[0].value == 720);
-  SUBCASE("levels that are no longer there are kept as everything") {
+  SUBCASE("removed levels are kept as everything") {
     writer.reset();
     writer = std::make_unique<Writer>(Options{store.path, {.retain_ns = 5 * kDay}, false}, store.names());
     settle(*writer, kStart + 1000 * kDay);

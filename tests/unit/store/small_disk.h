@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disks that are full or may not be written, for a process of its own.
+// Disks that are full or may not be written, for a separate process.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 
 namespace atalaya::store::test {
 
-// Runs the action in a process of its own and returns the text that it gives, or that it throws.
+// Runs the action in a separate process and returns its text, or its exception's.
 template <class Action>
 std::string in_child(Action &&action) {
   int pipe[2];

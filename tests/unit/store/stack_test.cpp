@@ -44,7 +44,7 @@ std::string frames(size_t count, const std::string &last) {
   return text + last;
 }
 
-TEST_CASE("a stack that is too deep or too long keeps its leaf end, and says so") {
+TEST_CASE("a stack that is too deep or too long keeps its leaf end, and is marked") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
@@ -139,7 +139,7 @@ TEST_CASE("a chain that is longer than any that was written has no text, nor has
   CHECK(stacks_of(store.path) == Counts{{{1, ""}, 1}});
 }
 
-TEST_CASE("a stack without a number that can be stored takes nothing away") {
+TEST_CASE("a stack without a valid number removes nothing") {
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();

@@ -52,7 +52,7 @@ TEST_CASE("counts are whole numbers in SQL, to the limits of 64 bits") {
         Lines{"-9223372036854775808|integer", "9223372036854775807|integer"});
 }
 
-TEST_CASE("a store goes on after it was closed: no id means something else") {
+TEST_CASE("a store continues after it was closed: no id means something else") {
   TestStore store;
   for (int run = 0; run < 3; ++run) {
     core::Symbols symbols;  // another process gives names other numbers

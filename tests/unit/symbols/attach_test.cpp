@@ -63,7 +63,7 @@ class Pretender {
   }
 
   Target target() const { return {pid_, *symbols::read_mark(pid_), *symbols::read_status(pid_)}; }
-  // All that were sent so far: another one behind them says when they have come.
+  // All that were sent so far: another one behind them shows when they have arrived.
   int signals() const {
     ::kill(pid_, SIGUSR1);
     int count = 0;
@@ -159,7 +159,7 @@ TEST_CASE("a JVM that does not answer is signalled once, and its trigger file st
 
 namespace {
 
-// Files that a JVM of this number left: nobody listens.
+// Files that a JVM of this number left: no process listens.
 class LeftOver {
  public:
   explicit LeftOver(int32_t pid) : path_("/tmp/.java_pid" + std::to_string(pid)) {

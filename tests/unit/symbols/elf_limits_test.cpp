@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that say they have more than there is memory for: sparse, so that they cost their owner nothing.
+// Files that claim more data than there is memory: sparse, so that they cost their owner nothing.
 #include <doctest/doctest.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -167,7 +167,7 @@ TEST_CASE("the sizes of a file's tables have one limit in total") {
         kFew);
 }
 
-TEST_CASE("a file that says it has more segments than fit in its header is none") {
+TEST_CASE("a file that claims more segments than fit in its header is none") {
   Elf64_Ehdr header = elf_header();
   header.e_phoff = sizeof(header);
   header.e_phnum = PN_XNUM;

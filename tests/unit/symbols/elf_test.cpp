@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real files: the test's own program, before and after its names have been taken away.
+// Real files: the test's own program, with its names and after they have been removed.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <elf.h>
@@ -20,7 +20,7 @@
 
 namespace atalaya::symbols {
 
-// With a name of its own in the program's table.
+// With a separate name in the program's table.
 __attribute__((noinline)) int a_function_to_be_found(int value) {
   return value * 3 + 1;
 }
@@ -155,7 +155,7 @@ constexpr std::string_view kPlanted = " --redefine-sym _ZN7atalaya7symbols22a_fu
 
 }  // namespace
 
-TEST_CASE("a file that says it is of another one's build names only itself") {
+TEST_CASE("a file with the build id of another file names only itself") {
   if (!run("command -v objcopy >/dev/null")) {
     MESSAGE("skipped: no binutils");
     return;
@@ -172,7 +172,7 @@ TEST_CASE("a file that says it is of another one's build names only itself") {
   CHECK(memory.find(second.at(at.in_file), files).name == "atalaya::symbols::a_function_to_be_found");
 }
 
-TEST_CASE("a debug file beside a program names it if it belongs to the same owner") {
+TEST_CASE("a debug file in the folder of a program names it if it belongs to the same owner") {
   if (!run("command -v objcopy >/dev/null")) {
     MESSAGE("skipped: no binutils");
     return;
@@ -195,7 +195,7 @@ TEST_CASE("a debug file beside a program names it if it belongs to the same owne
   CHECK(memory.find(code.at(at.in_file), others).name.empty());
 }
 
-TEST_CASE("a file that says it has more sections than fit in its header is none") {
+TEST_CASE("a file that claims more sections than fit in its header is none") {
   const testing::TemporaryFolder folder;
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

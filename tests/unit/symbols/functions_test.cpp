@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a function begins in a real file: the test's own program, before and after its names have been taken away.
+// Where a function begins in a real file: the test's own program, with its names and after they have been removed.
 #include <doctest/doctest.h>
 #include <elf.h>
 #include <fcntl.h>

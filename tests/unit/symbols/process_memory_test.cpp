@@ -33,7 +33,7 @@ TEST_CASE("a process is marked by its start and the position of its program") {
   CHECK_FALSE(parse_mark(""));
 }
 
-TEST_CASE("the status says who it is inside its namespace") {
+TEST_CASE("the status has the pid inside its namespace") {
   const auto status = parse_status("Name:\tx\nUid:\t1 2 3 4\nGid:\t5 6 7 8\nNSpid:\t100\t7\nSigCgt:\t0000000000000004\n");
   REQUIRE(status);
   CHECK(status->user == 2);
@@ -73,7 +73,7 @@ TEST_CASE("exec makes another process of it, a fork does not") {
 
 namespace {
 
-// A page of code of nobody, as runtimes make it.
+// An anonymous page of code, as runtimes make it.
 class Code {
  public:
   Code() : at_(::mmap(nullptr, kSize, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) { REQUIRE(at_ != MAP_FAILED); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test's own stack, taken apart by the tables of its own files.
+// The test's own stack, unwound by the tables of its own files.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <ucontext.h>
@@ -44,14 +44,14 @@ uint64_t stack_top() {
   return reinterpret_cast<uint64_t>(begin) + size;
 }
 
-// Byte by byte, as a stack is full of bytes that a sanitizer lets nobody read.
+// Byte by byte, as a stack is full of bytes that a sanitizer makes unreadable.
 __attribute__((no_sanitize("address"))) void copy_stack(std::vector<std::byte> &to, uint64_t from) {
   const auto *bytes = reinterpret_cast<const volatile std::byte *>(from);  // NOLINT(performance-no-int-to-ptr)
   std::byte *at = to.data();
   for (size_t i = 0, size = to.size(); i < size; ++i) at[i] = bytes[i];
 }
 
-// The upper part of the stack, as much as is asked for and there is.
+// The upper part of the stack, up to the requested size.
 __attribute__((noinline)) void take(Taken &taken, size_t bytes) {
   ucontext_t context{};
   REQUIRE(::getcontext(&context) == 0);
@@ -66,7 +66,7 @@ __attribute__((noinline)) int deep(int depth, Taken &taken, size_t bytes) {
     take(taken, bytes);
     return 1;
   }
-  // A frame of its own for each call.
+  // A separate frame for each call.
   volatile int below = deep(depth - 1, taken, bytes);
   return below + depth;
 }
@@ -117,7 +117,7 @@ TEST_CASE("tables are read at once, and read again when they had to make room") 
   CHECK(result.files == before);
 }
 
-TEST_CASE("a copy that is too short ends the stack, and says so") {
+TEST_CASE("a copy that is too short ends the stack, and is marked") {
   Taken taken;
   std::thread([&] { deep(20, taken, 512); }).join();
   const Result result = unwound(taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer of lines, who rotates, and a reader that can be killed.
+// A writer of lines that rotates, and a reader that can be killed.
 #pragma once
 
 #include <doctest/doctest.h>

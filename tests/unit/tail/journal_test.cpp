@@ -50,7 +50,7 @@ TEST_CASE("tail: a journal comes back as it was") {
   check_same(back_from(path), journal);
 }
 
-TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an error that says which") {
+TEST_CASE("tail: no journal is an empty one; one that is cut or changed is an error with the reason") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/journal";
   CHECK(back_from(path).positions.empty());
@@ -200,7 +200,7 @@ TEST_CASE("tail: changes to a journal that is gone, or an older one, are none") 
   CHECK(tail::JournalFile(path).read().problem ==
         recent + " has changes to another journal than " + path + "; renamed to " + recent + ".damaged");
   std::filesystem::remove(path);
-  write();  // who took it away finds it made again
+  write();  // the process that removed it finds a new one
   check_same(back_from(path), journal);
   write();
   std::filesystem::remove(path);

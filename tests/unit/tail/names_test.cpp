@@ -31,7 +31,7 @@ TEST_CASE("tail: a path, a folder and a glob") {
   CHECK(names(folder.path() + "/a.log") == Lines{"a.log", "a.log.1 of a.log beside"});
   CHECK(names(folder.path() + "/*.log") == Lines{"a.log", "a.log.1 of a.log beside", "b.log"});
   CHECK(names(folder.path()) == Lines{"a.log", "a.log.1 of a.log", "b.log", "c.txt"});
-  // A link counts where the path leads to it, and not beside.
+  // A link counts on the path, and not elsewhere.
   std::filesystem::create_symlink("/etc/passwd", folder.path() + "/a.log.3");
   std::filesystem::create_symlink("c.txt", folder.path() + "/link");
   CHECK(names(folder.path() + "/a.log") == Lines{"a.log", "a.log.1 of a.log beside"});

@@ -70,7 +70,7 @@ TEST_CASE("tail: thousands of finished files are read once each, few of them ope
   CHECK(reader.tail->losses() == tail::Losses{});
 }
 
-TEST_CASE("tail: a batch under way is made again, however many older files there are") {
+TEST_CASE("tail: a batch under way is made again, for any number of older files") {
   constexpr size_t kOpen = 3;
   const TemporaryFolder folder;
   const std::string log = folder.path() + "/z.log";
@@ -130,7 +130,7 @@ TEST_CASE("tail: a batch under way is made again with fewer files open than it h
   CHECK(with_less.drain(100).empty());
 }
 
-TEST_CASE("tail: files that grow keep others waiting, which is said once, until they are quiet") {
+TEST_CASE("tail: files that grow keep others waiting, until they are quiet; that is reported once") {
   const TemporaryFolder folder;
   Writer a(folder.path() + "/a"), b(folder.path() + "/b"), c(folder.path() + "/c");
   for (Writer *writer : {&a, &b, &c}) writer->write("1\n");

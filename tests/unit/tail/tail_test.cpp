@@ -267,7 +267,7 @@ TEST_CASE("tail: lines lost by a truncation are counted; a hole is no line") {
   CHECK(reader.tail->losses().unseen_bytes == 14);
   CHECK(reader.heard("at least 14 bytes"));
 
-  // A program that goes on where it was, without O_APPEND.
+  // A program that continues where it was, without O_APPEND.
   fs::resize_file(writer.path(), 0);
   fs::resize_file(writer.path(), 1'000'000);
   writer.write("behind the hole\n");
@@ -358,7 +358,7 @@ TEST_CASE("tail: a large backlog of one file does not stop the others") {
   }
 }
 
-TEST_CASE("tail: a batch that nobody has confirmed is read again as it was") {
+TEST_CASE("tail: an unconfirmed batch is read again unchanged") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
