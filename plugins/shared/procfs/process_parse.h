@@ -27,13 +27,6 @@ void parse_status(std::string_view text, ProcessReading &reading);
 // thread ran, in ns; 0 if unknown.
 uint64_t parse_schedstat(std::string_view text, ProcessReading &reading);
 
-// Of all cores since boot, from /proc/stat.
-struct HostBusy {
-  uint64_t user_ns = 0;    // user + nice
-  uint64_t kernel_ns = 0;  // system
-  uint64_t irq_ns = 0;     // irq + softirq
-};
-
 // The first line of /proc/stat: busy time of all cores, guests in user time. False for another line.
 bool parse_busy(std::string_view text, uint64_t ticks_per_second, HostBusy &busy);
 
