@@ -20,7 +20,7 @@ bool is_any(const uint8_t (&address)[16]) {
   return std::all_of(from, address + 16, [](uint8_t byte) { return byte == 0; });
 }
 
-constexpr int kFieldsToStart = 20;  // behind the name: state is the first, starttime the twentieth
+constexpr int kFieldsToStart = 20;  // after the name: state is the first, starttime the twentieth
 
 }  // namespace
 
