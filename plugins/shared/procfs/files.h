@@ -42,7 +42,7 @@ class KeptFile {
   core::Descriptor file_;
 };
 
-// Each of these takes what it returns from the front of `text`.
+// Each of these removes its result from the front of `text`.
 std::string_view next_line(std::string_view &text);  // without its '\n'; an empty text has an empty line
 std::string_view next_word(std::string_view &text);  // between blanks (space, tab, newline); empty at the end
 // A decimal number after blanks, ended by a blank or the end of the text. False, with text and value untouched, for other text

@@ -68,8 +68,8 @@ class Counters final : public CollectingSource<Collector> {
   };
   static constexpr auto metrics = joined(kHostMetrics, kCgroupMetrics, kProcessMetrics);
   static constexpr Need needs[] = {
-      need::file("/proc/sys/kernel/perf_event_paranoid", "all metrics: the kernel has no perf events"),
-      need::capability("CAP_PERFMON", "all metrics: counting other users' processes is not permitted"),
+      need::file("/proc/sys/kernel/perf_event_paranoid", "no metrics: the kernel has no perf events"),
+      need::capability("CAP_PERFMON", "no metrics: counting other users' processes is not permitted"),
       need::optional_file("/sys/bus/event_source/devices/{cpu,cpu_core,armv8*,armv9*}",
                           "no hardware events, as in most virtual machines", "hardware"),
   };

@@ -15,7 +15,7 @@ inline constexpr size_t kMaxName = 512, kMaxValue = 1024;  // bytes
 class Facts {
  public:
   // Trims blanks around the value and replaces control characters by blanks; an empty value is not a fact. A long value is cut and
-  // ends with a hash of the whole, so that a change behind the cut is visible.
+  // ends with a hash of the whole, so that a change after the cut is visible.
   void add(std::string_view name, std::string_view value);
   // Facts with this prefix could not be read: their known values stay.
   void unread(std::string_view beginning) { unread_.emplace_back(beginning); }

@@ -95,7 +95,7 @@ std::unique_ptr<Backend> Collector::open_fallback(const std::string &reason) {
   }
   host_.log(
       Level::info,
-      "sockets are read by sock_diag, without connections within a window, other network namespaces and UDP: " + reason);
+      "sockets are read by sock_diag, without connections shorter than a window, other network namespaces and UDP: " + reason);
   return std::move(*diag);
 }
 

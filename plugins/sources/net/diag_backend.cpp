@@ -42,7 +42,7 @@ class DiagBackend final : public Backend {
     whole_ = whole;
     refreshed_ = false;
     for (const int family : {AF_INET, AF_INET6}) {
-      ask(static_cast<uint8_t>(family));
+      query(static_cast<uint8_t>(family));
       receive([&](DiagSocket &socket) { report(socket, take); });
     }
   }
@@ -73,7 +73,7 @@ class DiagBackend final : public Backend {
     throw Failure(Code::retry, "cannot list the sockets (sock_diag): " + core::error_text(error));
   }
 
-  void ask(uint8_t family) {
+  void query(uint8_t family) {
     struct {
       nlmsghdr header;
       inet_diag_req_v2 request;
@@ -124,9 +124,9 @@ class DiagBackend final : public Backend {
 
   // A socket without a holder still belongs to its last one. Holders change, and some may be unreadable: all are looked up again in
   // whole walks only, because that reads the files of every process.
-  void find_owner(DiagSocket &socket, bool anew) {
+  void find_owner(DiagSocket &socket, bool look_up) {
     if (socket.inode == 0) return;
-    const net_owner *owner = anew && !refreshed_ ? nullptr : holders_.find(socket.inode);
+    const net_owner *owner = look_up && !refreshed_ ? nullptr : holders_.find(socket.inode);
     if (owner == nullptr && !refreshed_) {
       holders_.refresh();
       refreshed_ = true;

@@ -74,7 +74,7 @@ inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     metric::delta("flow.out.packets", "1", metric::count, kFlowTags, "as proc.net.*.out.packets", "Segments or datagrams sent"),
     metric::delta("flow.retransmits", "1", metric::count, kFlowTags, "tcp_sock.total_retrans", "TCP segments retransmitted"),
     metric::delta("flow.connections", "1", metric::count, kFlowTags, "as flow.in.bytes", "Active connections in the window; with mode = \"connections\", connections that began"),
-    metric::gauge("flow.rtt", "ms", 3, kFlowTags, "tcp_sock.srtt_us", "TCP smoothed round-trip time, mean over these connections"),
+    metric::gauge("flow.rtt", "ms", 3, kFlowTags, "tcp_sock.srtt_us", "Smoothed round-trip time of TCP, mean over the active connections"),
     metric::delta("flow.merged", "1", metric::count, kFlowTags, "parameter max_flows", "Flows merged into the process other"),
 }};
 

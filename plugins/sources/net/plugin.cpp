@@ -57,7 +57,7 @@ class Net final : public CollectingSource<Collector> {
   static constexpr auto metrics = kNetMetrics;
   static constexpr Need needs[] = {
       need::optional_capability("CAP_BPF",
-                                "sockets are read by sock_diag: no UDP, no other network namespaces, no connections within a window",
+                                "sockets are read by sock_diag: no UDP, other network namespaces and connections shorter than a window",
                                 "bpf"),
       need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),

@@ -55,7 +55,7 @@ constexpr auto kOwnParams = std::to_array<Param>({
     param::boolean("active_only", "Only processes that used CPU time in the window").defaults("false"),
     param::boolean("exited", "Emit a sample without pid per name, parent and cgroup of processes that ended in the window")
         .defaults("true"),
-    param::integer("exited_groups", "Maximum number of these samples per window, by CPU time; the rest is the process other")
+    param::integer("exited_groups", "Maximum samples of ended processes per window, by CPU time; the rest is the process other")
         .defaults("100").range(1, 10000),
     param::boolean("unattributed", "Emit CPU time charged to no process as the processes irq and unattributed").defaults("true"),
     param::list("tags", kTagParam, "Extra tags of processes"),
@@ -77,13 +77,13 @@ class Proc final : public Source {
   static constexpr auto params = joined(kOwnParams, kHostParams, kCgroupParams);
   static constexpr auto metrics = joined(kProcessMetrics, kHostMetrics, kCgroupMetrics);
   static constexpr Need needs[] = {
-      need::file("/proc", "all metrics"),
+      need::file("/proc", "no metrics"),
       need::optional_capability("CAP_BPF", "processes are read from procfs at ten times the cost; short ones are partly unattributed",
                                 "bpf"),
       need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
       need::optional_capability("CAP_NET_ADMIN", "without BPF: processes that end within a window count as unattributed", "exits"),
-      need::optional_capability("CAP_SYS_PTRACE", "with procfs: proc.disk.*, proc.io.* and proc.files.open of other users' processes",
+      need::optional_capability("CAP_SYS_PTRACE", "with procfs: no proc.disk.*, proc.io.* and proc.files.open of other users' processes",
                                 "io"),
       need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "io"),
       need::optional_kernel("CONFIG_TASK_IO_ACCOUNTING", "no proc.disk.* and proc.io.*", "disk"),

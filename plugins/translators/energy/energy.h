@@ -41,10 +41,11 @@ class EnergyTranslator final : public Translator {
                     "Share of the process in the packages' energy above idle in the window"),
       metric::delta("sys.energy.packages", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh",
                     "Energy of all packages in the window; with quality = model, of the host"),
-      metric::delta("sys.energy.idle", "J", kJouleDecimals, kHostTags, "the same", "Part of sys.energy.packages that idle packages draw"),
-      metric::delta("sys.energy.processes", "J", kJouleDecimals, kHostTags, "the same",
+      metric::delta("sys.energy.idle", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh",
+                    "Part of sys.energy.packages that idle packages draw"),
+      metric::delta("sys.energy.processes", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh",
                     "Part of sys.energy.packages of the processes in the batch"),
-      metric::delta("sys.energy.unattributed", "J", kJouleDecimals, kHostTags, "the same, /proc/stat",
+      metric::delta("sys.energy.unattributed", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh, /proc/stat",
                     "Part of sys.energy.packages of CPU time of no process in the batch"),
   };
   static constexpr Need kNeeds[] = {

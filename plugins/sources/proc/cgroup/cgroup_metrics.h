@@ -26,7 +26,7 @@ inline constexpr std::array kCgroupMetrics = {
     metric::gauge("cgroup.mem.high", "MiBy", 2, kCgroupTags, "memory.high", "Memory throttling threshold; absent without a limit"),
     metric::gauge("cgroup.mem.peak", "MiBy", 2, kCgroupTags, "memory.peak; memory.max_usage_in_bytes", "Maximum memory charged so far"),
     metric::gauge("cgroup.mem.cache", "MiBy", 2, kCgroupTags, "memory.stat file; total_cache", "Page cache"),
-    metric::gauge("cgroup.mem.rss", "MiBy", 2, kCgroupTags, "memory.stat anon; total_rss", "Anonymous memory of its processes"),
+    metric::gauge("cgroup.mem.rss", "MiBy", 2, kCgroupTags, "memory.stat anon; total_rss", "Anonymous memory"),
     metric::gauge("cgroup.mem.swap", "MiBy", 2, kCgroupTags, "memory.swap.current; memory.stat total_swap", "Memory in swap"),
     metric::delta("cgroup.mem.oom.kills", "1", metric::count, kCgroupTags, "memory.events oom_kill; memory.oom_control oom_kill", "Processes that the OOM killer ended in the window"),
 
@@ -39,17 +39,17 @@ inline constexpr std::array kCgroupMetrics = {
     metric::gauge("cgroup.tasks.limit", "1", metric::count, kCgroupTags, "pids.max", "Maximum of processes and threads; absent without a limit"),
 
     metric::gauge("cgroup.pressure.cpu.some", "%", 2, kCgroupTags, "cpu.pressure some avg10", "Share of the last 10 s with at least one task waiting for a CPU"),
-    metric::rate("cgroup.pressure.cpu.some.stall", "%", 2, kCgroupTags, "cpu.pressure some total", "The same over the window"),
+    metric::rate("cgroup.pressure.cpu.some.stall", "%", 2, kCgroupTags, "cpu.pressure some total", "Share of the window with at least one task waiting for a CPU"),
     metric::gauge("cgroup.pressure.cpu.full", "%", 2, kCgroupTags, "cpu.pressure full avg10", "Share of the last 10 s with all tasks waiting for a CPU"),
-    metric::rate("cgroup.pressure.cpu.full.stall", "%", 2, kCgroupTags, "cpu.pressure full total", "The same over the window"),
+    metric::rate("cgroup.pressure.cpu.full.stall", "%", 2, kCgroupTags, "cpu.pressure full total", "Share of the window with all tasks waiting for a CPU"),
     metric::gauge("cgroup.pressure.memory.some", "%", 2, kCgroupTags, "memory.pressure some avg10", "Share of the last 10 s with at least one task waiting for memory"),
-    metric::rate("cgroup.pressure.memory.some.stall", "%", 2, kCgroupTags, "memory.pressure some total", "The same over the window"),
+    metric::rate("cgroup.pressure.memory.some.stall", "%", 2, kCgroupTags, "memory.pressure some total", "Share of the window with at least one task waiting for memory"),
     metric::gauge("cgroup.pressure.memory.full", "%", 2, kCgroupTags, "memory.pressure full avg10", "Share of the last 10 s with all tasks waiting for memory"),
-    metric::rate("cgroup.pressure.memory.full.stall", "%", 2, kCgroupTags, "memory.pressure full total", "The same over the window"),
+    metric::rate("cgroup.pressure.memory.full.stall", "%", 2, kCgroupTags, "memory.pressure full total", "Share of the window with all tasks waiting for memory"),
     metric::gauge("cgroup.pressure.io.some", "%", 2, kCgroupTags, "io.pressure some avg10", "Share of the last 10 s with at least one task waiting for I/O"),
-    metric::rate("cgroup.pressure.io.some.stall", "%", 2, kCgroupTags, "io.pressure some total", "The same over the window"),
+    metric::rate("cgroup.pressure.io.some.stall", "%", 2, kCgroupTags, "io.pressure some total", "Share of the window with at least one task waiting for I/O"),
     metric::gauge("cgroup.pressure.io.full", "%", 2, kCgroupTags, "io.pressure full avg10", "Share of the last 10 s with all tasks waiting for I/O"),
-    metric::rate("cgroup.pressure.io.full.stall", "%", 2, kCgroupTags, "io.pressure full total", "The same over the window"),
+    metric::rate("cgroup.pressure.io.full.stall", "%", 2, kCgroupTags, "io.pressure full total", "Share of the window with all tasks waiting for I/O"),
 };
 // clang-format on
 

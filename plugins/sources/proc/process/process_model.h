@@ -59,7 +59,7 @@ class ProcessModel {
   // two passes: all its usage counts. Unknown for a process older than the first pass, and for an unknown start.
   std::optional<Counters> last_growth(const ProcessReading &last);
 
-  // Those that had a reading, in the order of the readings. Valid until the next begin.
+  // The processes with a reading, in the order of the readings. Valid until the next begin.
   std::span<const Process *const> live() const { return live_; }
   // Null for a pid that is not alive.
   const Process *find(int32_t pid) const;
@@ -86,7 +86,7 @@ class ProcessModel {
   std::deque<Process> processes_;  // never move; forgotten ones are reused
   std::vector<Process *> free_;
   Places places_;      // by pid
-  size_t cursor_ = 0;  // behind the place of the last reading
+  size_t cursor_ = 0;  // one after the last reading
   std::vector<const Process *> live_;
   CpuTime used_;
   CpuTime ended_ticks_;  // of all ended processes: most live for less than a tick, so single ones have no reliable ticks
