@@ -138,7 +138,7 @@ class Btrace(AgentCase):
     def orphans(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.spans.orphans'")[0][0]
 
-    def reported_lines(self):
+    def lines_read(self):
         return self.rows("SELECT coalesce(sum(value), 0) FROM points WHERE metric = 'btrace.lines'")[0][0]
 
     def test_begins_of_killed_programs_expire(self):
@@ -177,11 +177,11 @@ class Btrace(AgentCase):
             os.utime(os.path.join(files, f"task_{i}.log"), (1, 1))
         lua = self.lua().replace('"20ms"', '"1h"')
         agent = self.run_agent(lua)
-        self.until(lambda: self.reported_lines() > 0, "begin of the backlog")
+        self.until(lambda: self.lines_read() > 0, "begin of the backlog")
         self.assertEqual(agent.stop(), 0, agent.errors())
         self.run_agent(lua)
         self.until(lambda: self.numbers() == [1], "end of the backlog")
-        self.assertEqual(self.reported_lines(), 1_000_001)
+        self.assertEqual(self.lines_read(), 1_000_001)
         self.agents[-1].kill()
         self.log, self.store = files, self.path("files.db")
         self.run_agent(self.lua("max_files = 4").replace('"20ms"', '"1h"'))

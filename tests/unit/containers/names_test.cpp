@@ -228,46 +228,46 @@ TEST_CASE("the number of stored containers is limited: the least recently reques
   CHECK_FALSE(names.find(docker_place(id("d2")), 0).known);
 }
 
-struct Fixture {
+struct Told {
   testing::TemporaryFolder root;
   std::vector<std::string> lines;
   ContainerNames names{{.root = root.path()}, [this](std::string_view line) { lines.emplace_back(line); }};
-  void find_for_a_minute(const Place &place) {
+  void ask_for_a_minute(const Place &place) {
     for (int64_t now = 0; now <= 60 * kSecond; now += kSecond) names.find(place, now);
   }
 };
 
 TEST_CASE("a reason for missing names is reported once, with the file and the fix") {
-  Fixture setup;
-  const std::string file = docker_path(setup.root.path(), id("d1"));
+  Told told;
+  const std::string file = docker_path(told.root.path(), id("d1"));
   write(file, "{\"ID\":");
-  write(docker_path(setup.root.path(), id("d2")), "nonsense");
-  setup.names.find(docker_place(id("d1")), 0);
-  CHECK(setup.lines.empty());  // it may be being written
-  setup.find_for_a_minute(docker_place(id("d1")));
-  setup.find_for_a_minute(docker_place(id("d2")));
-  REQUIRE(setup.lines.size() == 1);
-  CHECK(setup.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
+  write(docker_path(told.root.path(), id("d2")), "nonsense");
+  told.names.find(docker_place(id("d1")), 0);
+  CHECK(told.lines.empty());  // it may be being written
+  told.ask_for_a_minute(docker_place(id("d1")));
+  told.ask_for_a_minute(docker_place(id("d2")));
+  REQUIRE(told.lines.size() == 1);
+  CHECK(told.lines[0] == "names of containers are missing, their ids stand for them: " + file + ": it is not what docker writes");
 }
 
 TEST_CASE("a host without any state files reports no error") {
-  Fixture setup;
-  setup.find_for_a_minute(place_of("/odd/" + id("d1")));
-  CHECK(setup.lines.empty());
+  Told told;
+  told.ask_for_a_minute(place_of("/odd/" + id("d1")));
+  CHECK(told.lines.empty());
 }
 
 TEST_CASE("a hostile list: too large, not JSON, a link, and the others continue") {
-  Fixture setup;
-  const std::string folder = setup.root / "var/lib/containers/storage/";
+  Told told;
+  const std::string folder = told.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));
   write(folder + "overlay-containers/volatile-containers.json", std::string(1 << 20, '['));
   fs::create_directories(folder + "vfs-containers");
   fs::create_symlink(folder + "good", folder + "vfs-containers/containers.json");
   write(folder + "zfs-containers/containers.json", R"([{"id":")" + id("b1") + R"(","names":["web"]}])");
-  CHECK(setup.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
-  setup.find_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
-  REQUIRE(setup.lines.size() == 1);
-  CHECK(setup.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
+  CHECK(told.names.find(place_of("/machine.slice/libpod-" + id("b1") + ".scope"), 0).name == "web");
+  told.ask_for_a_minute(place_of("/machine.slice/libpod-" + id("b2") + ".scope"));
+  REQUIRE(told.lines.size() == 1);
+  CHECK(told.lines[0].ends_with("overlay-containers/containers.json: it is larger than 4194304 bytes"));
 }
 
 TEST_CASE("missing permission to read is reported once, with the fix") {
@@ -275,15 +275,15 @@ TEST_CASE("missing permission to read is reported once, with the fix") {
     MESSAGE("skipped: only root can give up rights");
     return;
   }
-  Fixture setup;
-  write(docker_path(setup.root.path(), id("d1")), docker_config(id("d1"), "web"));
-  fs::permissions(setup.root.path(), fs::perms::others_exec, fs::perm_options::add);
-  fs::permissions(setup.root / "var/lib/docker", fs::perms::owner_all);
+  Told told;
+  write(docker_path(told.root.path(), id("d1")), docker_config(id("d1"), "web"));
+  fs::permissions(told.root.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(told.root / "var/lib/docker", fs::perms::owner_all);
   REQUIRE(::seteuid(65534) == 0);
-  setup.find_for_a_minute(docker_place(id("d1")));
+  told.ask_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
-  REQUIRE(setup.lines.size() == 1);
-  CHECK(setup.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
+  REQUIRE(told.lines.size() == 1);
+  CHECK(told.lines[0].ends_with(": it may not be read; run as root or with CAP_DAC_READ_SEARCH"));
 }
 
 TEST_CASE("state that comes and goes while it is read: the name or the id, nothing else") {
