@@ -16,7 +16,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// A saved ledger reads back the same.
+// What a ledger writes, it reads as the same.
 void check_ledger(std::string_view text) {
   Ledger ledger;
   if (!ledger.read(text)) {

@@ -46,7 +46,7 @@ def tasks(job, slow=None, phase=None, factor=1, remote=None):
 
 
 def metrics(written, busy=None):
-    """Reports of an agent on each node, one window per second."""
+    """What an agent on each node tells, a window a second."""
     chance = random.Random(7)
     for second in range(1, WAVES * WAVE + 1):
         for node in NODES:

@@ -99,7 +99,7 @@ class Stored(QueryCase):
             self.atalaya("experiment", verb, "tera", "--at", str(T0 + second))
         self.assertEqual(total(self.atalaya("flamegraph", "--experiment", "tera", "--format", "folded")), 15)
 
-    def test_refused_arguments(self):
+    def test_what_is_refused(self):
         for words, said in ((["--diff", "yesterday"], "two times with a colon"),
                             (["--folded", "x", "--host", "h1"], "--folded takes all stacks"),
                             (["-o", "x.png"], "name FILE.svg, FILE.folded or FILE.json"),

@@ -271,7 +271,7 @@ class Perf(AgentCase):
     def test_a_jvm_that_takes_no_commands_is_left_alone(self):
         self.check_refusal("takes no commands: -XX:+DisableAttachMechanism", "-XX:+DisableAttachMechanism")
 
-    def test_a_jvm_that_does_not_report_whether_it_accepts_commands_is_not_called(self):
+    def test_a_jvm_that_does_not_say_whether_it_takes_commands_is_left_alone(self):
         self.check_refusal("does not say whether it takes commands (-XX:-UsePerfData?)", "-XX:-UsePerfData")
 
     def test_an_unselected_jvm_is_not_called(self):

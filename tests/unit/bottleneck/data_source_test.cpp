@@ -105,7 +105,7 @@ TEST_CASE("remote bytes that a task reports itself are a part of its own bytes")
   spans.add("task", other, 0, 9, {{"span.bytes.remote", 200}});
   spans.add("phase", phase_of(other, "read", "network"), 0, 1, read);
   spans.add("task", third, 0, 9, {{"span.bytes", 800}});
-  spans.add("phase", phase_of(third, "read"), 0, 1, {{"span.bytes.remote", 100}});  // the total is unknown
+  spans.add("phase", phase_of(third, "read"), 0, 1, {{"span.bytes.remote", 100}});  // of how many it does not say
   const Told told = spans.take();
   CHECK(told.tasks[0].remote_of == 800);
   CHECK(told.tasks[1].remote_of == 1000);

@@ -86,7 +86,7 @@ TEST_CASE("bytes that only the history reports for a phase are kept") {
   CHECK_FALSE(group_of(both, "map", "map").bytes_of_task);
 }
 
-// Reduces whose lines report the phases before `reduce`, up to `until`; the history reports shuffle, sort and reduce (12 to 20).
+// Reduces whose lines tell what comes before `reduce`, up to `until`; the history tells shuffle, sort and reduce (12 to 20).
 Told reduces(double until, int with_lines = kTasks) {
   Spans spans;
   for (int i = 0; i < kTasks; ++i) {
@@ -107,7 +107,7 @@ std::ptrdiff_t count(const Told &told, const std::string &name) {
   return std::count_if(told.phases.begin(), told.phases.end(), [&](const Phase &one) { return told.name(one.phase) == name; });
 }
 
-TEST_CASE("a history's phase that no line reports is kept") {
+TEST_CASE("a history's phase that no line tells, and beside them, stays") {
   const Told beside = reduces(12.5);
   CHECK(count(beside, "shuffle") == kTasks);
   CHECK(count(beside, "merge") == kTasks);
@@ -118,7 +118,7 @@ TEST_CASE("a history's phase that no line reports is kept") {
   const Told over = reduces(14);
   CHECK(count(over, "reduce") == 0);
   CHECK(count(over, "merge") == kTasks);
-  // Tasks without lines keep comparable phases.
+  // Tasks without lines have what can be compared.
   const Told some = reduces(12.5, 16);
   CHECK(count(some, "reduce") == kTasks);
   CHECK(count(some, "shuffle") == 16);
@@ -160,7 +160,7 @@ TEST_CASE("phases of other names are reported next to those of a history") {
   };
   CHECK(count("parse") == 1);
   CHECK(count("compute") == 4);
-  CHECK(count("result-fetch") == 3);  // also for the task that reported `compute` itself
+  CHECK(count("result-fetch") == 3);  // of the task that told `compute` itself it was taken for its own, too
   CHECK(told.notes.size() == 1);
 }
 

@@ -23,7 +23,7 @@ TEST_CASE("findings that would cost too much stay without a reason, and none cos
   CHECK(only_finding(all).summary == "spill of map tasks is slow on node GD43: to look for the reason costs more than is allowed");
   REQUIRE(all.notes.size() == 1);
   CHECK(all.notes[0].starts_with("node GD43, job \"j\", stage \"map\": not all metrics were looked at: "));
-  // The metrics that one finding needs are enough for any number of findings.
+  // What one finding needs is enough for any number of them.
   query::Budget enough({.points = 60'000});
   const std::vector<Window> windows = {{"GD43", kT0, kT0 + 60 * kSecond}, {"GD44", kT0, kT0 + 60 * kSecond}};
   for (int i = 0; i < 100; ++i) CHECK(Metrics::read({windows}, {}, store, enough).has("sys.disk.write.mb"));

@@ -116,7 +116,7 @@ TEST_CASE("regions of several jobs are graded by job") {
   add({{"job", "second"}}, "parse", 1010, 4);
   add({{"job", "second"}}, "write", 1050, 30);
   add({}, "parse", 2000, 50);  // of no job's time
-  const auto rows_of = [](const Analysis &all) {
+  const auto told = [](const Analysis &all) {
     std::vector<std::string> rows;
     for (const RegionCost &region : all.regions)
       rows.push_back((region.job == kNoJob ? "" : all.told.name(all.told.jobs[region.job].id)) + " " + all.told.name(region.name) +
@@ -126,18 +126,18 @@ TEST_CASE("regions of several jobs are graded by job") {
   };
   const std::vector<std::string> first = {"first parse 2 60 2048 92 % 60 % critical", "first write 1 5 1024 7.7 % 5.0 %"};
   const std::vector<std::string> second = {"second write 1 30 1024 88 % 30 % critical", "second parse 1 4 1024 12 % 4.0 %"};
-  CHECK(rows_of(read(store, {"first"})) == first);
-  CHECK(rows_of(read(store, {"second"})) == second);
-  // As --compare reads them: side by side, and each as it is alone.
+  CHECK(told(read(store, {"first"})) == first);
+  CHECK(told(read(store, {"second"})) == second);
+  // As --compare asks: side by side, and each as it is alone.
   const Analysis both = read(store, {"first", "second"});
-  CHECK(rows_of(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
+  CHECK(told(both) == std::vector<std::string>{first[0], second[0], first[1], second[1]});
   REQUIRE(both.findings.size() == 2);
   CHECK(both.told.name(both.told.jobs[both.findings[0].job].id) == "first");
   CHECK(both.findings[0].summary ==
         "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks there");
   CHECK(both.told.name(both.told.jobs[both.findings[1].job].id) == "second");
-  // A read of the whole range also has the regions without a job, next to all tasks.
-  CHECK(rows_of(read(store, {})) ==
+  // Of all of a time also what says no job, beside the tasks of all.
+  CHECK(told(read(store, {})) ==
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("phase lines: every source and locality") {
   CHECK(bench.said.empty());
 }
 
-TEST_CASE("phase lines: an invalid line is reported and counted, and none of it is used") {
+TEST_CASE("phase lines: what cannot be is said and counted, and nothing of it is taken") {
   const std::pair<const char *, const char *> cases[] = {
       {"atalaya begin phse task=t", "the level \"phse\" is not known; it is job, stage, task, phase or region"},
       {"atalaya begin phase tsak=t", "the word \"tsak\" is not known"},

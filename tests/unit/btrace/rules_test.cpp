@@ -127,7 +127,7 @@ TEST_CASE("rules: source and distance of data can be captured, in the defined wo
         Lines{"span phase 1700000000000000000+1000000000 [phase=map source=disk locality=rack]"});
 }
 
-TEST_CASE("rules: invalid values and searches without end are reported and counted") {
+TEST_CASE("rules: values that cannot be and searches without end are told and counted") {
   LineBench bench({}, {{.match = "^v (%S+)", .emit = "metrics", .captures = {"field.v"}},
                        {.match = "^t (%S+)", .emit = "begin", .level = "job", .captures = {"time"}},
                        {.match = "^b (%S+)", .emit = "end", .level = "job", .captures = {"bytes"}},

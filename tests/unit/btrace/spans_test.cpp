@@ -42,7 +42,7 @@ TEST_CASE("spans: ends without a begin and before it are counted and emit nothin
   CHECK(bench.reader->spans().open() == 0);
 }
 
-TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is reported once") {
+TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is told once") {
   LineBench bench;
   const std::string first = "atalaya end job job=etl time=" + at(2);
   CHECK(
@@ -58,7 +58,7 @@ TEST_CASE("spans: an end that lacks a key of its begin, or has one more, is repo
   CHECK(bench.reader->spans().open() == 2);
 }
 
-TEST_CASE("spans: open ones are reported on request, and the oldest is dropped when there are too many") {
+TEST_CASE("spans: open ones are told if asked for, and the oldest goes when there are too many") {
   LineBench bench({.tell_open = true, .max_open = 2});
   CHECK(bench.read({"atalaya begin task task=a time=" + at(1), "atalaya begin task task=b time=" + at(2),
                     "atalaya begin task task=c time=" + at(3)}) ==

@@ -72,7 +72,7 @@ TEST_CASE("only requested keys") {
   CHECK(machine.facts.values().size() == 1);
 }
 
-TEST_CASE("secrets are never reported, whatever keys are requested") {
+TEST_CASE("secrets are never told, whatever keys are asked for") {
   Machine machine;
   machine.root.write("a/core-site.xml", site({{"fs.s3a.access.key", "AKIAXXXXXXXXXXXXXXXX"},
                                               {"fs.s3a.secret.key", "hunter2"},

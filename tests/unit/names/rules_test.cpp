@@ -103,7 +103,7 @@ TEST_CASE("a script is named only where the command line is that of an interpret
   CHECK(rules.name_script({}).process.empty());
 }
 
-TEST_CASE("rules that cannot work are refused with the fix") {
+TEST_CASE("rules that cannot work are refused with what to do") {
   CHECK(refusal({}) == "rule 1: it needs either \"main\", for JVMs, or \"interpreter\"");
   CHECK(refusal(jvm("a.B", "x {")) == "rule 1: name: \"x {\" has a { without a }");
   CHECK(refusal(jvm("a.B", "{id}")) ==

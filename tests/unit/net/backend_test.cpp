@@ -70,10 +70,10 @@ class Pair {
   uint16_t port_ = 0;
 };
 
-// Records of the connections with that port, by whether it is the local one.
-std::map<bool, net_record> ends_of(const std::function<void(const Backend::Take &)> &visit, uint32_t kind, uint16_t port) {
+// Of the connections with that port, by whether it is the local one.
+std::map<bool, net_record> told(const std::function<void(const Backend::Take &)> &tell, uint32_t kind, uint16_t port) {
   std::map<bool, net_record> ends;
-  visit([&](const net_record &record) {
+  tell([&](const net_record &record) {
     if (record.kind != kind) return;
     if (record.ends.local_port == port) ends[true] = record;
     if (record.ends.remote_port == port) ends[false] = record;
@@ -82,7 +82,7 @@ std::map<bool, net_record> ends_of(const std::function<void(const Backend::Take 
 }
 
 std::map<bool, net_record> walk(Backend &backend, uint16_t port, bool whole = false) {
-  return ends_of([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
+  return told([&](const Backend::Take &take) { backend.walk(whole, take); }, NET_OPEN, port);
 }
 
 TEST_CASE("both backends report the same connection") {
@@ -115,7 +115,7 @@ TEST_CASE("both backends report the same connection") {
   CHECK((kernel[false].flags & (NET_BORN | NET_OUTGOING)) == (NET_BORN | NET_OUTGOING));
 }
 
-TEST_CASE("a connection is reported when it has changed, or when all are requested; its end is reported once") {
+TEST_CASE("a connection is told when it has changed, or when all are asked for; its end is told once") {
   const auto bpf = bpf_or_skip();
   if (!bpf) return;
   uint16_t port = 0;
@@ -132,7 +132,7 @@ TEST_CASE("a connection is reported when it has changed, or when all are request
     const bool ours = like.ends.local_port == port || like.ends.remote_port == port;
     CHECK_FALSE(ours);  // a walk has met them
   };
-  const auto take_ends = [&] { return ends_of([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
+  const auto take_ends = [&] { return told([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
   auto ends = take_ends();
   REQUIRE(ends.size() == 2);
   CHECK(ends[true].amounts.in_bytes == 10);
@@ -149,17 +149,17 @@ TEST_CASE("more flows than the maps can hold are summed by process, and none is 
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
-  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a separate port
-  Traffic reported, nowhere;
+  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a port of its own
+  Traffic told, nowhere;
   const auto count = [&](const net_record &like, const Traffic &together) {
     if (like.owner.pid != ::getpid()) return;
-    reported.add(together);
+    told.add(together);
     const bool known = like.ends.local_port != 0 || like.ends.remote_port != 0;
     if (!known) nowhere.add(together);
   };
   bpf->take_ends([](const net_record &) {}, count);
-  CHECK(reported.connections == 2 * kPairs);
-  CHECK(reported.in_bytes == kPairs);
+  CHECK(told.connections == 2 * kPairs);
+  CHECK(told.in_bytes == kPairs);
   CHECK(nowhere.connections > 0);
   CHECK(bpf->lost().records == 0);
 }

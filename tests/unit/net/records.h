@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records in the form of the kernel's programs.
+// Records as the kernel's programs tell them.
 #pragma once
 
 #include <netinet/in.h>

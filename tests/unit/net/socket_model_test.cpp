@@ -56,7 +56,7 @@ TEST_CASE("a connection that was there before counts from the first look on, one
   CHECK(find(model, 11)->connections == 1);
 }
 
-TEST_CASE("a connection within a window is reported by its end, once; one that was reported before adds the remainder") {
+TEST_CASE("a connection within a window is told by its end, once; one that was told before adds what is left") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 2, owner(10, "long"), kOut, 100, 0), record(NET_CLOSED, 3, owner(11, "short"), kIn, 10, 20)});
@@ -72,7 +72,7 @@ TEST_CASE("a connection within a window is reported by its end, once; one that w
   CHECK(model.processes().empty());
 }
 
-TEST_CASE("reported bytes of a forgotten connection are not counted again") {
+TEST_CASE("what was told of a connection before and is forgotten is not counted again") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_CLOSED, 7, owner(10, "x"), kOut | NET_TOLD, 1000, 1000)});

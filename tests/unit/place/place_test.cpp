@@ -254,7 +254,7 @@ TEST_CASE("hosts in a file") {
   CHECK(parse_rooms("").value().empty());
 }
 
-TEST_CASE("hosts beyond the given ones are like the last one") {
+TEST_CASE("more hosts than there are are like the last one") {
   const std::vector<Room> rooms = {{"a", 2, 100}, {"b", 4, 200}};
   CHECK(at_least(rooms, 1).size() == 2);
   const auto four = at_least(rooms, 4);

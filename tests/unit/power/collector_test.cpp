@@ -48,7 +48,7 @@ struct Machine {
       }
     }
   }
-  bool logged(const std::string &words) const {
+  bool told(const std::string &words) const {
     return std::any_of(fake.log.begin(), fake.log.end(),
                        [&](const std::string &line) { return line.find(words) != std::string::npos; });
   }
@@ -129,7 +129,7 @@ TEST_CASE("an AMD machine: Tdie is the package's temperature") {
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.temp")["sys.cpu.temp"] == 55);
   CHECK(with_tags(samples, {{"chip", "k10temp-0000:00:18.3"}, {"sensor", "Tctl"}}, "sys.sensor.temp")["sys.sensor.temp"] == 65);
   CHECK(with_tags(samples, {{"chip", "nct6797"}, {"sensor", "fan1"}}, "sys.sensor.fan")["sys.sensor.fan"] == 1200);
-  CHECK(amd.logged("no energy of packages (RAPL)"));
+  CHECK(amd.told("no energy of packages (RAPL)"));
 }
 
 TEST_CASE("an AMD machine with powercap and registers: the package once, and each core") {
@@ -195,13 +195,13 @@ TEST_CASE("a package with an unchanged counter has no power, nor has the host by
   CHECK(with_field(samples, "sys.power").fields.empty());
 }
 
-TEST_CASE("a virtual machine: no power is reported, and the reason is logged once per start") {
+TEST_CASE("a virtual machine: nothing is told, and why, once a start") {
   Machine vm(make_vm);
   for (int i = 0; i < 3; ++i) CHECK(vm.next(5).empty());
   for (const char *words : {"no energy of packages (RAPL)", "no sys.cpu.mhz", "no sys.cpu.cstate", "no registers",
                             "no temperatures", "no power by IPMI", "no NVIDIA GPUs"})
-    CHECK_MESSAGE(vm.logged(words), words);
-  CHECK(vm.logged("virtual machines have none; give \"model\" to estimate it"));
+    CHECK_MESSAGE(vm.told(words), words);
+  CHECK(vm.told("virtual machines have none; give \"model\" to estimate it"));
   CHECK(vm.fake.log.size() == 7);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("a model where nothing measures, tagged so") {
   for (const Seen &seen : server.next(5)) CHECK_FALSE(seen.tags.contains("quality"));
 }
 
-TEST_CASE("after a suspend nothing is reported of the time before") {
+TEST_CASE("after a suspend nothing is told of the time before") {
   Machine laptop(make_laptop);
   laptop.collect();
   laptop.root.energy("intel-rapl:0", 10'000'000);
@@ -266,7 +266,7 @@ TEST_CASE("throttling and interrupts") {
   CHECK(with_tags(samples, {{"core", "1"}}, "sys.cpu.interrupts")["sys.cpu.interrupts"] == 1);
 }
 
-TEST_CASE("a day of a server in windows of a minute: the reported energy is the used energy, over every wrap") {
+TEST_CASE("a day of a server in windows of a minute: what is told is what was used, over every wrap") {
   Options options;
   options.cstates = false;
   Machine server(make_intel_server, options);

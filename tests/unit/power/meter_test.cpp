@@ -235,7 +235,7 @@ TEST_CASE("a meter reads by itself when windows are longer than the counter last
   CHECK(watched.readings() == read + 1);
 }
 
-TEST_CASE("a day of windows: the reported energy is the used energy, over every wrap, and never above the maximum of the package") {
+TEST_CASE("a day of windows: what is told is what was used, over every wrap, and never more than the package can draw") {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> load(5, 290);
   Zone amd = zone(65'532'610'987, 300);  // wraps after 4 to 200 minutes

@@ -128,7 +128,7 @@ TEST_CASE("a baseline window emits gauges only") {
   CHECK_FALSE(job["cgroup.pressure.io.some.stall"]);
 }
 
-TEST_CASE("depth and number are bounded, and the bound is reported once") {
+TEST_CASE("depth and number are bounded, and the bound is told once") {
   Machine shallow("laptop/a", 1000, 1);
   const std::vector<Seen> samples = shallow.collect();
   CHECK(with_tag(samples, "cgroup", kJob).fields.empty());

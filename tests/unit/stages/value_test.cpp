@@ -58,7 +58,7 @@ TEST_CASE("value: change keeps values that differ from the last value kept") {
         Lines{"disk=a | fs.used=1", "disk=a | fs.used=2"});
 }
 
-TEST_CASE("value refuses invalid settings") {
+TEST_CASE("value refuses what cannot work") {
   CHECK(Bench<ValueFilter>(table({})).refused.find("no metric is listed; write one with its threshold") != std::string::npos);
   CHECK(Bench<ValueFilter>(table({{"a.b", number(1)}, {"change", boolean(true)}, {"below", boolean(true)}}))
             .refused.find("goes with neither \"below\" nor \"hysteresis\"") != std::string::npos);

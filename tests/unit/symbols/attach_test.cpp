@@ -119,7 +119,7 @@ TEST_CASE("requests to a JVM, and its responses") {
         "it refused: java.lang.IllegalArgumentException: Unknown diagnostic command");
 }
 
-TEST_CASE("properties that a JVM reports") {
+TEST_CASE("what a JVM says of itself") {
   CHECK(parse_facts(jdk("17.0.15")).version == 17);
   CHECK(parse_facts(jdk("1.8.0_292")).version == 8);
   CHECK(parse_facts(jdk("22-ea")).version == 22);
@@ -141,7 +141,7 @@ TEST_CASE("the file that a JVM shares is found by its number") {
   CHECK(shared_path_in("7f10-7f20 rw-s 0 0:0 13 /tmp/hsperfdata_a/77 (deleted)\n", 77).empty());
 }
 
-TEST_CASE("a JVM that does not answer is signalled once, and the file that explains the signal stays until then") {
+TEST_CASE("a JVM that does not answer is signalled once, and what explains the signal stays until then") {
   const Pretender jvm(jdk("17.0.15"));
   const std::string trigger = jvm.trigger("/tmp");
   {

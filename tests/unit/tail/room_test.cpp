@@ -251,7 +251,7 @@ TEST_CASE("tail: an empty rotated file keeps no other waiting, and is read when 
   CHECK(reader.look(10) == Lines{"late"});
 }
 
-TEST_CASE("tail: a file that cannot be opened is reported once, and read when it can be") {
+TEST_CASE("tail: what cannot be opened is told of once, and read when it can be") {
   const TemporaryFolder folder;
   Writer(folder.path() + "/a").write("a\n");
   Writer(folder.path() + "/b").write("b\n");

@@ -26,9 +26,9 @@ class Schedule {
     finish_line();
     for (int i = 0; i < 3; ++i) look();
     look_at_all();
-    for (const auto &line : lines_) {
-      const State &state = line.second;
-      INFO(line.first);
+    for (const auto &told : lines_) {
+      const State &state = told.second;
+      INFO(told.first);
       CHECK(state.seen <= 1);
       CHECK((state.seen == 1 || state.may_be_lost));
     }

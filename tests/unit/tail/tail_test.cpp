@@ -33,7 +33,7 @@ TEST_CASE("tail: a file that is there at the first look is read from its begin, 
   CHECK(folder_on.look() == Lines{"from its begin"});
 }
 
-TEST_CASE("tail: a path that matches no file is reported at the first look of a run, and waited for") {
+TEST_CASE("tail: a path that matches no file is told of at the first look of a run, and waited for") {
   const TemporaryFolder folder;
   std::string path = folder.path();
   SUBCASE("a file") {
@@ -47,10 +47,10 @@ TEST_CASE("tail: a path that matches no file is reported at the first look of a 
     path += "/later/log";
   }
   Reader reader({.path = path});
-  const Lines expected = {"path \"" + path + "\" matches no file yet; it is waited for"};
+  const Lines told = {"path \"" + path + "\" matches no file yet; it is waited for"};
   CHECK(reader.look().empty());
   CHECK(reader.look().empty());
-  CHECK(reader.said == expected);
+  CHECK(reader.said == told);
   fs::create_directory(folder.path() + "/later");
   const std::string log = path.ends_with("/later/log") ? path : folder.path() + "/log";
   Writer(log).write("line\n");
@@ -59,7 +59,7 @@ TEST_CASE("tail: a path that matches no file is reported at the first look of a 
   CHECK(reader.look().empty());
   fs::remove(log);
   CHECK(reader.look(1'000'000).empty());
-  CHECK(reader.said == expected);
+  CHECK(reader.said == told);
 }
 
 TEST_CASE("tail: a renamed file is read to its end, before the one that follows it") {
@@ -103,7 +103,7 @@ TEST_CASE("tail: files that were made and renamed between two looks are found by
   CHECK(reader.look(100).empty());
 }
 
-TEST_CASE("tail: a deleted file is read to its end; one that is gone after a restart is reported") {
+TEST_CASE("tail: a deleted file is read to its end; one that is gone after a restart is told of") {
   const TemporaryFolder folder;
   Writer writer(folder.path() + "/log");
   Reader reader({.path = writer.path()});
