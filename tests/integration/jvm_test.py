@@ -143,7 +143,7 @@ class JvmCase(AgentCase):
         return sum("jvm.count" in sample["fields"] for sample in found)
 
     @staticmethod
-    def printed_nothing(child):
+    def said_nothing(child):
         """A JVM that is signalled and does not know why prints its threads."""
         os.set_blocking(child.stdout.fileno(), False)
         return not child.stdout.read()
@@ -492,7 +492,7 @@ class Refusals(JvmCase):
         found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "readings")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 1)  # and not again for a while
         self.assertIsNone(child.poll())
-        self.assertTrue(self.printed_nothing(child))
+        self.assertTrue(self.said_nothing(child))
         self.assertFalse(os.path.exists(f"/tmp/.attach_pid{child.pid}"))
         return found
 
@@ -529,7 +529,7 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertEqual(total(found, child.pid, "jvm.profile.failures"), 0)
-        self.assertTrue(self.printed_nothing(child))
+        self.assertTrue(self.said_nothing(child))
 
     def check_pretender(self, behaviour, line):
         """A process that looks like a JVM, and answers like none: it costs one failure, and the others are still sampled."""
@@ -588,7 +588,7 @@ class Refusals(JvmCase):
         agent = self.watch()
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
         self.assertIn("jvm.heap.used", of(found, child.pid)[-1]["fields"])
-        self.assertTrue(self.printed_nothing(child))
+        self.assertTrue(self.said_nothing(child))
 
     @unittest.skipUnless(os.geteuid() == 0, "namespaces take root")
     def test_a_jvm_in_a_container(self):

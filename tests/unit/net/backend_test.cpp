@@ -149,17 +149,17 @@ TEST_CASE("more flows than the maps can hold are summed by process, and none is 
   const auto bpf = bpf_or_skip(options);
   if (!bpf) return;
   constexpr uint64_t kPairs = 1000;
-  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a separate port
-  Traffic reported, nowhere;
+  for (uint64_t i = 0; i < kPairs; ++i) Pair().move(1);  // each to a port of its own
+  Traffic told, nowhere;
   const auto count = [&](const net_record &like, const Traffic &together) {
     if (like.owner.pid != ::getpid()) return;
-    reported.add(together);
+    told.add(together);
     const bool known = like.ends.local_port != 0 || like.ends.remote_port != 0;
     if (!known) nowhere.add(together);
   };
   bpf->take_ends([](const net_record &) {}, count);
-  CHECK(reported.connections == 2 * kPairs);
-  CHECK(reported.in_bytes == kPairs);
+  CHECK(told.connections == 2 * kPairs);
+  CHECK(told.in_bytes == kPairs);
   CHECK(nowhere.connections > 0);
   CHECK(bpf->lost().records == 0);
 }
