@@ -42,11 +42,21 @@ install(FILES ${PROJECT_SOURCE_DIR}/packaging/atalaya.lua DESTINATION /etc/atala
 include(CMakePackageConfigHelpers)
 
 set(ATALAYA_PLUGIN_FOLDER lib/atalaya)
+set(ATALAYA_LIBRARY_FOLDER lib)
+set(ATALAYA_HEADER_FOLDER ${CMAKE_INSTALL_INCLUDEDIR}/atalaya-libraries)
 set(config_folder ${CMAKE_INSTALL_DATADIR}/cmake/Atalaya)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/AtalayaConfig.cmake.in ${PROJECT_BINARY_DIR}/AtalayaConfig.cmake
-                              INSTALL_DESTINATION ${config_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR ATALAYA_PLUGIN_FOLDER)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                              INSTALL_DESTINATION ${config_folder} 
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR ATALAYA_PLUGIN_FOLDER ATALAYA_LIBRARY_FOLDER ATALAYA_HEADER_FOLDER)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/include/atalaya DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+# The libraries that plugins of this tree use most: Atalaya::base, Atalaya::match, Atalaya::procfs.
+install(TARGETS atalaya_base atalaya_match atalaya_procfs ARCHIVE DESTINATION ${ATALAYA_LIBRARY_FOLDER} COMPONENT dev)
+install(FILES ${PROJECT_SOURCE_DIR}/plugins/shared/samples/per_name.h DESTINATION ${ATALAYA_HEADER_FOLDER}/plugins/shared/samples COMPONENT dev)
+foreach(folder core/base plugins/shared/match plugins/shared/procfs)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${ATALAYA_HEADER_FOLDER}/${folder} COMPONENT dev
+          FILES_MATCHING PATTERN "*.h")
+endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/AtalayaConfig.cmake ${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/plugin.map
         DESTINATION ${config_folder} COMPONENT dev)

@@ -63,8 +63,9 @@ set(CPACK_DEBIAN_RIEMANN_PACKAGE_CONTROL_EXTRA ${scripts}/plugin/postinst)
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME atalaya-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_DEV_DESCRIPTION "For authors of plugins: the plugin ABI in C, the C++ layer on it, a CMake package with
-atalaya_add_plugin, and an example in each language.")
-set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "atalaya")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "For authors of plugins: the plugin ABI in C, the C++ layer on it, static libraries for
+files, texts, patterns and /proc, a CMake package with atalaya_add_plugin, and
+an example in each language.")
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "atalaya, libre2-dev")
 
 include(CPack)

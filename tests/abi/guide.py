@@ -26,6 +26,51 @@ def commands(prefix):
     return "set -eux\n" + "\n".join(blocks).replace("/usr/", prefix + "/")
 
 
+LIBRARIES_CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(words VERSION 1.0.0 LANGUAGES CXX)
+set(CMAKE_CXX_STANDARD 20)
+find_package(Atalaya 0.1 REQUIRED)
+atalaya_add_plugin(words SOURCES words.cpp LIBRARIES Atalaya::match Atalaya::procfs)
+"""
+LIBRARIES_SOURCE = """#include <atalaya/plugin.hpp>
+#include "core/base/files.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/procfs/process_stat.h"
+
+using namespace atalaya::literals;
+constexpr atalaya::Metric kMetrics[] = {{.name = "words.found"_str, .kind = ATALAYA_GAUGE, .summary = "Processes found."_str}};
+
+class Words final : public atalaya::Source {
+ public:
+  static constexpr atalaya::Description description = {.name = "words"_str, .summary = "Find this process"_str, .metrics = kMetrics};
+  explicit Words(atalaya::Host host) : found_(host.intern("words.found")) {}
+  atalaya::Code collect(const atalaya::Window &, atalaya::Batch &batch) override {
+    auto text = atalaya::core::read_file("/proc/self/stat", 4096);
+    const auto stat = text ? atalaya::proc::ProcessStat::parse(*text) : std::nullopt;
+    auto matcher = atalaya::core::Matcher::parse("~^.+$");
+    batch.field(batch.add(ATALAYA_METRICS, 0, 1), found_, int64_t{stat && matcher && matcher->matches(stat->name())});
+    return atalaya::Code::ok;
+  }
+
+ private:
+  uint32_t found_;
+};
+ATALAYA_PLUGIN("words", "1.0.0", "source words", Words)
+"""
+
+
+def check_libraries(work, environment):
+    """A plugin that links the libraries of atalaya-dev."""
+    folder = os.path.join(work, "words")
+    os.mkdir(folder)
+    for name, text in (("CMakeLists.txt", LIBRARIES_CMAKE), ("words.cpp", LIBRARIES_SOURCE)):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+    steps = "set -e; cmake -B build; cmake --build build; atalaya try words --plugins build/plugins --windows 2 --every 100ms --format json"
+    ran = subprocess.run(["sh", "-c", steps], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert ran.returncode == 0 and re.search(r'"words.found":\s*1\b', ran.stdout), ran.stdout
+
+
 def main():
     os.umask(0o022)
     with tempfile.TemporaryDirectory(prefix="atalaya-guide-") as folder:
@@ -45,6 +90,7 @@ def main():
             points = [json.loads(line) for line in file]
         assert points and all(point["metric"] == "load.one" and point["value"] >= 0 for point in points), points
         assert os.path.exists(os.path.join(prefix, "lib/atalaya/load.so")), "not installed"
+        check_libraries(work, environment)
         subprocess.run([os.path.join(SOURCE, "tests/abi/exports.sh"), *(os.path.join(work, path) for path in PLUGINS)], check=True)
 
 
