@@ -10,7 +10,7 @@
 #include "plugins/commands/serve/api.h"
 #include "plugins/shared/analysis/plot/lines.h"
 #include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/usage.h"
 #include "plugins/sinks/prometheus/exposition.h"
