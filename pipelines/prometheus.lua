@@ -8,10 +8,7 @@
 -- For a Prometheus on another host: listen = "*:9464", and a file of tokens.
 local a = require "atalaya"
 
-local prometheus = a.sink.prometheus {
-  -- What only ever rises; everything else that these sources give is a gauge.
-  counters = { "self.samples.*", "self.drops", "self.errors", "self.gaps", "self.sink.accepted", "self.sink.delivered" },
-}
+local prometheus = a.sink.prometheus {}
 
 a.pipeline "host" {
   every = "5s",

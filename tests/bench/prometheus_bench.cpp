@@ -73,7 +73,7 @@ double median(std::vector<double> values) {
 void write_beside_json() {
   core::Symbols symbols;
   const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
-  SeriesTable table({}, name_of, [](std::string_view) { return false; });
+  SeriesTable table({}, name_of, [](uint32_t) { return std::nullopt; });
   const auto encoder = core::make_encoder(core::Format::jsonlines, name_of);
   core::Batch batch;
   std::string text;
@@ -101,7 +101,7 @@ void scrape_while_writing() {
   core::Symbols symbols;
   constexpr size_t kProcesses = 100'000 / kMetrics;
   SeriesTable table(
-      {}, [&](uint32_t id) { return symbols.name(id); }, [](std::string_view) { return false; });
+      {}, [&](uint32_t id) { return symbols.name(id); }, [](uint32_t) { return std::nullopt; });
   core::Batch batch;
   fill(batch, symbols, kProcesses, 0);
   const size_t filled = used_memory();

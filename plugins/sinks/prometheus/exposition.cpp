@@ -23,7 +23,7 @@ void append_value(std::string &out, const atalaya_field &field) {
   }
 }
 
-// In milliseconds, or in OpenMetrics' seconds with as many decimals.
+// In milliseconds; in OpenMetrics in seconds with three decimals.
 void append_time(std::string &out, int64_t time_ns, Form form) {
   const int64_t ms = time_ns / 1'000'000;
   out += ' ';
@@ -35,22 +35,36 @@ void append_time(std::string &out, int64_t time_ns, Form form) {
   out += static_cast<char>('0' + ms % 10);
 }
 
-// Samples of both forms have the same names; only what the text form calls the family of a counter differs.
+std::string_view type_text(Type type, Form form) {
+  switch (type) {
+    case Type::gauge:
+      return "gauge";
+    case Type::counter:
+      return "counter";
+    case Type::unknown:
+      break;
+  }
+  return form == Form::text ? "untyped" : "unknown";
+}
+
+// Samples of both forms have the same names; in the text form the family of a counter has _total, too. Only OpenMetrics has units.
 void append_head(const Metric &metric, Form form, std::string &out) {
-  const bool total = metric.counter && form == Form::text;
+  const bool total = metric.type == Type::counter && form == Form::text;
   const auto line = [&](std::string_view word) {
     out.append("# ").append(word).append(" ").append(metric.family).append(total ? "_total " : " ");
   };
   line("HELP");
-  out += "Atalaya's metric ";
   if (form == Form::text) {
-    append_help(out, metric.original);
+    append_help(out, metric.help);
   } else {
-    append_escaped(out, metric.original);
+    append_escaped(out, metric.help);
   }
   out += '\n';
   line("TYPE");
-  out += metric.counter ? "counter\n" : form == Form::text ? "untyped\n" : "unknown\n";
+  out.append(type_text(metric.type, form)).append("\n");
+  if (form == Form::text || metric.unit.empty()) return;
+  line("UNIT");
+  out.append(metric.unit).append("\n");
 }
 
 }  // namespace
@@ -60,7 +74,7 @@ const char *content_type(Form form) {
                             : "application/openmetrics-text; version=1.0.0; charset=utf-8";
 }
 
-// Series of a metric have to stand together: counted, then put in their places.
+// Groups the series of a metric: counts them, then puts them in their places.
 void Exposition::sort(const Snapshot &snapshot) {
   shown_.clear();
   begins_.assign(snapshot.metrics.size() + 1, 0);
@@ -93,7 +107,7 @@ void Exposition::write(const Snapshot &snapshot, Form form, std::string &out) {
 
 void Exposition::append_series(const Series &series, const Metric &metric, Form form, std::string &out) const {
   out += metric.family;
-  if (metric.counter) out += "_total";
+  if (metric.type == Type::counter) out += "_total";
   if (!series.entity->labels.empty()) {
     out += '{';
     out += series.entity->labels;

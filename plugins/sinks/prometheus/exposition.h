@@ -12,7 +12,7 @@ enum class Form : uint8_t { text, openmetrics };
 // The header Content-Type of the form.
 const char *content_type(Form form);
 
-// Writes what of a snapshot is true. Reused, so that a scrape needs no new memory in steady state.
+// Writes the current values of a snapshot. Reused, so that a scrape needs no new memory in steady state.
 class Exposition {
  public:
   Exposition(const Patience &patience, bool timestamps) : patience_(patience), timestamps_(timestamps) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scraper asks for in its headers. Bytes of strangers.
+// The wishes of a scraper in its headers. Untrusted input.
 #pragma once
 
 #include <string_view>

@@ -62,7 +62,7 @@ ScrapeServer::ScrapeServer(const ServerOptions &options, SeriesTable &table, Hos
       exposition_(options.patience, options.timestamps),
       daemon_(options.http, tokens, *this, [host](std::string_view text) { host.log(Level::warning, text); }) {}
 
-// Answers when the whole request is there; what it has for a body is thrown away.
+// Answers when the request is complete; discards its body.
 MHD_Result ScrapeServer::on_request(MHD_Connection *connection, const char *url, const char *method, const char *, size_t *size,
                                     void **context) {
   if (*context == nullptr) {
@@ -112,7 +112,7 @@ std::string ScrapeServer::body(Form form) {
   std::string text;
   text.reserve(last_size_ + last_size_ / 8);
   table_.snapshot(snapshot_, {host_.monotonic(), host_.realtime()});
-  // Also when memory runs out: what was taken away meanwhile is kept until then.
+  // Also without memory: removed entities are kept until then.
   const std::unique_ptr<SeriesTable, void (*)(SeriesTable *)> end(&table_, [](SeriesTable *table) { table->give_back(); });
   exposition_.write(snapshot_, form, text);
   last_size_ = text.size();

@@ -10,7 +10,7 @@ namespace atalaya::prometheus {
 namespace {
 
 constexpr int64_t kSweepEvery = 1'000'000'000;
-// The nodes of the two tables, the entity's own and what the allocator adds.
+// The nodes of the two tables, the entity itself and the overhead of the allocator.
 constexpr size_t kEntityBytes = sizeof(Entity) + 160;
 constexpr size_t kSeriesBytes = sizeof(Series) + 2 * sizeof(Entity::Member);
 
@@ -18,7 +18,7 @@ size_t bytes_of(const Entity &entity) {
   return kEntityBytes + entity.identity.size() + entity.labels.size();
 }
 
-// The newer one of two instants tells how far apart they come.
+// The distance of two instants, known from the newer one.
 int64_t length_of(const Stamp &before, const Sample &sample) {
   if (sample.duration_ns > 0) return sample.duration_ns;
   if (before.length_ns > 0 || before.time_ns > sample.time_ns) return 0;
@@ -51,10 +51,10 @@ std::string_view reason_of(Refusal refusal) {
   return "";
 }
 
-SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, IsCounter is_counter)
+SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, MetricOf metric_of)
     : options_(options),
       name_of_(std::move(name_of)),
-      is_counter_(std::move(is_counter)),
+      info_of_(std::move(metric_of)),
       entities_(64, Hash{core::random_seed()}),
       labels_in_use_(64, Hash{core::random_seed()}) {}
 
@@ -74,7 +74,7 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
     }
   }
   if (deferred_.empty()) return refused;
-  // Now that all windows of the batch are known, what they leave out makes room.
+  // All windows of the batch are known now: series that they leave out make room.
   sweep();
   for (const Sample *sample : deferred_) ++refused[static_cast<size_t>(take_sample(*sample))];
   return refused;
@@ -151,7 +151,7 @@ Refusal SeriesTable::put(Entity &entity, const Sample &sample, const atalaya_fie
   return Refusal::none;
 }
 
-// Fields come in the same order every time, and mostly in the order in which their metrics were met first.
+// Fields come in the same order every time, mostly in the order of their metrics.
 Series *SeriesTable::find(Entity &entity, uint32_t metric) {
   std::vector<Entity::Member> &members = entity.members;
   if (entity.next >= members.size()) entity.next = 0;
@@ -187,7 +187,7 @@ Refusal SeriesTable::add_series(Entity &entity, uint32_t metric, const Sample &s
   return Refusal::none;
 }
 
-// All fields of a sample tell their stream the same.
+// The answer is the same for all fields of a sample.
 bool SeriesTable::in_time(uint32_t stream, const Sample &sample) {
   if (sample.duration_ns <= 0) return true;
   if (noted_ && noted_stream_ == stream) return note_answer_;
@@ -197,16 +197,14 @@ bool SeriesTable::in_time(uint32_t stream, const Sample &sample) {
 }
 
 uint32_t SeriesTable::metric_of(uint32_t name) {
-  return metric_by_name_.get(name, [&] { return make_metric(name_of_(name)); });
+  return metric_by_name_.get(name, [&] { return make_metric(name); });
 }
 
-// What a metric is called once, it stays, whichever series come and go: who was first keeps the name.
-uint32_t SeriesTable::make_metric(std::string_view name) {
-  Metric metric{std::string(name), legal_metric(name), is_counter_(name)};
-  constexpr std::string_view kTotal = "_total";
-  if (metric.counter && metric.family.ends_with(kTotal)) metric.family.resize(metric.family.size() - kTotal.size());
+// A metric keeps its exposed name, whichever series come and go: the first one has it.
+uint32_t SeriesTable::make_metric(uint32_t name) {
+  Metric metric = describe(name_of_(name), info_of_(name));
   std::vector<std::string> claims{metric.family};
-  if (metric.counter) claims.push_back(metric.family + std::string(kTotal));
+  if (metric.type == Type::counter) claims.push_back(metric.family + "_total");
   for (const std::string &claim : claims)
     if (const auto taken = metric_by_legal_.find(claim); taken != metric_by_legal_.end()) {
       collisions_.emplace_back(metric.original, metrics_[taken->second].original);
@@ -218,7 +216,7 @@ uint32_t SeriesTable::make_metric(std::string_view name) {
   return index;
 }
 
-// A sample without room says, too, that a window has come.
+// A sample without room shows, too, that a window has come.
 void SeriesTable::announce(const Sample &sample) {
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const uint32_t metric = metric_of(sample.fields[i].name);
@@ -260,7 +258,7 @@ bool SeriesTable::room_for(size_t bytes) const {
   return live_ < options_.max_series && used_bytes() + bytes <= options_.max_bytes;
 }
 
-// Takes away what is no longer shown.
+// Removes series that are no longer shown.
 void SeriesTable::sweep() {
   swept_ns_ = now_.monotonic_ns;
   for (uint32_t i = 0; i < series_.size(); ++i) {

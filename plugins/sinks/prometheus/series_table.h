@@ -22,15 +22,10 @@
 #include "plugins/shared/samples/identity.h"
 #include "core/base/name_cache.h"
 #include "plugins/shared/samples/per_name.h"
+#include "plugins/sinks/prometheus/metric.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {
-
-struct Metric {
-  std::string original;  // proc.cpu.user
-  std::string family;    // proc_cpu_user; a counter's without _total
-  bool counter = false;
-};
 
 struct Entity;
 
@@ -50,10 +45,10 @@ struct Entity {
   std::string identity;         // of its tags
   std::string labels;           // host="vm",pid="1", as exposed; does not change
   std::vector<Member> members;  // by metric
-  size_t next = 0;              // where the next field is expected
+  size_t next = 0;              // expected place of the next field
 };
 
-// Why a sample, or a part of it, is not exposed.
+// The reason that a sample, or a part of it, is not exposed.
 enum class Refusal : uint8_t { none, kind, old, labels, tags, name, full };
 constexpr size_t kRefusals = 7;
 std::string_view reason_of(Refusal refusal);
@@ -64,7 +59,7 @@ struct TableOptions {
   Patience patience;
 };
 
-// What is true at a moment; valid until it is given back.
+// The current values; valid until it is given back.
 struct Snapshot {
   std::vector<Series> series;
   std::vector<Stream> streams;
@@ -72,14 +67,12 @@ struct Snapshot {
   Moment now;
 };
 
-// `take` is called from one thread, snapshots from another. Neither waits longer than for one pass of the other over the memory.
+// One thread calls `take`, another one takes snapshots. Neither waits longer than one pass of the other over the memory.
 class SeriesTable {
  public:
-  using IsCounter = std::function<bool(std::string_view)>;
+  SeriesTable(const TableOptions &options, core::NameOf name_of, MetricOf metric_of);
 
-  SeriesTable(const TableOptions &options, core::NameOf name_of, IsCounter is_counter);
-
-  // How many samples were not, or not completely, taken, by refusal.
+  // Number of samples that were refused, or a part of them, by refusal.
   using Refused = std::array<uint64_t, kRefusals>;
   Refused take(std::span<const Sample> samples, const Moment &now);
 
@@ -88,7 +81,7 @@ class SeriesTable {
 
   size_t series() const;
   size_t bytes() const;  // estimated, of series and labels
-  // Metrics whose exposed name another one has already, each with that one; those that came up since the last call.
+  // Metrics whose exposed name another metric has already, each with that one; new ones since the last call.
   using Collisions = std::vector<std::pair<std::string, std::string>>;
   Collisions collisions();
 
@@ -103,7 +96,7 @@ class SeriesTable {
   Refusal entity_of(const Sample &sample, Entity *&entity);
   Refusal make_labels(const Sample &sample);
   uint32_t metric_of(uint32_t name);
-  uint32_t make_metric(std::string_view name);
+  uint32_t make_metric(uint32_t name);
   void announce(const Sample &sample);
   std::string stream_key(const Sample &sample, const Metric &metric) const;
   uint32_t stream_of(const Sample &sample, const Metric &metric);
@@ -120,14 +113,14 @@ class SeriesTable {
 
   const TableOptions options_;
   const core::NameOf name_of_;
-  const IsCounter is_counter_;
+  const MetricOf info_of_;
 
   mutable std::mutex mutex_;
-  Moment now_;  // of the batch at hand
+  Moment now_;  // of the current batch
   std::vector<const Sample *> deferred_;
   core::IdentityKey key_;
-  std::string_view identity_;  // of the sample at hand
-  std::string labels_;         // of the sample at hand
+  std::string_view identity_;  // of the current sample
+  std::string labels_;         // of the current sample
   std::vector<std::pair<std::string, std::string_view>> pairs_;
 
   std::deque<Metric> metrics_;
@@ -141,7 +134,7 @@ class SeriesTable {
   std::vector<uint32_t> free_series_;
   size_t live_ = 0, label_bytes_ = 0;
   int64_t swept_ns_ = 0;
-  bool noted_ = false;  // the stream of the last field has been told of the sample at hand, and what it said
+  bool noted_ = false;  // the stream of the last field has noted the current sample, with this answer
   bool note_answer_ = false;
   uint32_t noted_stream_ = 0;
 
@@ -154,7 +147,7 @@ class SeriesTable {
   std::map<std::string, uint32_t> stream_by_key_;
   std::vector<uint32_t> free_streams_;
 
-  // What a snapshot may still point to.
+  // A snapshot may still refer to these.
   size_t snapshots_ = 0;
   std::vector<std::unique_ptr<Entity>> retired_;
 };

@@ -21,8 +21,10 @@ void fill(Bench &bench) {
   bench.write();
 }
 
-bool is_counter(std::string_view name) {
-  return name.starts_with("self.");
+atalaya::testing::Declarations declared() {
+  return atalaya::testing::Declarations()
+      .add("self.samples.in", ATALAYA_TOTAL, "1", "Samples that came in.")
+      .add("proc.cpu.user", ATALAYA_RATE, "%", "CPU time in user mode", 1);
 }
 
 // Reads what was written, as a scraper does: name and labels with their values unescaped.
@@ -69,7 +71,7 @@ std::map<Key, std::string> parse(const std::string &text) {
 }  // namespace
 
 TEST_CASE("prometheus: the text format") {
-  Bench bench({}, is_counter);
+  Bench bench({}, declared());
   fill(bench);
   CHECK(bench.scrape() == R"(# HELP odd_inf Atalaya's metric odd.inf
 # TYPE odd_inf untyped
@@ -77,20 +79,20 @@ odd_inf -Inf
 # HELP odd_nan Atalaya's metric odd.nan
 # TYPE odd_nan untyped
 odd_nan NaN
-# HELP proc_cpu_user Atalaya's metric proc.cpu.user
-# TYPE proc_cpu_user untyped
+# HELP proc_cpu_user CPU time in user mode, in %; Atalaya's metric proc.cpu.user
+# TYPE proc_cpu_user gauge
 proc_cpu_user{host="vm",pid="7",process="a\"b\\c\nd"} 99.4
 # HELP proc_start_time Atalaya's metric proc.start.time
 # TYPE proc_start_time untyped
 proc_start_time{host="vm",pid="7",process="a\"b\\c\nd"} 1699990000120000001
-# HELP self_samples_in_total Atalaya's metric self.samples.in
+# HELP self_samples_in_total Samples that came in; Atalaya's metric self.samples.in
 # TYPE self_samples_in_total counter
 self_samples_in_total{host="vm"} 12
 )");
 }
 
 TEST_CASE("prometheus: OpenMetrics, with times") {
-  Bench bench({}, is_counter, true);
+  Bench bench({}, declared(), true);
   fill(bench);
   CHECK(bench.scrape(0, Form::openmetrics) == R"(# HELP odd_inf Atalaya's metric odd.inf
 # TYPE odd_inf unknown
@@ -98,19 +100,56 @@ odd_inf -Inf 1795219530.000
 # HELP odd_nan Atalaya's metric odd.nan
 # TYPE odd_nan unknown
 odd_nan NaN 1795219530.000
-# HELP proc_cpu_user Atalaya's metric proc.cpu.user
-# TYPE proc_cpu_user unknown
+# HELP proc_cpu_user CPU time in user mode, in %; Atalaya's metric proc.cpu.user
+# TYPE proc_cpu_user gauge
 proc_cpu_user{host="vm",pid="7",process="a\"b\\c\nd"} 99.4 1795219530.000
 # HELP proc_start_time Atalaya's metric proc.start.time
 # TYPE proc_start_time unknown
 proc_start_time{host="vm",pid="7",process="a\"b\\c\nd"} 1699990000120000001 1795219530.000
-# HELP self_samples_in Atalaya's metric self.samples.in
+# HELP self_samples_in Samples that came in; Atalaya's metric self.samples.in
 # TYPE self_samples_in counter
 self_samples_in_total{host="vm"} 12 1795219530.000
 # EOF
 )");
   CHECK(bench.scrape().find("odd_inf -Inf 1795219530000\n") != std::string::npos);
   CHECK(Bench().scrape(0, Form::openmetrics) == "# EOF\n");
+}
+
+TEST_CASE("prometheus: types, units and help come from the declarations, unit by unit") {
+  atalaya::testing::Declarations declared;
+  declared.add("x.queue.bytes", ATALAYA_GAUGE, "By", "Memory of the queue")
+      .add("x.sent.bytes", ATALAYA_DELTA, "By", "Sent")
+      .add("x.read.bytes", ATALAYA_RATE, "By/s", "Read")
+      .add("x.busy.seconds", ATALAYA_TOTAL, "s", "Busy time")
+      .add("x.room.temp", ATALAYA_GAUGE, "Cel", "Temperature");
+  Bench bench({}, declared);
+  for (const char *name : {"x.queue.bytes", "x.sent.bytes", "x.read.bytes", "x.busy.seconds", "x.room.temp", "x.foreign.bytes"})
+    bench.metric({}, name, 1);
+  bench.write();
+  CHECK(bench.scrape(0, Form::openmetrics) == R"(# HELP x_busy_seconds Busy time, in s; Atalaya's metric x.busy.seconds
+# TYPE x_busy_seconds counter
+# UNIT x_busy_seconds seconds
+x_busy_seconds_total 1
+# HELP x_foreign_bytes Atalaya's metric x.foreign.bytes
+# TYPE x_foreign_bytes unknown
+x_foreign_bytes 1
+# HELP x_queue_bytes Memory of the queue, in B; Atalaya's metric x.queue.bytes
+# TYPE x_queue_bytes gauge
+# UNIT x_queue_bytes bytes
+x_queue_bytes 1
+# HELP x_read_bytes Read, in B/s; Atalaya's metric x.read.bytes
+# TYPE x_read_bytes gauge
+x_read_bytes 1
+# HELP x_room_temp Temperature, in °C; Atalaya's metric x.room.temp
+# TYPE x_room_temp gauge
+x_room_temp 1
+# HELP x_sent_bytes Sent, in B; Atalaya's metric x.sent.bytes
+# TYPE x_sent_bytes gauge
+# UNIT x_sent_bytes bytes
+x_sent_bytes 1
+# EOF
+)");
+  CHECK(bench.scrape().find("# UNIT") == std::string::npos);
 }
 
 TEST_CASE("prometheus: what is read back is what was written") {

@@ -5,10 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
+#include "tests/unit/declarations.h"
 #include "tests/unit/sample/sample_maker.h"
 
 namespace atalaya::prometheus::testing {
@@ -18,9 +20,9 @@ constexpr int64_t kBegin = 1'795'219'530 * kSecond;
 using core::testing::Maker;
 
 struct Bench {
-  explicit Bench(const TableOptions &options = {}, const SeriesTable::IsCounter &is_counter = {}, bool timestamps = false)
-      : table(
-            options, maker.name_of(), is_counter ? is_counter : [](std::string_view) { return false; }),
+  explicit Bench(const TableOptions &options = {}, atalaya::testing::Declarations declarations = {}, bool timestamps = false)
+      : declared(std::move(declarations)),
+        table(options, maker.name_of(), declared.metric_of(maker.name_of())),
         exposition(options.patience, timestamps) {}
 
   // A sample of the window that ends so many seconds after the begin.
@@ -61,6 +63,7 @@ struct Bench {
   static Moment moment(int64_t at) { return {1000 * kSecond + at * kSecond, kBegin + at * kSecond}; }
 
   Maker maker;
+  atalaya::testing::Declarations declared;
   SeriesTable table;
   Exposition exposition;
 };
