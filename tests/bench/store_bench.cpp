@@ -180,8 +180,7 @@ void replay(const char *recording, const char *path, const char *lines_path) {
   };
   Statement(source,
             "SELECT w.time_ns, w.duration_ns, s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id WHERE w.packed = 0 "
-            "UNION ALL SELECT w.time_ns, w.duration_ns, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
-            "CROSS JOIN old_samples s ON s.window = w.id WHERE w.packed = 0 ORDER BY 1, 2")
+            "ORDER BY 1, 2")
       .each([&](const Row &row) {
         if (row.integer(0) != time_ns) flush();
         time_ns = row.integer(0);

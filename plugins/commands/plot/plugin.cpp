@@ -121,7 +121,7 @@ class PlotCommand final : public Command {
       size_t end = begin;
       std::vector<std::vector<query::Point>> members;
       while (end < answers.size() && answers[end].metric == answers[begin].metric) members.push_back(answers[end++].points);
-      lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin], question_),
+      lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin]),
                        query::merged(members, *compare_, budget), true});
       begin = end;
     }

@@ -4,7 +4,7 @@
 #include "core/base/units.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/units/ucum.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -70,7 +70,7 @@ void add_experiments(std::string &out, const Page &page) {
   out += "</table>\n";
 }
 
-// A table for each metric of a part: its unit stands in its heading.
+// A table for each metric of a part, with the unit in the heading.
 void add_usages(std::string &out, const Page &page, const Part &part) {
   std::string_view metric;
   for (const query::Usage &usage : part.usages) {
@@ -78,9 +78,9 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
       if (!metric.empty()) out += "</table>\n";
       metric = usage.metric;
       out += "<h3>" + xml_text(metric) + "</h3>\n";
-      const std::string_view shown_unit = store::shown_unit(metric);
-      const std::string unit = shown_unit.empty() ? "" : ", " + std::string(shown_unit);
-      const std::string sum = "sum, " + std::string(query::integral_unit(metric).name);
+      const std::string shown_unit = xml_text(core::shown_unit(usage.unit));
+      const std::string unit = shown_unit.empty() ? "" : ", " + shown_unit;
+      const std::string sum = "sum, " + xml_text(usage.sum_unit);
       add_header(out, page.usages.keys, {sum, "avg" + unit, "max" + unit, "min" + unit});
     }
     out += "<tr>";

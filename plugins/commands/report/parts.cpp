@@ -10,6 +10,7 @@
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/units/ucum.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -22,7 +23,8 @@ std::string visible(const std::string &text) {
   return out;
 }
 
-std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const std::string &), std::string (*number)(double)) {
+std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const std::string &), std::string (*number)(double),
+                                std::string (*unit)(std::string_view)) {
   std::vector<query::Row> rows = {usages.keys};
   for (const char *name : {"metric", "sum", "of", "avg", "max", "min", "unit"}) rows[0].emplace_back(name);
   for (const Part &part : usages.parts) {
@@ -31,9 +33,9 @@ std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const 
       for (const std::string &key : usages.keys) row.push_back(text(cell(part, usage, key)));
       row.push_back(text(usage.metric));
       row.push_back(number(usage.sum));
-      row.emplace_back(query::integral_unit(usage.metric).name);
+      row.emplace_back(usage.sum_unit);
       for (const double value : {usage.average, usage.max, usage.min}) row.push_back(number(value));
-      row.emplace_back(usage.unit);
+      row.push_back(unit(usage.unit));
       rows.push_back(std::move(row));
     }
   }
@@ -59,7 +61,7 @@ void append_json(std::string &out, const Usages &usages, const Part &part, const
   core::append_json_string(out += "\"metric\":", usage.metric);
   for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
     append_finite(out += ",\"" + std::string(name) + "\":", value);
-  core::append_json_string(out += ",\"sumUnit\":", query::integral_unit(usage.metric).name);
+  core::append_json_string(out += ",\"sumUnit\":", usage.sum_unit);
   core::append_json_string(out += ",\"unit\":", usage.unit);
   out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";
 }
@@ -80,13 +82,13 @@ std::string shown(double value) {
 }
 
 std::string as_table(const Usages &usages) {
-  return query::as_columns(rows_of(usages, visible, shown));
+  return query::as_columns(rows_of(usages, visible, shown, core::shown_unit));
 }
 
 std::string as_csv(const Usages &usages) {
   const auto number = [](double value) { return std::isfinite(value) ? query::rounded_text(value) : ""; };
   return query::as_csv_rows(rows_of(
-      usages, [](const std::string &text) { return text; }, number));
+      usages, [](const std::string &text) { return text; }, number, [](std::string_view unit) { return std::string(unit); }));
 }
 
 std::string as_json(const Usages &usages) {

@@ -128,6 +128,7 @@ Answer Api::route(const Request &request) {
 Answer Api::opentsdb(const Request &request) {
   const std::string_view path = std::string_view(request.path).substr(4);
   if (path == "/query") return query(request);
+  if (path == "/metrics") return metrics();
   if (path == "/suggest") return suggest(request);
   if (path == "/search/lookup") return lookup(request);
   if (path == "/aggregators") return {200, list_json(query::Aggregator::names())};
@@ -146,6 +147,17 @@ Answer Api::query(const Request &request) {
     if (!part.empty()) body += (body.empty() ? "" : ",") + part;
   }
   return {200, "[" + body + "]"};
+}
+
+// All metrics with their declarations.
+Answer Api::metrics() {
+  std::string out = "[";
+  for (const auto &[metric, info] : store().catalogue()) {
+    core::append_json_string(out += out.size() > 1 ? ",{\"metric\":" : "{\"metric\":", metric);
+    query::append_info(out, info.get());
+    out += "}";
+  }
+  return {200, out + "]"};
 }
 
 Answer Api::suggest(const Request &request) {
@@ -181,6 +193,7 @@ Answer Api::lookup(const Request &request) {
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
     core::append_json_string(out += i > 0 ? ",{\"metric\":" : "{\"metric\":", found[i].metric);
     query::append_tags(out += ",\"tags\":", found[i].tags);
+    query::append_info(out, found[i].info.get());
     out += ",\"tsuid\":\"\"}";
   }
   return {200, out + "]}"};

@@ -31,6 +31,7 @@ class Api {
   Answer experiments(const Request &request);
 
   Answer query(const Request &request);
+  Answer metrics();
   Answer suggest(const Request &request);
   Answer lookup(const Request &request);
   Answer query_range(const Request &request);

@@ -7,7 +7,6 @@
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/formula.h"
 #include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/store/metric_info.h"
 
 namespace atalaya::serve {
 namespace {
@@ -25,6 +24,12 @@ query::Range range_of(const Request &request) {
   if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
   if (!request.text("end").empty()) range.to_ns = time_or("", request, "end");
   return range;
+}
+
+// A delta is not a counter: each value is the amount of one window.
+std::string_view prometheus_type(store::Kind kind) {
+  if (kind == store::Kind::unknown) return "unknown";
+  return kind == store::Kind::total ? "counter" : "gauge";
 }
 
 Answer success(const std::string &data) {
@@ -95,7 +100,7 @@ Answer Api::instant(const Request &request) {
   return success(out + "]}");
 }
 
-// What `add` makes of the series that match[] selects in the time; nothing without match[]. Series are kept for one match at a
+// The results of `add` for the series that match[] selects in the time; nothing without match[]. Series are kept for one match at a
 // time.
 std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &add) {
   const auto matches = request.texts("match[]");
@@ -141,11 +146,11 @@ Answer Api::label_values(const Request &request, const std::string &label) {
 
 Answer Api::metadata() {
   std::string out = "{";
-  for (const std::string &metric : store().metrics()) {
-    const store::MetricInfo &info = store::metric_info(metric);
+  for (const auto &[metric, info] : store().catalogue()) {
     core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
-    out += info.kind == store::Kind::total ? ":[{\"type\":\"counter\",\"help\":\"\"" : ":[{\"type\":\"gauge\",\"help\":\"\"";
-    core::append_json_string(out += ",\"unit\":", info.unit);
+    core::append_json_string(out += ":[{\"type\":", prometheus_type(info->kind));
+    core::append_json_string(out += ",\"help\":", info->summary);
+    core::append_json_string(out += ",\"unit\":", info->unit);
     out += "}]";
   }
   return success(out + "}");

@@ -6,7 +6,7 @@
 
 namespace atalaya::store {
 
-// What the caller should do about an error.
+// The reaction to an error.
 enum class Cause {
   retry,      // busy, an I/O error: may work later
   full,       // no space on the disk: may work after something was deleted

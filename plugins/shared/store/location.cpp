@@ -38,7 +38,7 @@ bool is_network(const std::string &folder) {
 }
 
 // A file that root makes belongs to whom the folder belongs to: a command that root calls before the agent's first start leaves
-// nothing that the agent cannot write. Only what this very call made changes hands, never what a link leads to.
+// nothing that the agent cannot write. Only folders that this call created change their owner, never the target of a link.
 core::Descriptor open_private(const std::string &path, int flags) {
   core::Descriptor made(::open(path.c_str(), flags | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
   if (!made) return core::Descriptor(::open(path.c_str(), flags | O_CREAT | O_CLOEXEC, kMode));

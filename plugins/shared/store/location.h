@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a store lies, and who may write it.
+// The location of a store, and the lock of its writer.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace atalaya::store {
 
-// What the sink and every command use when no path is given: $ATALAYA_STORE, else atalaya.db in the state folder.
+// The default of the sink and of every command: $ATALAYA_STORE, else atalaya.db in the state folder.
 std::string default_path();
-// What --store means: a path, or the text of another engine. "sqlite:" in front is taken off; nothing behind it is the default.
+// The meaning of --store: a path, or the text of another engine, without a leading "sqlite:"; "" is the default.
 std::string store_of(std::string_view text);
 
 // Makes the folder of the default path; any other folder must exist. Throws when the store could not live there.
 void prepare_folder(const std::string &path);
 
-// A store has one writer. The lock lies beside the database (path + "-lock") and ends with the process.
+// A store has one writer. The lock is a file next to the database (path + "-lock") and ends with the process.
 core::Descriptor lock_for_writing(const std::string &path);
 
 // Makes the database's file when there is none, readable by the owner and the group only; SQLite gives its log the same mode. Where

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kClickHouse = "clickhouse:";
 
-// What a command writes is little, and somebody waits for it.
+// Commands write little, and a person waits.
 constexpr std::chrono::seconds kPatience{30};
 
 bool is_clickhouse(std::string_view store) {
@@ -23,7 +23,7 @@ clickhouse::Location clickhouse_of(std::string_view store) {
   return clickhouse::parse_location(store.substr(kClickHouse.size()));
 }
 
-// Writes spans that are all kept: what the database refuses is an error, for there is nobody who would look at dead letters.
+// Writes all spans, or fails: a row that the database refuses is an error, because commands have no dead letters.
 class SpansToClickHouse final : public StoreWriter {
  public:
   SpansToClickHouse(clickhouse::Location location, core::NameOf name_of)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every engine needs to answer a Selection.
+// Common code of the engines for a Selection.
 #pragma once
 
 #include <optional>

@@ -22,47 +22,27 @@ namespace clickhouse = store::clickhouse;
 class ClickHouse final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "url"_str,
-       .type = ATALAYA_STRING,
-       .default_text = "http://127.0.0.1:8123/atalaya"_str,
-       .summary = "http://host:port/database of the server's HTTP interface, or with https; the database has to be there."_str},
-      {.name = "cluster"_str,
-       .type = ATALAYA_STRING,
-       .summary =
-           "The name of a cluster of the server's configuration: tables are made on all of it, replicated and spread over its "
-           "shards; absent: tables of this server."_str},
-      {.name = "compress"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "gzip"_str,
-       .allowed = "gzip|none"_str,
-       .summary = "How rows are compressed on their way."_str},
-      {.name = "batch_rows"_str,
-       .type = ATALAYA_INT,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "100000"_str,
-       .unit = "rows"_str,
-       .summary = "The most that one request holds; a batch that has more becomes several."_str,
-       .min = 1,
-       .max = 1'000'000},
-      {.name = "batch_size"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "16 MiB"_str,
-       .summary = "The most that one request holds before it is compressed."_str,
-       .min = 1024,
-       .max = 1 << 30},
-      sinks::span_of_time("timeout"_str, "10s"_str, "How long a connection may take, and how long the server may be silent."_str),
+      param::string("url", "http://host:port/database of the server's HTTP interface, or https; the database must exist")
+          .defaults("http://127.0.0.1:8123/atalaya"),
+      param::string("cluster",
+                    "Name of a cluster of the server's configuration: its tables are replicated and spread over its shards (default: "
+                    "tables of one server)"),
+      param::choice("compress", "gzip|none", "Compression of requests").defaults("gzip"),
+      param::integer("batch_rows", "Maximum rows per request; larger batches become several requests")
+          .defaults("100000")
+          .range(1, 1'000'000)
+          .unit("rows"),
+      param::size("batch_size", "Maximum size of a request before compression").defaults("16 MiB").range(1024, 1 << 30),
+      sinks::span_of_time("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
       sinks::deadline("30s"_str),
       sinks::dead_letters(
-          "Room for the rows that the server refuses, in dead-letters.jsonl of the sink's state folder; the oldest half goes "
-          "first. 0 B keeps none."_str),
-      {.name = "basic"_str, .type = ATALAYA_STRING, .summary = "A file that holds user:password; read anew for every request."_str},
+          "Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the oldest half is deleted "
+          "first. 0 B: none"_str),
+      param::string("basic", "A file with user:password; read again for every request"),
       sinks::kHttpTls,
   };
   static constexpr Description description = {
-      .name = "clickhouse"_str,
-      .summary = "Keeps samples in a ClickHouse database, on one server or a cluster, and loses none."_str,
-      .params = params};
+      .name = "clickhouse"_str, .summary = "Keep samples in a ClickHouse database, on a server or a cluster"_str, .params = params};
 
   explicit ClickHouse(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
     answer([&] { options_.client.location = clickhouse::parse_location(host_.text("url")); });
@@ -84,7 +64,10 @@ class ClickHouse final : public Sink {
     if (const auto folder = host_.state_dir()) options_.version_file = *folder + "/version";
     if (!options_.client.location.basic.empty()) static_cast<void>(read_secret(options_.client.location.basic));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
-    answer([&] { writer_ = std::make_unique<clickhouse::Writer>(options_, name_of); });
+    options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
+    answer([&] {
+      writer_ = std::make_unique<clickhouse::Writer>(options_, name_of, [host = host_](uint32_t id) { return host.metric(id); });
+    });
     encoder_ = core::make_encoder(core::Format::samples, name_of);
     dead_letters_.open();
   }
@@ -99,16 +82,16 @@ class ClickHouse final : public Sink {
     try {
       refused = writer_->write(samples, host_.realtime());
     } catch (const std::exception &problem) {
-      // Whatever it is - the server, the way to it, what the operator wrote or forgot -, it can be repaired while the batch waits.
+      // Any cause - the server, the network, the configuration - can be fixed while the batch waits.
       throw Failure(Code::retry, problem.what());
     }
     host_.dropped("no value that can be stored", refused.samples);
     if (refused.values > 0)
       host_.log(Level::warning, "values that are not finite, or have no name, were left out of the store " + writer_->name());
-    bury(samples);
+    put_dead_letters(samples);
     return Code::ok;
   }
-  // Nothing is held back: every batch is with the server when write returns.
+  // Nothing is buffered: the server has every batch when write returns.
   Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
 
  private:
@@ -121,7 +104,7 @@ class ClickHouse final : public Sink {
     }
   }
 
-  void bury(std::span<const Sample> samples) {
+  void put_dead_letters(std::span<const Sample> samples) {
     std::string record;
     for (const clickhouse::RefusedRow &row : writer_->refused_rows()) {
       Sample sample = samples[row.sample];

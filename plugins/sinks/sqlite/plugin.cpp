@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink "sqlite": every batch is one transaction of the embedded store.
 #include <atalaya/plugin.hpp>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,32 +26,18 @@ Code code_of(store::Cause cause) {
 }
 
 constexpr Param kLevel[] = {
-    {.name = "after"_str,
-     .type = ATALAYA_DURATION,
-     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
-     .summary =
-         "What arrived longer ago is rolled up: longer than any sample may come late or twice; it is done when it is up to half as "
-         "old again."_str,
-     .min = 3.6e12,
-     .max = 3.1536e18},
-    {.name = "every"_str,
-     .type = ATALAYA_DURATION,
-     .flags = ATALAYA_REQUIRED | ATALAYA_BOUNDED,
-     .summary = "The length of the steps: a divisor of the steps one asks for, and a multiple of the level before."_str,
-     .min = 1e9,
-     .max = 3.16224e16},
-    {.name = "retain"_str,
-     .type = ATALAYA_DURATION,
-     .flags = ATALAYA_BOUNDED,
-     .summary = "What arrived longer ago is deleted; 0s keeps it whatever its age; absent: as the sink's."_str,
-     .min = 0,
-     .max = 9.2e18},
+    param::duration("after",
+                    "Age by arrival from which samples are rolled up; longer than any sample may be late. A roll-up is done when they "
+                    "are half as old again")
+        .required()
+        .range(3.6e12, 3.1536e18),
+    param::duration("every", "Length of a step: a divisor of the steps of queries, and a multiple of the level before")
+        .required()
+        .range(1e9, 3.16224e16),
+    param::duration("retain", "Maximum age by arrival; 0s: no limit (default: that of the sink)").range(0, 9.2e18),
 };
-constexpr Param kRollup[] = {{.type = ATALAYA_RECORD,
-                              .summary = "A level: old samples, or those of the level before, become one a step."_str,
-                              .items = kLevel,
-                              .item_count = std::size(kLevel),
-                              .item_size = sizeof(Param)}};
+constexpr Param kRollup[] = {
+    param::record("", kLevel, "A level: old samples, or those of the level before, become one sample per step")};
 
 std::vector<store::RollupLevel> read_rollup(Host host) {
   std::vector<store::RollupLevel> levels;
@@ -69,47 +54,21 @@ std::vector<store::RollupLevel> read_rollup(Host host) {
 class SqliteSink final : public Sink {
  public:
   static constexpr Param params[] = {
-      {.name = "path"_str,
-       .type = ATALAYA_STRING,
-       .summary = "The database file; by default $ATALAYA_STORE, else atalaya.db in the state folder."_str},
-      {.name = "retain"_str,
-       .type = ATALAYA_DURATION,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "7d"_str,
-       .summary = "What arrived longer ago is deleted; 0s keeps it whatever its age."_str,
-       .min = 0,
-       .max = 9.2e18},
-      {.name = "max_size"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "4 GiB"_str,
-       .summary = "The oldest arrivals are deleted while the data is larger; 0 B sets no limit."_str,
-       .min = 0,
-       .max = 9.2e18},
-      {.name = "min_free"_str,
-       .type = ATALAYA_SIZE,
-       .flags = ATALAYA_BOUNDED,
-       .default_text = "1 GiB"_str,
-       .summary =
-           "The oldest arrivals, except for a rest of 64 MiB, are deleted while the disk has less free space; 0 B sets no limit."_str,
-       .min = 0,
-       .max = 9.2e18},
-      {.name = "rollup"_str,
-       .type = ATALAYA_LIST,
-       .summary = "What is kept of old samples, a level after the other, such as { { after = \"2d\", every = \"1m\", retain = "
-                  "\"90d\" } }; "
-                  "absent: all of them."_str,
-       .items = kRollup,
-       .item_count = 1,
-       .item_size = sizeof(Param)},
-      {.name = "sync"_str,
-       .type = ATALAYA_ENUM,
-       .default_text = "normal"_str,
-       .allowed = "normal|full"_str,
-       .summary = "normal: what is committed survives the end of the agent; full: a power cut too, at one fsync a batch."_str},
+      param::string("path", "The database file (default: $ATALAYA_STORE, else atalaya.db in the state folder)"),
+      param::duration("retain", "Maximum age by arrival; older data is deleted; 0s: no limit").defaults("7d").range(0, 9.2e18),
+      param::size("max_size", "Maximum size of the data; the oldest arrivals are deleted; 0 B: no limit").defaults("4 GiB").range(0, 9.2e18),
+      param::size("min_free",
+                  "Minimum free space of the disk; the oldest arrivals are deleted, except for the last 64 MiB; 0 B: no limit")
+          .defaults("1 GiB")
+          .range(0, 9.2e18),
+      param::list("rollup", kRollup,
+                  "Levels of roll-ups of old samples, such as { { after = \"2d\", every = \"1m\", retain = \"90d\" } } (default: "
+                  "none, all samples are kept)"),
+      param::choice("sync", "normal|full", "normal: a commit survives the end of the agent; full: a power cut too, with an fsync per batch")
+          .defaults("normal"),
   };
   static constexpr Description description = {
-      .name = "sqlite"_str, .summary = "keeps samples in the embedded store, one transaction a batch"_str, .params = params};
+      .name = "sqlite"_str, .summary = "Keep samples in the embedded store, one transaction per batch"_str, .params = params};
 
   explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
@@ -122,7 +81,10 @@ class SqliteSink final : public Sink {
 
   void start() override {
     if (writer_) return;
-    answer([&] { writer_.emplace(options_, [host = host_](uint32_t id) { return host.name_of(id); }); });
+    answer([&] {
+      writer_.emplace(
+          options_, [host = host_](uint32_t id) { return host.name_of(id); }, [host = host_](uint32_t id) { return host.metric(id); });
+    });
   }
   void stop() override { writer_.reset(); }
 
@@ -133,8 +95,8 @@ class SqliteSink final : public Sink {
     try {
       writer_->maintain(now);
     } catch (const std::exception &error) {
-      // The batch is committed whatever becomes of deletion and compression, which the next batch tries again.
-      host_.log(Level::warning, std::string("retention and compression have to wait: ") + error.what());
+      // The batch is committed; the next batch tries deletion and compression again.
+      host_.log(Level::warning, std::string("retention and compression are delayed: ") + error.what());
     }
     return Code::ok;
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "plugins/shared/analysis/bottleneck/resource.h"
-#include "plugins/shared/store/metric_info.h"
+#include "tests/unit/query/usual_metrics.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -40,20 +40,26 @@ TEST_CASE("a host's value is the mean of its cores' where it is a ratio, and the
                {"btrace.pool.mem.used", Combine::leave_out},
                {"sys.clock.offset", Combine::leave_out},
                {"unknown.thing", Combine::mean}};
+  const store::Catalogue usual = query::test::usual_metrics();
   for (const auto &one : cases) {
     CAPTURE(one.metric);
-    CHECK(combine_of(one.metric) == one.combine);
+    const auto info = usual.find(one.metric);
+    CHECK(combine_of(one.metric, info == usual.end() ? nullptr : info->second.get()) == one.combine);
   }
 }
 
-TEST_CASE("fields that programs export have no unit, whatever their names look like") {
-  for (const char *metric : {"btrace.server.net.in.mb", "btrace.pool.mem.used", "btrace.disk.read.bytes", "btrace.jobs"}) {
-    CAPTURE(metric);
-    CHECK(store::metric_info(metric).unit.empty());
-    CHECK(store::metric_info(metric).kind == store::Kind::gauge_or_rate);
-  }
-  CHECK(store::metric_info("btrace.errors").kind == store::Kind::delta);
-  CHECK(store::metric_info("btrace.spans.open").unit == "1");
+TEST_CASE("kinds and units of made-up metrics decide, not their names") {
+  const auto combine = [](store::Kind kind, const char *unit) {
+    const store::MetricInfo info{kind, -1, unit, ""};
+    return combine_of("made.up.bytes", &info);
+  };
+  CHECK(combine(store::Kind::total, "By") == Combine::leave_out);
+  CHECK(combine(store::Kind::delta, "By") == Combine::sum);
+  CHECK(combine(store::Kind::rate, "By/s") == Combine::sum);
+  CHECK(combine(store::Kind::gauge, "MiBy") == Combine::sum);
+  CHECK(combine(store::Kind::gauge, "%") == Combine::mean);
+  CHECK(combine(store::Kind::unknown, "By") == Combine::mean);
+  CHECK(combine_of("made.up.bytes", nullptr) == Combine::mean);
 }
 
 }  // namespace

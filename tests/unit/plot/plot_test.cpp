@@ -145,17 +145,16 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
   CHECK(svg_of(plot_of(lines)).svg.find(">avg of all</text>") != std::string::npos);
 }
 
-TEST_CASE("a number of points has no unit, whoever counts them") {
-  const query::Answer answer{"proc.cpu.user", {}, {}, ramp(), {}};
-  query::Question question;
-  CHECK(unit_of(answer, question) == "%");
-  question.query.aggregator = *query::Aggregator::find("count");
-  CHECK(unit_of(answer, question).empty());
-  question.query.aggregator = *query::Aggregator::find("sum");
-  question.query.downsample = query::parse_downsample("1m-count").value();
-  CHECK(unit_of(answer, question).empty());
-  question.query.downsample = query::parse_downsample("1m-avg").value();
-  CHECK(unit_of(answer, question) == "%");
+TEST_CASE("units are rendered for people; an unknown unit is not shown") {
+  query::Answer answer{"made.up", {}, {}, ramp(), {}};
+  CHECK(unit_of(answer).empty());
+  for (const auto &[unit, shown] : {std::pair("%", "%"), {"MiBy/s", "MiB/s"}, {"Mibit/s", "Mibit/s"}, {"By", "B"}, {"1", ""},
+                                    {"/s", "/s"}, {"1/s", "/s"}, {"Cel", "°C"}, {"us", "µs"}, {"{core}", "core"}, {"%{core}", "%"},
+                                    {"{a/b}/s", "a/b/s"}, {"ms/s", "ms/s"}, {"Symbols", "Symbols"}}) {
+    CAPTURE(unit);
+    answer.info = std::make_shared<const store::MetricInfo>(store::MetricInfo{store::Kind::gauge, 1, unit, ""});
+    CHECK(unit_of(answer) == shown);
+  }
 }
 
 TEST_CASE("a group is called by its keys, less what all groups have") {
@@ -173,7 +172,7 @@ TEST_CASE("a group is called by its keys, less what all groups have") {
 
 TEST_CASE("in a page of a report names are only texts") {
   using report_command::Page;
-  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%"};
+  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%", "core-seconds"};
   Page page{"<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}}}}};
   page.experiments.push_back({"<i>", "", "&", "<script>", {{"k", "'\""}}, kTen, -1});
   const std::string html = report_command::as_page(page);
@@ -190,6 +189,7 @@ TEST_CASE("a picture without points has its axes") {
 TEST_CASE("a report shows no number where there is none") {
   query::Usage usage;
   usage.metric = "m";
+  usage.sum_unit = "value-seconds";
   usage.sum = INFINITY;
   usage.average = -INFINITY;
   usage.max = usage.min = 1;

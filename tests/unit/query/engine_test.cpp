@@ -8,7 +8,6 @@
 #include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/query/rate.h"
 #include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/store/metric_info.h"
 #include "tests/unit/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -42,8 +41,8 @@ std::vector<Answer> ask(MemoryStore &store, const Query &query, const Limits &li
   return answers_to(query, store, budget);
 }
 
-Query whole(const char *aggregator, const char *downsample) {
-  Query query = all_of(kWrites, aggregator);
+Query whole(const char *aggregator, const char *downsample, const std::string &metric = kWrites) {
+  Query query = all_of(metric, aggregator);
   query.downsample = parse_downsample(downsample).value();
   return query;
 }
@@ -259,19 +258,37 @@ TEST_CASE("an average leaves out what is not known") {
   CHECK(average_of(answer) == 6);
 }
 
-TEST_CASE("units and kinds of metrics are known by their names") {
-  CHECK(store::metric_info("proc.cpu.user").unit == "%");
-  CHECK(store::metric_info("flow.sent.bytes").kind == store::Kind::delta);
-  CHECK(store::metric_info("self.samples.in").kind == store::Kind::total);
-  CHECK(store::metric_info("flow.rtt").kind == store::Kind::gauge_or_rate);
-  CHECK(store::metric_info("flow.rtt").unit == "ms");
-  CHECK(store::metric_info("flow.in.packets").kind == store::Kind::delta);
-  CHECK(store::metric_info("proc.net.tcp.in.packets").unit == "1/s");
-  CHECK(store::metric_info("proc.net.tcp.out.mb").unit == "Mibit/s");
-  CHECK(store::metric_info("proc.net.tcp.accepts").kind == store::Kind::delta);
-  CHECK(store::metric_info("btrace.lines.plain").kind == store::Kind::delta);
-  CHECK(store::metric_info("btrace.org.shop.Trace.requests").kind == store::Kind::gauge_or_rate);
-  CHECK(store::metric_info("something.else").unit.empty());
+TEST_CASE("kinds and units come from declarations only") {
+  MemoryStore store;
+  store.declare("made.up", store::Kind::delta, "By", "A made-up metric");
+  store.add("made.up", {}, {{5, 10}, {10, 20}});
+  store.add("flow.foreign.bytes", {}, {{5, 10}, {10, 20}});  // its name looks like a delta
+  const auto added = ask(store, whole("sum", "1m", "made.up"))[0];
+  CHECK(shown(added.points) == "60:30");
+  REQUIRE(added.info);
+  CHECK(added.info->unit == "By");
+  CHECK(added.info->kind == store::Kind::delta);
+  CHECK(added.info->summary == "A made-up metric");
+  const auto averaged = ask(store, whole("sum", "1m", "flow.foreign.bytes"))[0];
+  CHECK(shown(averaged.points) == "60:15");
+  CHECK_FALSE(averaged.info);
+}
+
+TEST_CASE("a rate and a count have their own kind and unit") {
+  MemoryStore store;
+  store.declare("made.up", store::Kind::total, "By");
+  store.add("made.up", {}, {{10, 100}, {20, 200}});
+  Query query = all_of("made.up");
+  query.rate = Rate{};
+  const auto rate = ask(store, query)[0];
+  CHECK(shown(rate.points) == "20:10");
+  CHECK(rate.info->kind == store::Kind::rate);
+  CHECK(rate.info->unit == "By/s");
+  for (const auto &count : {ask(store, all_of("made.up", "count"))[0], ask(store, whole("sum", "1m-count", "made.up"))[0]}) {
+    CHECK(count.info->kind == store::Kind::gauge);
+    CHECK(count.info->unit == "1");
+  }
+  CHECK(ask(store, all_of("made.up"))[0].info->kind == store::Kind::total);
 }
 
 TEST_CASE("the rate of counts is exact where they are too large for a number") {
@@ -296,7 +313,7 @@ TEST_CASE("counts are answered as they are where they are too large for a number
   store.add_counts("net.bytes", {{"host", "h"}}, {{0, kLarge}, {10, kLarge + 2}, {20, 7}});
   const Answer answer = ask(store, all_of("net.bytes"))[0];
   REQUIRE(answer.counts.size() == 2);
-  CHECK(as_csv({answer}).find(",9007199254740993\r\n") != std::string::npos);
+  CHECK(as_csv({answer}).find(",9007199254740993,\r\n") != std::string::npos);
   CHECK(as_json({answer}).find(",9007199254740995],") != std::string::npos);
   CHECK(as_json({answer}).find(",7]]") != std::string::npos);
   CHECK(as_table({answer}).find(" 9007199254740993\n") != std::string::npos);

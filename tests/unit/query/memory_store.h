@@ -10,6 +10,7 @@
 #include "plugins/shared/match/matcher.h"
 #include "plugins/shared/analysis/query/types.h"
 #include "plugins/shared/store/store.h"
+#include "tests/unit/query/usual_metrics.h"
 
 namespace atalaya::query::test {
 
@@ -25,7 +26,8 @@ class MemoryStore : public store::Store {
   void add(const std::string &metric, const Tags &tags, const Values &values) {
     Kept kept;
     for (const auto &[second, value] : values) kept.points.push_back({kT0 + second * kSecond, value});
-    kept.series = {static_cast<int64_t>(all_.size()), 0, metric, tags};
+    const auto declared = declared_.find(metric);
+    kept.series = {static_cast<int64_t>(all_.size()), 0, metric, tags, declared == declared_.end() ? nullptr : declared->second};
     all_.push_back(std::move(kept));
   }
   void add_counts(const std::string &metric, const Tags &tags, const std::vector<std::pair<int, int64_t>> &values) {
@@ -52,6 +54,16 @@ class MemoryStore : public store::Store {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
+  }
+  store::Catalogue catalogue() override {
+    store::Catalogue all;
+    for (const Kept &kept : all_)
+      all.try_emplace(kept.series.metric, kept.series.info ? kept.series.info : std::make_shared<const store::MetricInfo>());
+    return all;
+  }
+  // Declares a metric before its series are added.
+  void declare(const std::string &metric, store::Kind kind, const std::string &unit, const std::string &summary = "") {
+    declared_[metric] = std::make_shared<const store::MetricInfo>(store::MetricInfo{kind, -1, unit, summary});
   }
   std::vector<std::string> tag_keys() override { return {}; }
   std::vector<std::string> tag_values(std::string_view) override { return {}; }
@@ -116,6 +128,7 @@ class MemoryStore : public store::Store {
   }
 
   std::vector<Kept> all_;
+  store::Catalogue declared_ = usual_metrics();
 };
 
 // "0:10 10:20 20:nan": seconds after kT0 and values.

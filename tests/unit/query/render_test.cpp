@@ -13,6 +13,7 @@ namespace {
 
 std::vector<Answer> answers() {
   Answer one{"proc.cpu.user", {{"host", "h"}, {"process", "a \"b\", c\n"}}, {"pid"}, {{1'700'000'000'000'000'000, 1.5}}};
+  one.info = std::make_shared<const store::MetricInfo>(store::MetricInfo{store::Kind::gauge, 1, "%", "CPU time"});
   Answer other{"x", {}, {}, {{1'700'000'001'500'000'000, 2}, {1'700'000'002'000'000'000, std::nan("")}}};
   return {one, other};
 }
@@ -20,7 +21,7 @@ std::vector<Answer> answers() {
 TEST_CASE("JSON has milliseconds, and null for what is not known") {
   CHECK(
       as_json(answers()) ==
-      R"([{"metric":"proc.cpu.user","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
+      R"([{"metric":"proc.cpu.user","kind":"gauge","unit":"%","summary":"CPU time","tags":{"host":"h","process":"a \"b\", c\n"},"aggregateTags":["pid"],"dps":[[1700000000000,1.5]]},
 {"metric":"x","tags":{},"aggregateTags":[],"dps":[[1700000001500,2],[1700000002000,null]]}]
 )");
   CHECK(as_json({}) == "[]\n");
@@ -28,10 +29,10 @@ TEST_CASE("JSON has milliseconds, and null for what is not known") {
 
 TEST_CASE("CSV has a column a tag, and quotes what needs it") {
   CHECK(as_csv(answers()) ==
-        "time,metric,host,process,value\r\n"
-        "2023-11-14T22:13:20Z,proc.cpu.user,h,\"a \"\"b\"\", c\n\",1.5\r\n"
-        "2023-11-14T22:13:21.5Z,x,,,2\r\n"
-        "2023-11-14T22:13:22Z,x,,,\r\n");
+        "time,metric,host,process,value,unit\r\n"
+        "2023-11-14T22:13:20Z,proc.cpu.user,h,\"a \"\"b\"\", c\n\",1.5,%\r\n"
+        "2023-11-14T22:13:21.5Z,x,,,2,\r\n"
+        "2023-11-14T22:13:22Z,x,,,,\r\n");
 }
 
 TEST_CASE("a table has units, and no control characters") {

@@ -32,8 +32,11 @@ TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an 
   CHECK(cpu[0].average == doctest::Approx(40));
   CHECK(cpu[0].max == 200);
   CHECK(cpu[0].min == 100);  // both processes at second 2
-  CHECK(integral_unit("proc.cpu.user").name == "core-seconds");
+  CHECK(cpu[0].sum_unit == "core-seconds");
+  CHECK(cpu[0].unit == "%");
   CHECK(use(store, "proc.mem.resident", 0, 10)[0].sum == doctest::Approx(3));
+  CHECK(use(store, "proc.mem.resident", 0, 10)[0].sum_unit == "MiB-hours");
+  CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum_unit == "MiB");
   CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum == doctest::Approx(12));
 }
 
@@ -51,7 +54,7 @@ TEST_CASE("a window counts by the part of it that lies in the time") {
   CHECK(usage_between("flow.*", kT0 + half, kT0 + 2 * kSecond, deltas)[0].sum == doctest::Approx(1500));
 }
 
-TEST_CASE("time that nothing was told of is not covered, and what two series tell of counts once") {
+TEST_CASE("time without samples is not covered, and time with two series counts once") {
   MemoryStore store;
   store.add("proc.cpu.user", {{"pid", "1"}}, {{1, 100}, {2, 100}, {60, 100}});
   store.add("proc.cpu.user", {{"pid", "2"}}, {{2, 100}, {3, 100}});
@@ -74,7 +77,26 @@ TEST_CASE("parts that meet are one, in whatever order they come") {
   CHECK(more.length_ns() == 60);
 }
 
-TEST_CASE("those that used most come first") {
+TEST_CASE("totals are differenced; a reset is a gap; a part of a step counts by that part") {
+  MemoryStore store;
+  store.add("self.samples.in", {}, {{10, 100}, {20, 150}, {30, 20}, {40, 50}});
+  const auto usage = use(store, "self.samples.in", 0, 40);
+  CHECK(usage[0].sum == doctest::Approx(80));
+  CHECK(usage[0].sum_unit == "1");
+  CHECK(usage[0].max == 150);
+  CHECK(use(store, "self.samples.in", 15, 40)[0].sum == doctest::Approx(55));
+}
+
+TEST_CASE("an unknown metric is a gauge without a unit") {
+  MemoryStore store;
+  store.add("foreign.bytes", {}, {{1, 5}, {2, 7}});
+  const auto usage = use(store, "foreign.bytes", 0, 10);
+  CHECK(usage[0].sum == doctest::Approx(12));
+  CHECK(usage[0].sum_unit == "value-seconds");
+  CHECK(usage[0].unit.empty());
+}
+
+TEST_CASE("the largest usage comes first") {
   MemoryStore store;
   store.add("proc.cpu.user", {{"process", "small"}}, {{1, 1}});
   store.add("proc.cpu.user", {{"process", "big"}}, {{1, 9}});

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/base/symbols.h"
+#include "tests/unit/declarations.h"
 
 namespace atalaya::testing {
 
@@ -19,8 +20,8 @@ class LoadedSink {
   using Texts = std::map<std::string, std::string>;  // parameters that are texts
   using Numbers = std::map<std::string, int64_t>;    // all others
 
-  LoadedSink(const char *file, core::Symbols &symbols, Texts texts, Numbers numbers)
-      : symbols_(symbols), texts_(std::move(texts)), numbers_(std::move(numbers)) {
+  LoadedSink(const char *file, core::Symbols &symbols, Texts texts, Numbers numbers, Declarations declared = {})
+      : symbols_(symbols), texts_(std::move(texts)), numbers_(std::move(numbers)), declared_(std::move(declared)) {
     void *library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(::dlerror());
     auto entry = reinterpret_cast<const atalaya_plugin *(*)()>(::dlsym(library, "atalaya_plugin_v1"));
@@ -32,6 +33,8 @@ class LoadedSink {
     host_.now = [](void *, int32_t) { return int64_t{1'795'219'532'000'000'000}; };
     host_.count = count;
     host_.param = param;
+    host_.param_child = [](void *, atalaya_str, uint64_t, atalaya_value *) -> int32_t { return ATALAYA_NOTHING; };
+    host_.metric_of = metric_of;
     created_ = component_->ops->create(&host_, component_, &instance_, &error_);
   }
   LoadedSink(const LoadedSink &) = delete;
@@ -58,6 +61,15 @@ class LoadedSink {
     *name = {found.data(), found.size()};
     return found.empty() ? ATALAYA_NOTHING : ATALAYA_OK;
   }
+  static int32_t metric_of(void *self, uint32_t id, atalaya_metric_info *info) {
+    const auto found = of(self).declared_.find(of(self).symbols_.name(id));
+    if (!found) return ATALAYA_NOTHING;
+    info->kind = found->kind;
+    info->decimals = found->decimals;
+    info->unit = {found->unit.data(), found->unit.size()};
+    info->summary = {found->summary.data(), found->summary.size()};
+    return ATALAYA_OK;
+  }
   static void count(void *self, int32_t what, atalaya_str reason, uint64_t samples) {
     if (what == ATALAYA_COUNT_DROPPED) of(self).dropped_[std::string(reason.data, reason.size)] += samples;
   }
@@ -76,6 +88,7 @@ class LoadedSink {
   core::Symbols &symbols_;
   Texts texts_;
   Numbers numbers_;
+  Declarations declared_;
   std::map<std::string, uint64_t> dropped_;
   const atalaya_component *component_ = nullptr;
   atalaya_host host_{};

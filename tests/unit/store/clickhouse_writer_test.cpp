@@ -125,7 +125,7 @@ TEST_CASE("clickhouse: a table that takes nothing is not the fault of the rows")
     FAIL("it was taken");
   } catch (const Error &error) {
     CHECK(error.cause() == Cause::retry);
-    CHECK(std::string(error.what()).find("takes no row (Constraint is violated)") != std::string::npos);
+    CHECK(std::string(error.what()).find("accepts no row (Constraint is violated)") != std::string::npos);
   }
   CHECK(writer.refused_rows().empty());
   CHECK(database.inserts < 30);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL at any moment: during ingest, packing, roll-ups, retention, migration.
+// SIGKILL at any moment: during ingest, packing, roll-ups, retention.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -110,7 +107,9 @@ Limits hasty_rollup() {
 
 void roll_up_windows(const std::string &path, int64_t first, int progress) {
   core::Symbols symbols;
-  Writer writer({path, hasty_rollup(), false}, [&](uint32_t id) { return symbols.name(id); });
+  const testing::Declarations declared = usual_declarations();
+  const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
+  Writer writer({path, hasty_rollup(), false}, name_of, declared.metric_of(name_of));
   for (int64_t window = first; window < first + kWindowsARound; ++window) {
     const int64_t time_ns = kStart + window * 6 * kSecond;
     Samples samples(symbols);
@@ -158,83 +157,6 @@ TEST_CASE("killed while it rolls up, a store has each sample once") {
   CHECK(store.sql("SELECT DISTINCT every_ns / 1000000000 FROM rolled") == std::vector<std::string>{"60"});
   CHECK(store.number("SELECT count(*) FROM chunks") == 0);
   CHECK(sum_of_points(store) == acknowledged * kABatch);
-}
-
-TEST_CASE("an older store that is killed while it is brought up to date and packed loses nothing") {
-  std::mt19937 random(4);
-  std::ifstream file("tests/fixtures/store/schema-1.sql");
-  const std::string script{std::istreambuf_iterator<char>(file), {}};
-  for (int round = 0; round < 10; ++round) {
-    TestStore store;
-    Database(store.path, Access::read_write).execute(script.c_str());
-    const auto work = [&](int progress) {
-      if (::write(progress, "x", 1) != 1) ::_exit(1);
-      Writer writer({store.path, {}, false}, [](uint32_t) { return std::string_view{}; });
-      for (int i = 0; i < 40; ++i) writer.write({}, kNow);
-      while (writer.maintain(kNow + 2 * kDay)) {
-      }
-    };
-    run_and_kill(work, 1, random() % 20'000'000);
-    check_sound(store);
-    run_and_kill(work, 2, 0);  // to its end, or nearly
-    check_sound(store);
-    store.writer();
-    const auto values = scan(*open_store(store.path), {{"proc.threads"}, {}, {}});
-    REQUIRE(values.size() == 2);
-    for (const auto &series : values) {
-      CHECK(series.size() == 700);
-      CHECK(series.front().count == 11 * 1'000'003);
-      CHECK(series.back().count == 710 * 1'000'003);
-    }
-  }
-}
-
-TEST_CASE("a store of schema 2 is killed while its windows are written to once more: each stack is there, once") {
-  std::mt19937 random(6);
-  std::ifstream file("tests/fixtures/store/schema-2.sql");
-  const std::string script{std::istreambuf_iterator<char>(file), {}};
-  constexpr int64_t kWindows = 20, kAgain = 1'000'000;
-  int64_t killed_in_between = 0;
-  for (int round = 0; round < 50; ++round) {
-    TestStore store;
-    Database(store.path, Access::read_write).execute(script.c_str());
-    const auto wanted = static_cast<int64_t>(1 + random() % kWindows);
-    const auto work = [&](int progress) {
-      core::Symbols symbols;
-      Writer writer({store.path, {}, false}, [&](uint32_t id) { return symbols.name(id); });
-      for (int64_t i = 1; i <= std::min(wanted + 1, kWindows); ++i) {
-        Samples samples(symbols);
-        samples
-            .add(ATALAYA_STACK, (1'699'999'900 + i * 10) * kSecond, 10 * kSecond,
-                 {{"host", "ant"}, {"pid", "4"}, {"process", "java"}, {"profile", "cpu"}}, "main;run")
-            .count("profile.samples", kAgain + i);
-        writer.write(samples.span(), kNow);
-        if (::write(progress, "x", 1) != 1) ::_exit(1);
-        writer.maintain(kNow);
-      }
-      ::pause();
-    };
-    const int64_t came = run_and_kill(work, wanted, random() % 200'000);
-    check_sound(store);
-    std::map<std::pair<int64_t, std::string>, int64_t> all;
-    int64_t count = 0, again = 0;
-    SqliteStore(store.path).stacks({}, [&](const Stack &stack) {
-      const int64_t window = (stack.time_ns / kSecond - 1'699'999'900) / 10;
-      const int64_t value = stack.fields[0].count;
-      all[{window, std::string(stack.folded)}] = value;
-      ++count;
-      again += value == kAgain + window ? 1 : 0;
-      if (window <= came && stack.folded == "main;run") CHECK(value == kAgain + window);
-    });
-    CHECK(all.size() == 3 * kWindows);
-    CHECK(count == 3 * kWindows);
-    CHECK(again >= came);
-    CHECK(again <= came + 1);
-    killed_in_between += again < kWindows ? 1 : 0;
-    // Windows are here or there, whole.
-    CHECK(store.number("SELECT count(*) FROM old_stacks") == 3 * (kWindows - again));
-  }
-  CHECK(killed_in_between > 10);
 }
 
 }  // namespace

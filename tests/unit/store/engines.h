@@ -25,6 +25,7 @@ class Engine {
     return [this](uint32_t id) { return symbols_.name(id); };
   }
   Samples samples() { return Samples(symbols_); }
+  testing::Declarations declared = usual_declarations();
   std::unique_ptr<Store> open() const { return open_store(location_); }
   std::vector<std::vector<Point>> scan(const Selection &selection) const { return test::scan(*open(), selection); }
 
@@ -39,7 +40,9 @@ class Sqlite : private Folder, public Engine {
  public:
   static const char *missing() { return nullptr; }
   Sqlite() : Engine(path() + "/atalaya.db", path()) {}
-  std::unique_ptr<StoreWriter> writer() { return std::make_unique<Writer>(Options{location_, {}, false}, names()); }
+  std::unique_ptr<StoreWriter> writer() {
+    return std::make_unique<Writer>(Options{location_, {}, false}, names(), declared.metric_of(names()));
+  }
 };
 
 class ClickHouse : private Folder, public Engine {
@@ -52,7 +55,7 @@ class ClickHouse : private Folder, public Engine {
     const std::string url = location_.substr(location_.find(':') + 1);
     clickhouse::WriterOptions options{.client = {clickhouse::parse_location(url), kPatience, kPatience},
                                       .version_file = state_ + "/version"};
-    auto writer = std::make_unique<clickhouse::Writer>(options, names());
+    auto writer = std::make_unique<clickhouse::Writer>(options, names(), declared.metric_of(names()));
     writer->prepare();
     return writer;
   }

@@ -44,6 +44,32 @@ Selection of_metric(std::string metric, Range range = {}) {
   return {{std::move(metric)}, {}, range};
 }
 
+TEST_CASE_TEMPLATE("metrics are stored with their declarations; the first one wins", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  engine.declared.add("x.sent", ATALAYA_DELTA, "By", "Sent bytes").add("x.queue", ATALAYA_GAUGE, "MiBy", "It's \"queued\"", 2);
+  const auto write = [&](int64_t now_ns) {
+    auto samples = engine.samples();
+    samples.metrics(now_ns, {{"host", "ant"}}).count("x.sent", 1).real("x.queue", 2).real("x.foreign.bytes", 3).real("x.late", 4);
+    engine.writer()->write(samples.span(), now_ns);
+  };
+  write(kNow);
+  engine.declared.add("x.late", ATALAYA_TOTAL, "1").add("x.sent", ATALAYA_GAUGE, "1");
+  write(kNow + kHour);
+  const auto reader = engine.open();
+  const Catalogue catalogue = reader->catalogue();
+  REQUIRE(catalogue.size() == 4);
+  CHECK(catalogue.at("x.sent")->kind == Kind::delta);
+  CHECK(catalogue.at("x.sent")->unit == "By");
+  CHECK(catalogue.at("x.sent")->decimals == -1);
+  CHECK(catalogue.at("x.queue")->summary == "It's \"queued\"");
+  CHECK(catalogue.at("x.queue")->decimals == 2);
+  CHECK(catalogue.at("x.late")->kind == Kind::total);
+  CHECK(catalogue.at("x.foreign.bytes")->kind == Kind::unknown);
+  CHECK(catalogue.at("x.foreign.bytes")->unit.empty());
+  for (const Series &series : reader->series({}, SIZE_MAX)) CHECK(series.kind() == catalogue.at(series.metric)->kind);
+}
+
 TEST_CASE_TEMPLATE("series are listed by metric and tags, in the matchers' grammar", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   Tested engine;

@@ -16,6 +16,7 @@
 #include "core/base/symbols.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
 #include "plugins/shared/store/sqlite/writer.h"
+#include "tests/unit/declarations.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::store::test {
@@ -26,6 +27,10 @@ constexpr int64_t kDay = 24 * kHour;
 constexpr int64_t kNow = 1'700'000'000 * kSecond;
 
 using Folder = testing::TemporaryFolder;
+
+inline testing::Declarations usual_declarations() {
+  return testing::Declarations().add("flow.sent.bytes", ATALAYA_DELTA, "By").add("self.samples.in", ATALAYA_TOTAL, "1");
+}
 
 using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
@@ -99,12 +104,13 @@ inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection
 struct TestStore {
   Folder folder;
   core::Symbols symbols;
+  testing::Declarations declared = usual_declarations();
   std::string path = folder / "atalaya.db";
 
   core::NameOf names() {
     return [this](uint32_t id) { return symbols.name(id); };
   }
-  Writer writer(const Limits &limits = {}) { return Writer({path, limits, false}, names()); }
+  Writer writer(const Limits &limits = {}) { return Writer({path, limits, false}, names(), declared.metric_of(names())); }
   // One series.
   std::vector<Point> scan(std::string metric, std::string_view key, std::string value, Range range = {}) const {
     SqliteStore store(path);

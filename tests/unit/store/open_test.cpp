@@ -107,10 +107,22 @@ TEST_CASE("a store of a newer version is refused") {
   store.writer();
   Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
   const std::string expected = "database " + store.path +
-                               " has schema version 9, this program knows up to 5; use the newer atalaya that wrote it, or choose "
+                               " has schema version 9, this program knows up to 6; use the newer atalaya that wrote it, or choose "
                                "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
+}
+
+TEST_CASE("a store of an older version is refused and left as it is") {
+  TestStore store;
+  store.writer();
+  Database(store.path, Access::read_write).execute("PRAGMA user_version = 5");
+  const std::string expected = "database " + store.path +
+                               " was made by an older version of atalaya (schema 5, this program reads 6); move it away, and the "
+                               "sink \"sqlite\" creates a new one";
+  CHECK(refusal(store.path) == expected);
+  CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
+  CHECK(store.number("PRAGMA user_version") == 5);
 }
 
 TEST_CASE("a store has one writer; the next one may open it when the first is gone") {

@@ -29,7 +29,7 @@ TEST_CASE("a damaged chunk stays, the rest is rolled up, and the operator is tol
                     ++warnings;
                     CHECK(text.find(" of database " + store.path + " is damaged: such chunks stay") != std::string::npos);
                   }};
-  Writer writer(options, store.names());
+  Writer writer(options, store.names(), store.declared.metric_of(store.names()));
   settle(writer, kLater);
   CHECK(warnings == 1);
   CHECK(store.sql("SELECT id FROM chunks") == std::vector<std::string>{"1", "2"});
@@ -59,24 +59,6 @@ TEST_CASE("a damaged rolled chunk is named, with the remedy, and the rest can be
   CHECK(ask(store, "1h-sum").size() == 1);
 }
 
-TEST_CASE("a store of schema 4 gets what it lacks, and can be read in SQL before that") {
-  TestStore store;
-  {
-    Writer writer = store.writer();
-    write_hour(store, writer, "flow.sent.bytes");
-    settle(writer, kStart + kDay);
-  }
-  Database(store.path, Access::read_write).execute("DROP TABLE rolled; PRAGMA user_version = 4");
-  Database database(store.path, Access::read_only);
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
-  CHECK(Statement(database, "SELECT sum(value) FROM points").number() == 719 * 720 / 2);
-  Writer writer = store.writer(with_rollup());
-  settle(writer, kLater);
-  CHECK(store.number("SELECT count(*) FROM rolled") == 1);
-  CHECK(ask(store, "1h-sum")[0].points[0].value == 719 * 720 / 2);
-}
-
 TEST_CASE("levels that cannot work are refused with what to write") {
   const auto problem = [](const std::vector<RollupLevel> &levels, int64_t retain_ns = 0) {
     return problem_of(levels, retain_ns).value_or("");
@@ -85,13 +67,12 @@ TEST_CASE("levels that cannot work are refused with what to write") {
   CHECK(problem({{kAfter, kMinute, {}}}, 3 * kDay) == "");
   CHECK(problem({{kAfter, kMinute, 90 * kDay}, {30 * kDay, kHour, 0}}, 7 * kDay) == "");
   CHECK(problem({{kAfter, kMinute, {}}}, 3 * kDay - 1 * kHour) ==
-        "parameter \"retain\": what is deleted after 2d23h may not live until it is rolled up; parameter \"rollup[1].after\" is "
-        "2d, and "
-        "it is done within 3d: keep it as long as that");
+        "parameter \"retain\": samples are deleted after 2d23h, which may be before their roll-up; parameter \"rollup[1].after\" is 2d, "
+        "and the roll-up is done within 3d: keep them until then");
   CHECK(problem({{kAfter, kMinute, {}}, {kDay, kHour, {}}}) ==
-        "parameter \"rollup[2].after\": 1d is not longer than the 2d of the level before; order the levels by it");
+        "parameter \"rollup[2].after\": 1d is not longer than the 2d of the level before; sort the levels by age");
   CHECK(problem({{kAfter, kMinute, {}}, {3 * kDay, 90 * kSecond, {}}}) ==
-        "parameter \"rollup[2].every\": 1m30s is not twice, three times, ... the 1m of the level before, of which it is made");
+        "parameter \"rollup[2].every\": 1m30s is not twice, three times, ... the 1m of the level before");
 }
 
 // In a process of its own, on a file system of 16 MiB: returns what went wrong.
@@ -99,9 +80,10 @@ std::string roll_up_on_a_full_disk(const std::string &folder) {
   core::Symbols symbols;
   const std::string path = folder + "/atalaya.db", filler = folder + "/filler";
   const auto names = [&](uint32_t id) { return symbols.name(id); };
+  const testing::Declarations declared = usual_declarations();
   double written = 0;
   {
-    Writer writer({path, {}, false}, names);
+    Writer writer({path, {}, false}, names, declared.metric_of(names));
     for (int64_t window = 1; window <= 720; ++window) {
       Samples samples(symbols);
       for (int64_t i = 0; i < 20; ++i) {
@@ -119,7 +101,7 @@ std::string roll_up_on_a_full_disk(const std::string &folder) {
       for (const Point &point : series) sum += point.value;
     return sum;
   };
-  Writer writer({path, with_rollup(), false}, names);
+  Writer writer({path, with_rollup(), false}, names, declared.metric_of(names));
   {
     std::ofstream fill(filler, std::ios::binary);
     const std::string block(4096, 'x');

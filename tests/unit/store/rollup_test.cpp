@@ -165,8 +165,8 @@ TEST_CASE("percentiles of an interval are refused where the points are gone") {
   Rolled rolled("proc.threads");
   CHECK_THROWS_WITH_AS(
       rolled.points("10m-p95"),
-      "\"p95\" of an interval needs all its points, and until 2023-11-14T01:00:00Z there are rolled ones; ask for the "
-      "time from 2023-11-14T01:00:00Z, or for sum, avg, min, max, count, first or last",
+      "\"p95\" of an interval needs all its points, and points until 2023-11-14T01:00:00Z are rolled up; query the "
+      "time from 2023-11-14T01:00:00Z, or use sum, avg, min, max, count, first or last",
       query::Wrong);
   CHECK(ask(rolled.store, "10m-p95", query::Edge::end, false, {kStart + kHour, kStart + kDay}).empty());
 }

@@ -8,7 +8,6 @@
 #include "plugins/shared/analysis/bottleneck/layered_devices.h"
 #include "plugins/shared/analysis/bottleneck/tasks.h"
 #include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/store/metric_info.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -206,7 +205,7 @@ class MetricsReader : public store::PointVisitor {
       throw query::TooMuch("more than " + std::to_string(kMostSeries) + " series are of the nodes in question" +
                            query::kAskForLess);
     std::erase_if(found, [](const store::Series &series) {
-      return combine_of(series.metric) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
+      return combine_of(series.metric, series.info.get()) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
     });
     leave_out_stacked(found);
     return found;
@@ -242,7 +241,7 @@ class MetricsReader : public store::PointVisitor {
 
   Target target_of(const store::Series &series, const std::string &host) {
     Metrics::Column &column = all_.columns_[series.metric];
-    column.combine = combine_of(series.metric);
+    column.combine = combine_of(series.metric, series.info.get());
     if (series.metric == "sys.cpu.usage") all_.cores_[host].emplace(tag_of(series.tags, "core"));
     Target target;
     target.bins = &all_.bins_.at(host);
@@ -252,7 +251,7 @@ class MetricsReader : public store::PointVisitor {
       target.sums->sum.resize(target.bins->size());
       target.sums->weight.resize(target.bins->size());
     }
-    target.amount = store::metric_info(series.metric).kind == store::Kind::delta;
+    target.amount = series.kind() == store::Kind::delta;
     target.of_cpu = series.metric == "proc.cpu.user" || series.metric == "proc.cpu.kernel";
     if (!target.of_cpu && series.metric != "proc.disk.reads.mb" && series.metric != "proc.disk.writes.mb") return target;
     target.active = &active_.at(host);

@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "plugins/shared/store/metric_info.h"
-
 namespace atalaya::bottleneck {
 namespace {
 
@@ -65,18 +63,17 @@ Resource resource_of(std::string_view metric) {
   return Resource::other;
 }
 
-Combine combine_of(std::string_view metric) {
+Combine combine_of(std::string_view metric, const store::MetricInfo *info) {
   // Fields that programs export (btrace.) may be anything, whatever their names look like; a host's clock slows nothing.
   for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf.", "btrace.", "sys.clock."})
     if (begins(metric, other)) return Combine::leave_out;
-  const store::MetricInfo &info = store::metric_info(metric);
-  if (info.kind == store::Kind::total || info.unit == "ns") return Combine::leave_out;  // they only go up
-  if (info.kind == store::Kind::delta) return Combine::sum;
-  if (info.unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
-  for (const std::string_view unit : {"MiB/s", "Mibit/s", "B/s", "1/s", "ms/s", "MiB", "{core}"})
-    if (info.unit == unit) return Combine::sum;
-  const bool is_ratio = has(metric, ".counters.");  // instructions a cycle, misses a thousand instructions
-  return info.unit == "1" && !is_ratio ? Combine::sum : Combine::mean;
+  if (info == nullptr || info->kind == store::Kind::unknown) return Combine::mean;
+  if (info->kind == store::Kind::total || info->unit == "ns") return Combine::leave_out;  // they only go up
+  if (info->kind == store::Kind::delta) return Combine::sum;
+  if (info->unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
+  if (info->kind == store::Kind::rate || info->unit == "MiBy" || info->unit == "{core}") return Combine::sum;
+  const bool is_ratio = has(metric, ".counters.");  // instructions per cycle, misses per thousand instructions
+  return info->unit == "1" && !is_ratio ? Combine::sum : Combine::mean;
 }
 
 Needs needs_of(std::string_view phase) {

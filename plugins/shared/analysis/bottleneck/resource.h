@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/shared/store/catalogue.h"
+
 namespace atalaya::bottleneck {
 
 enum class Resource { cpu, scheduling, disk, network, memory, jvm, power, framework, other };
@@ -13,8 +15,8 @@ std::string_view resource_text(Resource resource);
 Resource resource_of(std::string_view metric);
 
 enum class Combine { sum, mean, leave_out };
-// What becomes of a metric's values of one host: of its cores, disks, processes.
-Combine combine_of(std::string_view metric);
+// How the values of one host become one: of its cores, disks, processes. Unknown metrics are averaged.
+Combine combine_of(std::string_view metric, const store::MetricInfo *info);
 
 // By the names that frameworks give their phases: what a phase waits for when it is not the CPU.
 struct Needs {

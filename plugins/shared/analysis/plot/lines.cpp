@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/store/metric_info.h"
 #include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/units/ucum.h"
 
 namespace atalaya::plot {
 namespace {
 
 constexpr int64_t kPoints = 720;  // about one in two pixels
 
-// A group is called by what it was grouped by, not by what its members happen to have in common.
+// The name of a group has its grouping tags, not other common tags of its members.
 query::Tags naming_tags(const query::Answer &answer, const query::Query &query) {
   const bool all = query.group_by.empty() || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   if (all || !query.group) return answer.tags;
@@ -32,13 +32,8 @@ void set_interval(query::Question &question, const query::Range &range) {
   question.query.downsample = {round_interval(range.to_ns - range.from_ns, kPoints), std::nullopt, query::Fill::none};
 }
 
-std::string unit_of(const query::Answer &answer, const query::Question &question) {
-  const auto counts = [](const query::Aggregator &one) { return one.function == query::Aggregator::Function::count; };
-  const auto &downsample = question.query.downsample;
-  const bool counted = counts(question.query.aggregator) || (downsample && downsample->function && counts(*downsample->function));
-  if (!question.formula.empty() || counted) return "";
-  const std::string unit(store::shown_unit(answer.metric));
-  return question.query.rate ? (unit.empty() ? "1" : unit) + "/s" : unit;
+std::string unit_of(const query::Answer &answer) {
+  return answer.info ? core::shown_unit(answer.info->unit) : "";
 }
 
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {
@@ -48,7 +43,7 @@ void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Ques
   plot.subtitle = query::tags_text(common);
   plot.lines.reserve(plot.lines.size() + answers.size());
   for (query::Answer &answer : answers) {
-    Line line{"", unit_of(answer, question), std::move(answer.points), false};
+    Line line{"", unit_of(answer), std::move(answer.points), false};
     answer.tags = naming_tags(answer, question.query);
     std::erase_if(answer.tags, [&](const auto &tag) { return common.contains(tag.first); });
     line.label = one_metric && !answer.tags.empty() ? query::tags_text(answer.tags) : query::label_of(answer);

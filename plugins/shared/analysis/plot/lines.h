@@ -13,9 +13,9 @@ namespace atalaya::plot {
 
 // An interval that gives about as many points as a picture shows, where the question names none.
 void set_interval(query::Question &question, const query::Range &range);
-// What the values of an answer are in; "" where that is not known.
-std::string unit_of(const query::Answer &answer, const query::Question &question);
-// A line an answer: what all of them have in common is the picture's subtitle.
+// The unit of an answer's values, for people; "" if it is unknown.
+std::string unit_of(const query::Answer &answer);
+// A line per answer: their common tags are the picture's subtitle.
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question);
 // Those that lie in the picture's time; with a name the workloads of that experiment.
 void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns);

@@ -232,7 +232,7 @@ class Drawing {
   const int64_t shortest_distance_;
 };
 
-// What the lines are called, in columns that have room for the longest name; what they are compared with comes first.
+// The names of the lines, in columns of the width of the longest one; the reference comes first.
 class Legend {
  public:
   explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMostLegends)), order_(plot.lines.size()) {

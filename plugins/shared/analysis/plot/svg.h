@@ -13,7 +13,7 @@ namespace atalaya::plot {
 struct Line {
   std::string label, unit;
   std::vector<query::Point> points;  // gaps where a point is not a number, or further away than usual
-  bool reference = false;            // dashed: what the others are compared with
+  bool reference = false;            // dashed: the reference of the others
 };
 struct Band {
   int64_t from_ns = 0, to_ns = 0;

@@ -24,10 +24,10 @@ struct TimeTick {
 };
 // At most `count`, at round local times within (from, to].
 std::vector<TimeTick> time_ticks(int64_t from_ns, int64_t to_ns, int count);
-// "2026-11-21 10:00:00 to 11:00:00 CET": what the axis covers.
+// "2026-11-21 10:00:00 to 11:00:00 CET": the range of the axis.
 std::string time_title(int64_t from_ns, int64_t to_ns);
 
-// A round interval that gives at most so many points.
+// A round interval that results in at most this number of points.
 int64_t round_interval(int64_t range_ns, int64_t points);
 
 }  // namespace atalaya::plot

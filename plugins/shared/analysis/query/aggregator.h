@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenTSDB's aggregators: what they make of values, and of a series that has none at a time when others have one.
+// OpenTSDB's aggregators: functions of values, and of a series without a value at a time when others have one.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one request may cost, however many questions it is made of.
+// The limits of one request, with all its queries.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Budget {
     check_time();
   }
   void check_time() const;
-  // For a part that the rest can do without: half of what is left.
+  // For an optional part: half of the rest.
   Budget half() const;
 
   const Limits &limits() const { return limits_; }
@@ -41,7 +41,7 @@ class Budget {
   size_t held_ = 0, steps_ = 0;
 };
 
-// What an answer holds.
+// The size of an answer.
 inline size_t held_by(const Answer &answer) {
   return answer.points.size() + answer.counts.size();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a time that something was told of: windows, which overlap, follow one another, or leave gaps.
+// The parts of a range with samples: windows, which overlap, follow one another, or leave gaps.
 #pragma once
 
 #include <cstddef>

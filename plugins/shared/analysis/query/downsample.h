@@ -55,7 +55,7 @@ class Downsampler {
     last_ = value;
     last_ns_ = time_ns;
   }
-  // What the store knows of a stretch, instead of its points. False: it does not lie in one interval, or the function needs them.
+  // A summary instead of its points. False: it is not within one interval, or the function needs the points.
   bool add(const store::Summary &summary);
   // Rolled points, all of them in the interval of that time. Not for functions that need the points.
   void add_rolled(int64_t time_ns, const store::Summary &summary);

@@ -17,15 +17,15 @@
 #include "plugins/shared/analysis/query/merge.h"
 #include "plugins/shared/analysis/query/rate.h"
 #include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/units/ucum.h"
 
 namespace atalaya::query {
 namespace {
 
-// Takes the points of all series as the store hands them over.
+// Receives the points of all series from the store.
 class Collector : public store::PointVisitor {
  public:
-  // `alone`: the series that are an answer of their own, and keep their values in it.
+  // `alone`: the series that are the only one of an answer, which has their exact values.
   Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
       : query_(query),
         budget_(budget),
@@ -37,7 +37,7 @@ class Collector : public store::PointVisitor {
     is_step_.resize(raw_.size());
     downsamplers_.reserve(query.downsample ? series.size() : 0);
     for (const store::Series &one : series)
-      if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.metric));
+      if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.kind()));
   }
 
   std::optional<store::Steps> steps() const override {
@@ -77,11 +77,11 @@ class Collector : public store::PointVisitor {
     if (query_.rate) {
       if (const auto rate = rates_[series].add_rolled(summary)) add_value(series, summary.last_ns, *rate, std::nullopt);
     } else if (query_.downsample) {
-      // The last moment of a step belongs to what ends then, however intervals are named.
+      // The last moment of a step belongs to the interval that ends then.
       downsamplers_[series].add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
     } else {
       std::vector<Point> &points = raw_[series];
-      // What came late for that very moment is a part of the step when it is rolled up, too.
+      // A late point of that very time becomes a part of the step, too.
       if (!points.empty() && points.back().time_ns == time_ns) points.pop_back();
       is_step_[series] = summary.count > 1;
       const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
@@ -92,15 +92,15 @@ class Collector : public store::PointVisitor {
     budget_.work(1);
   }
 
-  // Throws where the answer would need points that are no longer there.
+  // Throws if the answer needs points that were rolled up.
   void check_points() const {
     if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
     const std::string until = time_text(rolled_until_ns_);
-    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and until " + until +
-                " there are rolled ones; ask for the time from " + until + ", or for sum, avg, min, max, count, first or last");
+    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " + until +
+                " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
   }
 
-  // Of a series whose points are answered as they are.
+  // Of a series whose stored points are the answer.
   std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
 
   std::vector<Point> take_points(size_t series) {
@@ -115,13 +115,13 @@ class Collector : public store::PointVisitor {
   }
 
  private:
-  static constexpr size_t kSummary = 100;  // it costs about as much as so many steps
+  static constexpr size_t kSummary = 100;  // its cost in steps, about
 
-  const Aggregator &function_for(const std::string &metric) const {
+  const Aggregator &function_for(store::Kind kind) const {
     static const Aggregator average = *Aggregator::find("avg");
     static const Aggregator sum = *Aggregator::find("sum");
     if (query_.downsample->function) return *query_.downsample->function;
-    return store::metric_info(metric).kind == store::Kind::delta && !query_.rate ? sum : average;
+    return kind == store::Kind::delta && !query_.rate ? sum : average;
   }
   size_t size_of(size_t series) const {
     return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
@@ -133,7 +133,7 @@ class Collector : public store::PointVisitor {
   }
   void add_value(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
     if (query_.downsample) return downsamplers_[series].add(time_ns, value);
-    // What lies beside a rolled point at its very end is a part of the step, or that sample again.
+    // A point at the very end of a rolled step is a part of the step, or the same sample again.
     if (!raw_[series].empty() && raw_[series].back().time_ns == time_ns) {
       if (!is_step_[series]) raw_[series].back().value = value;
       return;
@@ -150,11 +150,11 @@ class Collector : public store::PointVisitor {
   std::vector<Downsampler> downsamplers_;
   std::vector<std::vector<Point>> raw_;
   std::vector<std::vector<Count>> counts_;
-  std::vector<bool> is_step_;                                      // by series: its last rolled point stands for several samples
+  std::vector<bool> is_step_;                                      // by series: its last rolled point has several samples
   int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
 };
 
-// Which series make one answer.
+// The series of one answer.
 struct Group {
   std::string metric;
   std::vector<size_t> series;
@@ -215,7 +215,7 @@ void set_tags(const Group &group, const std::vector<store::Series> &series, Answ
   answer.aggregated_tags.assign(differing.begin(), differing.end());
 }
 
-// A metric that is not there is a mistake; one that has no point in the range is not.
+// An unknown metric is an error; a metric without points in the range is not.
 void check_known(const Query &query, store::Store &store) {
   const std::vector<std::string> known = store.metrics();
   for (const std::string &pattern : query.metrics) {
@@ -235,7 +235,7 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
-// The store knows filters of tags that are there, and of tags that are not: not of both.
+// The store has filters for present tags and for absent tags, not for both.
 void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<store::Series> &series) {
   for (const store::TagFilter &filter : filters) {
     const auto matchers = core::MatcherList::parse(filter.patterns);
@@ -247,7 +247,7 @@ void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<stor
   }
 }
 
-// Fill policies make points out of nothing: all that there would be are counted before any is made.
+// Fill policies create points: the number is checked before the first one.
 void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
   const double wanted = (static_cast<double>(query.range.to_ns) - static_cast<double>(query.range.from_ns)) /
@@ -255,6 +255,18 @@ void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (wanted > static_cast<double>(limits.points))
     throw TooMuch("a point for each interval of each series would be more than " + std::to_string(limits.points) + " points" +
                   kAskForLess);
+}
+
+// A rate and a count have a unit and a kind of their own.
+std::shared_ptr<const store::MetricInfo> info_of(const std::shared_ptr<const store::MetricInfo> &stored, const Query &query) {
+  const auto counts = [](const Aggregator &one) { return one.function == Aggregator::Function::count; };
+  if (!stored || stored->kind == store::Kind::unknown) return nullptr;
+  const bool is_count = counts(query.aggregator) || (query.downsample && query.downsample->function && counts(*query.downsample->function));
+  if (!is_count && !query.rate) return stored;
+  store::MetricInfo info = *stored;
+  info.kind = is_count ? store::Kind::gauge : store::Kind::rate;
+  info.unit = is_count ? "1" : core::per_second(stored->unit);
+  return std::make_shared<const store::MetricInfo>(std::move(info));
 }
 
 struct Total {
@@ -340,6 +352,7 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
     if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
     if (answer.points.empty()) continue;
     set_tags(group, series, answer);
+    answer.info = info_of(series[group.series.front()].info, query);
     answers.push_back(std::move(answer));
   }
   return answers;

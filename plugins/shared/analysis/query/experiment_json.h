@@ -10,7 +10,7 @@
 
 namespace atalaya::query {
 
-// [{"experiment":..,"workload":..,"user":..,"notes":..,"tags":{..},"start":"2026-..Z","end":"2026-..Z"}]; what is not there is left
+// [{"experiment":..,"workload":..,"user":..,"notes":..,"tags":{..},"start":"2026-..Z","end":"2026-..Z"}]; absent parts are left
 // out, the end of an open one is null.
 std::string experiments_json(const std::vector<Experiment> &experiments);
 

@@ -87,7 +87,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
     span.fields = &field;
     span.field_count = deleted ? 1 : 0;
     span.time_ns = experiment.start_ns;
-    // A deleted one shall not stay open for ever: retention keeps what is open.
+    // A deleted one must not stay open: retention keeps open spans.
     span.duration_ns = deleted ? 0 : experiment.duration_ns;
     span.text = str(span_name(experiment));
   }

@@ -30,7 +30,7 @@ std::string_view span_name(const Experiment &experiment);
 Tags span_tags(const Experiment &experiment);
 // A span with this count is one that was deleted.
 constexpr std::string_view kDeleted = "experiment.deleted";
-// What a span says; nothing when it is no experiment's.
+// The experiment of a span; nothing for other spans.
 std::optional<Experiment> experiment_of(const store::Span &span);
 
 // Those of that name ("": all), in order of their start. `workloads`: theirs too.

@@ -22,7 +22,7 @@ struct Operand {
   std::vector<Answer> answers;
 };
 
-// NaN for what has no value.
+// NaN without a value.
 double calculate(char sign, double left, double right) {
   switch (sign) {
     case '+':
@@ -190,7 +190,10 @@ class Parser {
 std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget) {
   Operand result = Parser(formula, inputs, budget).whole();
   if (result.number) throw Wrong("formula " + core::in_quotes(formula) + " names no metric; a is the first --metric, b the second");
-  for (Answer &answer : result.answers) answer.metric = formula;
+  for (Answer &answer : result.answers) {
+    answer.metric = formula;
+    answer.info = nullptr;
+  }
   std::erase_if(result.answers, [](const Answer &answer) { return answer.points.empty(); });
   return std::move(result.answers);
 }

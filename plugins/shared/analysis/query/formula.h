@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic between answers: "a / b * 100", where a is what the first metric gave, b the second.
+// Arithmetic between answers: "a / b * 100", where a is the answer of the first metric, b of the second.
 #pragma once
 
 #include <optional>

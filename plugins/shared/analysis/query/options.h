@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that read share: their parameters as written, the store and the time that these mean, and how they end.
+// Common parts of the commands that read a store: parameters, the store and the range, and exit statuses.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -23,10 +23,10 @@ struct ReadOptions {
 };
 // Throws Failure.
 ReadOptions read_options(Host host);
-// The path of an embedded store that is meant: what --store says, else the default. Throws Wrong for a store of another engine.
+// The path of an embedded store: --store, else the default. Throws Wrong for a store of another engine.
 std::string sqlite_path(const std::string &text);
 
-// A store that is open, the time that is asked about, and what the answer may cost.
+// An open store, the range of the query, and the limits of the answer.
 struct Reading {
   // Throws Wrong, and store::Error.
   explicit Reading(const ReadOptions &options);
@@ -48,16 +48,16 @@ struct Question {
 Question read_question(Host host);
 // --tag. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);
-// All answers, metric by metric, or what the formula makes of them.
+// All answers, metric by metric, or the result of the formula.
 std::vector<Answer> answers_to(const Question &question, Reading &reading);
 
-// What a command advises that has neither --metric nor --every, instead of kAskForLess.
+// The advice of a command that has neither --metric nor --every, instead of kAskForLess.
 inline constexpr const char *kAskForLessTime =
     "; ask for less: more --tag, or a shorter time; or allow more with --max-points and --timeout";
 // A message of TooMuch, with this advice.
 std::string advised(std::string message, std::string_view advice);
 
-// Calls body, and turns what it throws into what a command says and its exit status.
+// Calls body, and turns its exceptions into a message and an exit status.
 template <class Body>
 auto answered(Body &&body, const char *advice = kAskForLess) {
   try {

@@ -32,11 +32,11 @@ bool replaceable(const std::string &file) {
   return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1 && ::access(file.c_str(), W_OK) == 0;
 }
 
-// Written beside it first: what was there stays until all is written.
+// Writes a new file next to it first: the old content stays until all is written.
 int replace(const std::string &file, std::string_view bytes) {
   const std::string beside = file + "." + std::to_string(::getpid()) + ".part";
   std::FILE *out = std::fopen(beside.c_str(), "wxe");
-  if (out == nullptr) return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may take what its folder does not
+  if (out == nullptr) return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may be writable, though its folder is not
   struct stat before {};
   if (::stat(file.c_str(), &before) == 0) (void)::fchmod(::fileno(out), before.st_mode & 07777);
   int error = write_all(out, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that commands which read have in common, word for word: one by one, and as the lists that belong together.
+// Common parameters of the commands that read a store, single and as lists.
 #pragma once
 
 #include <algorithm>
@@ -10,104 +10,48 @@ namespace atalaya::query {
 
 using namespace atalaya::literals;
 
-inline constexpr Param kText[] = {{.name = "item"_str, .type = ATALAYA_STRING, .summary = "One of them."_str}};
+inline constexpr Param kText[] = {param::string("item", "One of them")};
 
-inline constexpr Param kStore = {
-    .name = "store"_str,
-    .type = ATALAYA_STRING,
-    .unit = "STORE"_str,
-    .summary =
-        "What is read: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; without it $ATALAYA_STORE, else the agent's."_str};
+inline constexpr Param kStore = param::string("store",
+                                              "The store: a path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE (default: "
+                                              "$ATALAYA_STORE, else the agent's)")
+                                    .unit("STORE");
 // Of commands that work on an embedded store only.
-inline constexpr Param kEmbeddedStore = {
-    .name = "store"_str,
-    .type = ATALAYA_STRING,
-    .unit = "STORE"_str,
-    .summary = "The embedded store: a path or sqlite:PATH; without it $ATALAYA_STORE, else the agent's."_str};
-// `flags`: ATALAYA_REQUIRED where a question without it makes no sense.
+inline constexpr Param kEmbeddedStore =
+    param::string("store", "The embedded store: a path or sqlite:PATH (default: $ATALAYA_STORE, else the agent's)").unit("STORE");
+// `flags`: ATALAYA_REQUIRED if a query makes no sense without a metric.
 constexpr Param metric_param(uint32_t flags) {
-  return {.name = "metric"_str,
-          .type = ATALAYA_LIST,
-          .flags = flags,
-          .unit = "NAME"_str,
-          .summary = "A metric, or a pattern of names such as \"proc.cpu.*\"."_str,
-          .items = kText,
-          .item_count = 1,
-          .item_size = sizeof(Param)};
+  Param metric = param::list("metric", kText, "A metric, or a pattern of names such as \"proc.cpu.*\"").unit("NAME");
+  metric.flags |= flags;
+  return metric;
 }
-inline constexpr Param kTag = {
-    .name = "tag"_str,
-    .type = ATALAYA_LIST,
-    .unit = "KEY=VALUE"_str,
-    .summary =
-        "Only series with this tag: a text, a glob, ~regex, or ! before any of them; several of one key mean any of them."_str,
-    .items = kText,
-    .item_count = 1,
-    .item_size = sizeof(Param)};
-inline constexpr Param kFrom = {
-    .name = "from"_str,
-    .type = ATALAYA_STRING,
-    .unit = "TIME"_str,
-    .summary =
-        "Begin of the time, without it: -1h. Times are now, -1h, RFC 3339, Unix seconds or milliseconds, 2026/11/21-10:00:00."_str};
-inline constexpr Param kTo = {
-    .name = "to"_str, .type = ATALAYA_STRING, .unit = "TIME"_str, .summary = "End of the time, without it: now."_str};
-inline constexpr Param kExperiment = {.name = "experiment"_str,
-                                      .type = ATALAYA_STRING,
-                                      .unit = "NAME"_str,
-                                      .summary = "The time of this experiment, instead of --from and --to."_str};
-inline constexpr Param kWorkload = {.name = "workload"_str,
-                                    .type = ATALAYA_STRING,
-                                    .unit = "NAME"_str,
-                                    .summary = "The time of this workload of the experiment."_str};
-inline constexpr Param kAggregate = {
-    .name = "aggregate"_str,
-    .type = ATALAYA_STRING,
-    .default_text = "zimsum"_str,
-    .unit = "FUNCTION"_str,
-    .summary = "What becomes of several series: zimsum, sum, avg, min, max, mimmin, mimmax, count, dev, median, p95, none."_str};
-inline constexpr Param kEvery = {
-    .name = "every"_str,
-    .type = ATALAYA_STRING,
-    .unit = "TIME[-FUNCTION[-FILL]]"_str,
-    .summary =
-        "A value for each such time, \"5s\" or \"1m-max-null\"; without a function the sum of deltas and the average of the rest."_str};
-inline constexpr Param kGroupBy = {.name = "group_by"_str,
-                                   .type = ATALAYA_LIST,
-                                   .unit = "KEY,..."_str,
-                                   .summary = "Tags whose values are answered one by one; * for all of them."_str,
-                                   .items = kText,
-                                   .item_count = 1,
-                                   .item_size = sizeof(Param)};
-inline constexpr Param kRate = {
-    .name = "rate"_str,
-    .type = ATALAYA_BOOL,
-    .summary = "The change per second of a counter; where it goes down it was reset, which leaves a gap."_str};
-inline constexpr Param kTop = {.name = "top"_str,
-                               .type = ATALAYA_INT,
-                               .flags = ATALAYA_BOUNDED,
-                               .summary = "Only so many answers of each metric, those with the largest averages."_str,
-                               .min = 1,
-                               .max = 1e6};
-inline constexpr Param kFormula = {
-    .name = "formula"_str,
-    .type = ATALAYA_STRING,
-    .unit = "FORMULA"_str,
-    .summary = "Arithmetic between the metrics: a is the first --metric, b the second, as in \"a / b * 100\"."_str};
-inline constexpr Param kMaxPoints = {.name = "max_points"_str,
-                                     .type = ATALAYA_INT,
-                                     .flags = ATALAYA_BOUNDED,
-                                     .default_text = "10000000"_str,
-                                     .summary = "A question that needs more points at a time ends with an error."_str,
-                                     .min = 1,
-                                     .max = 1e10};
-inline constexpr Param kTimeout = {.name = "timeout"_str,
-                                   .type = ATALAYA_DURATION,
-                                   .flags = ATALAYA_BOUNDED,
-                                   .default_text = "1m"_str,
-                                   .summary = "A question that takes longer ends with an error."_str,
-                                   .min = 1e6,
-                                   .max = 8.64e13};
+inline constexpr Param kTag =
+    param::list("tag", kText, "Only series with this tag: a text, a glob, ~regex, or ! before them; several of one key mean any of them")
+        .unit("KEY=VALUE");
+inline constexpr Param kFrom =
+    param::string("from",
+                  "Start of the range (default: -1h). Times are now, -1h, RFC 3339, Unix seconds or milliseconds, 2026/11/21-10:00:00")
+        .unit("TIME");
+inline constexpr Param kTo = param::string("to", "End of the range (default: now)").unit("TIME");
+inline constexpr Param kExperiment = param::string("experiment", "The time of this experiment, instead of --from and --to").unit("NAME");
+inline constexpr Param kWorkload = param::string("workload", "The time of this workload of the experiment").unit("NAME");
+inline constexpr Param kAggregate =
+    param::string("aggregate", "Function over several series: zimsum, sum, avg, min, max, mimmin, mimmax, count, dev, median, p95, none")
+        .defaults("zimsum")
+        .unit("FUNCTION");
+inline constexpr Param kEvery =
+    param::string("every", "Interval of the values: \"5s\", \"1m-max-null\"; default function: sum of deltas, average of the rest")
+        .unit("TIME[-FUNCTION[-FILL]]");
+inline constexpr Param kGroupBy = param::list("group_by", kText, "One answer per value of these tags; * for all tags").unit("KEY,...");
+inline constexpr Param kRate = param::boolean("rate", "Change per second of a counter; a decrease is a reset, which leaves a gap");
+inline constexpr Param kTop =
+    param::integer("top", "Maximum series per metric: those with the largest averages").range(1, 1e6);
+inline constexpr Param kFormula =
+    param::string("formula", "Arithmetic between the metrics: a is the first --metric, b the second, as in \"a / b * 100\"")
+        .unit("FORMULA");
+inline constexpr Param kMaxPoints =
+    param::integer("max_points", "Maximum points in memory; a query that needs more fails").defaults("10000000").range(1, 1e10);
+inline constexpr Param kTimeout = param::duration("timeout", "Maximum time of a query; a longer one fails").defaults("1m").range(1e6, 8.64e13);
 
 // Several lists as one.
 template <size_t... Sizes>
@@ -118,10 +62,10 @@ constexpr auto joined(const std::array<Param, Sizes> &...lists) {
   return all;
 }
 
-// What Reading needs: a time, and a store with limits.
+// For Reading: a range, and a store with limits.
 inline constexpr std::array kWindowParams = {kFrom, kTo, kExperiment, kWorkload};
 inline constexpr std::array kStoreParams = {kStore, kMaxPoints, kTimeout};
-// What read_question reads, and the time.
+// For read_question, and the range.
 inline constexpr auto kQuestionParams = joined(std::array{metric_param(ATALAYA_REQUIRED), kTag}, kWindowParams,
                                                std::array{kAggregate, kEvery, kGroupBy, kRate, kFormula, kTop});
 

@@ -25,7 +25,7 @@ std::vector<store::TagFilter> tag_filters(std::string_view where, const std::vec
 std::string exactly(std::string_view text);
 // At the sign; nothing is left out.
 std::vector<std::string> parts_of(std::string_view text, char between);
-// At commas, without what is empty.
+// At commas, without empty parts.
 std::vector<std::string> parts_of(const std::vector<std::string> &lists);
 
 }  // namespace atalaya::query

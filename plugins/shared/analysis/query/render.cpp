@@ -10,7 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/units/ucum.h"
 
 namespace atalaya::query {
 namespace {
@@ -48,11 +48,15 @@ std::string shown_value(const Answer &answer, const Point &point) {
   return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
 }
 
-std::string with_unit(const std::string &metric) {
-  const std::string_view unit = store::shown_unit(metric);
+std::string unit_of(const Answer &answer) {
+  return answer.info ? answer.info->unit : "";
+}
+
+std::string with_unit(const Answer &answer) {
+  const std::string unit = core::shown_unit(unit_of(answer));
   std::string text;
-  core::append_visible(text, metric);
-  return unit.empty() ? text : text + " (" + std::string(unit) + ")";
+  core::append_visible(text, answer.metric);
+  return unit.empty() ? text : text + " (" + unit + ")";
 }
 
 }  // namespace
@@ -101,11 +105,19 @@ void append_list(std::string &out, const std::vector<std::string> &texts) {
   out += ']';
 }
 
+void append_info(std::string &out, const store::MetricInfo *info) {
+  if (info == nullptr || info->kind == store::Kind::unknown) return;
+  core::append_json_string(out += ",\"kind\":", store::text_of(info->kind));
+  core::append_json_string(out += ",\"unit\":", info->unit);
+  if (!info->summary.empty()) core::append_json_string(out += ",\"summary\":", info->summary);
+}
+
 std::string as_json(const std::vector<Answer> &answers) {
   std::string out = "[";
   for (const Answer &answer : answers) {
     out += out.size() > 1 ? ",\n{\"metric\":" : "{\"metric\":";
     core::append_json_string(out, answer.metric);
+    append_info(out, answer.info.get());
     append_tags(out += ",\"tags\":", answer.tags);
     append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
     out += ",\"dps\":[";
@@ -129,7 +141,7 @@ std::string as_csv(const std::vector<Answer> &answers) {
   const std::vector<std::string> keys = tag_keys(answers);
   std::string out = "time,metric";
   for (const std::string &key : keys) append_csv(out += ',', key);
-  out += ",value\r\n";
+  out += ",value,unit\r\n";
   for (const Answer &answer : answers) {
     std::string series;
     append_csv(series += ',', answer.metric);
@@ -137,7 +149,10 @@ std::string as_csv(const std::vector<Answer> &answers) {
       const auto found = answer.tags.find(key);
       append_csv(series += ',', found == answer.tags.end() ? "" : found->second);
     }
-    for (const Point &point : answer.points) out += time_text(point.time_ns) + series + "," + value_text(answer, point) + "\r\n";
+    std::string unit = ",";
+    append_csv(unit, unit_of(answer));
+    for (const Point &point : answer.points)
+      out += time_text(point.time_ns) + series + "," + value_text(answer, point) + unit + "\r\n";
   }
   return out;
 }
@@ -145,7 +160,7 @@ std::string as_csv(const std::vector<Answer> &answers) {
 std::string as_table(const std::vector<Answer> &answers) {
   std::vector<Row> rows = {{"time", "metric", "tags", "value"}};
   for (const Answer &answer : answers) {
-    const std::string metric = with_unit(answer.metric);
+    const std::string metric = with_unit(answer);
     const std::string tags = tags_text(answer.tags);
     for (const Point &point : answer.points) rows.push_back({time_text(point.time_ns), metric, tags, shown_value(answer, point)});
   }

@@ -22,23 +22,25 @@ Tags common_tags(const std::vector<Answer> &answers);
 void append_tags(std::string &out, const Tags &tags);
 void append_list(std::string &out, const std::vector<std::string> &texts);
 
-// [{"metric":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}]. What is not known, or no finite number, is
-// null.
+// [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit (UCUM)
+// and summary if they are known. An unknown value and one that is not finite are null.
 std::string as_json(const std::vector<Answer> &answers);
-// A line a point: time, metric, a column for each tag, value. RFC 4180.
+// A line per point: time, metric, a column for each tag, value, unit (UCUM). RFC 4180.
 std::string as_csv(const std::vector<Answer> &answers);
-// The same for people, in columns.
+// For people, in columns; the unit follows the metric.
 std::string as_table(const std::vector<Answer> &answers);
+// Appends ,"kind":..,"unit":..,"summary":.. if they are known.
+void append_info(std::string &out, const store::MetricInfo *info);
 
-// Rows in columns with the room they need; the first row is the header, columns of numbers stand to the right.
+// Rows in columns of the width they need; the first row is the header, columns of numbers are aligned to the right.
 using Row = std::vector<std::string>;
 std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
-// Text of an XML document, its quotes and control characters made harmless.
+// Text of an XML document, with escaped quotes and control characters.
 std::string xml_text(std::string_view text);
-// A point's value: the shortest decimal that is the same number, or the exact count. "NaN" is the caller's.
+// A point's value: the shortest decimal that is the same number, or the exact count. The caller handles NaN.
 void append_value(std::string &out, const Answer &answer, const Point &point);
-// 10 digits, and all of a whole number below 1e17: without those that are only the arithmetic's.
+// 10 digits, and all digits of a whole number below 1e17: no digits from rounding errors.
 std::string rounded_text(double value);
 
 }  // namespace atalaya::query

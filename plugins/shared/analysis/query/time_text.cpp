@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLastSecond = std::numeric_limits<int64_t>::max() / kSecond - 1;  // in the year 2262
 
-// Digits of a fixed number, and what stands between them.
+// A fixed number of digits, and the separators.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -79,7 +79,7 @@ bool read_clock(Reader &reader, std::tm &date) {
   return true;
 }
 
-// What follows the point, in ns.
+// The digits after the point, in ns.
 std::optional<int64_t> read_fraction(Reader &reader) {
   if (!reader.one_of(".")) return 0;
   int64_t value = 0;

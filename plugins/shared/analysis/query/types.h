@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked and what is answered. docs/reference/query.md explains the rules to those who query.
+// Queries and their answers. docs/reference/query.md explains the rules to users.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,17 +17,17 @@ namespace atalaya::query {
 using store::Range;
 using store::Tags;
 
-// A question that cannot be answered: what is wrong with it, and what to write instead.
+// An invalid query: the error and the remedy.
 class Wrong : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-// The store has never seen such a metric.
+// The metric is not in the store.
 class UnknownMetric : public Wrong {
  public:
   using Wrong::Wrong;
 };
-// An answer that would cost more than is allowed.
+// An answer beyond a limit.
 class TooMuch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -34,11 +35,11 @@ class TooMuch : public std::runtime_error {
 
 struct Point {
   int64_t time_ns = 0;
-  double value = 0;  // not a number: nothing is known, and a fill policy asked to say so
+  double value = 0;  // not a number: unknown, added by a fill policy
 };
 
-// Where an interval has its name, and which of its ends it holds. Windows are (from, to] and named by their end; OpenTSDB's
-// intervals are [from, to) and named by their begin.
+// The end that names an interval and belongs to it. Windows are (from, to] and have the time of their end; OpenTSDB's intervals are
+// [from, to) and have the time of their begin.
 enum class Edge { end, start };
 
 enum class Fill { none, nan, null, zero };
@@ -49,27 +50,27 @@ struct Downsample {
   Fill fill = Fill::none;
 };
 
-// Changes per second. A decrease of a counter is a reset, which leaves a gap, or a wrap, where its largest value is known.
+// Changes per second. A decrease of a counter is a reset, which leaves a gap, or a wrap, if its largest value is known.
 struct Rate {
   bool counter = true;
-  double largest = 0;      // of a counter that wraps; 0: it does not
+  double largest = 0;      // of a counter that wraps; 0: none
   double reset_value = 0;  // a higher rate across a decrease is a reset, not a wrap; 0: no limit
 };
 
 struct Query {
   std::vector<std::string> metrics;  // patterns
   std::vector<store::TagFilter> tags;
-  std::vector<store::TagFilter> tags_if_any;  // for a series without the tag they do not count
+  std::vector<store::TagFilter> tags_if_any;  // apply only to series with the tag
   Range range;
   Aggregator aggregator = Aggregator::zimsum();
-  bool group = true;                  // false: every series is an answer of its own (aggregator "none")
+  bool group = true;                  // false: an answer per series (aggregator "none")
   std::vector<std::string> group_by;  // keys of tags; "*": all
   std::optional<Downsample> downsample;
   std::optional<Rate> rate;
   Edge edge = Edge::end;
 };
 
-// Counts beyond it are not all numbers that a double holds.
+// A double holds all integers up to this one.
 constexpr int64_t kExactCounts = int64_t{1} << 53;
 struct Count {
   int64_t time_ns = 0;
@@ -78,15 +79,17 @@ struct Count {
 
 struct Answer {
   std::string metric;
-  Tags tags;                                 // what all its series have in common
+  Tags tags;                                 // common to all its series
   std::vector<std::string> aggregated_tags;  // keys in which they differ
   std::vector<Point> points;
-  std::vector<Count> counts;  // by time: of points that are a stored count beyond kExactCounts, that count
+  std::vector<Count> counts;  // by time: exact values of points that are a stored count beyond kExactCounts
+  // Of the points: of a rate its own kind and unit. Null: unknown.
+  std::shared_ptr<const store::MetricInfo> info = nullptr;
 };
 
 struct Limits {
   size_t series = 100'000;
-  size_t points = 10'000'000;  // held at a time, after downsampling
+  size_t points = 10'000'000;  // in memory at a time, after downsampling
   int64_t time_ns = 60'000'000'000;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plugins/shared/store/clickhouse/conditions.h"
+#include "plugins/shared/store/clickhouse/declarations.h"
 #include "plugins/shared/store/clickhouse/point_groups.h"
 #include "plugins/shared/store/clickhouse/schema.h"
 #include "plugins/shared/store/selection.h"
@@ -76,6 +77,12 @@ std::vector<std::string> ClickHouseStore::metrics() {
   return texts({{{"metric", "name", Type::text}}, "(SELECT DISTINCT metric FROM series WHERE metric != '')", "name"});
 }
 
+Catalogue ClickHouseStore::catalogue() {
+  Catalogue all = read_catalogue(client_);
+  for (const std::string &metric : metrics()) all.try_emplace(metric, std::make_shared<const MetricInfo>());
+  return all;
+}
+
 std::vector<std::string> ClickHouseStore::tag_keys() {
   return texts({{{"key", "name", Type::text}}, "(SELECT DISTINCT arrayJoin(tags.key) AS key FROM series)", "name"});
 }
@@ -108,9 +115,13 @@ std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t l
                    if (!tags.accept(all)) return true;
                    const auto number =
                        numbers.try_emplace(std::string(row[1].text), static_cast<int64_t>(numbers.size() + 1)).first;
-                   found.push_back({row[2].integer(), number->second, number->first, std::move(all)});
+                   found.push_back({row[2].integer(), number->second, number->first, std::move(all), nullptr});
                    return found.size() < limit;
                  });
+  if (found.empty()) return found;
+  const Catalogue catalogue = read_catalogue(client_);
+  for (Series &one : found)
+    if (const auto info = catalogue.find(one.metric); info != catalogue.end()) one.info = info->second;
   std::sort(found.begin(), found.end(),
             [](const Series &a, const Series &b) { return std::tie(a.metric, a.tags) < std::tie(b.metric, b.tags); });
   return found;

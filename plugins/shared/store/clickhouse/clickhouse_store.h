@@ -14,11 +14,12 @@ namespace atalaya::store::clickhouse {
 
 class ClickHouseStore final : public Store {
  public:
-  // Connects. Throws Error when there is no store, or one that this program cannot read. No question takes longer than `patience`.
+  // Connects. Throws Error when there is no store, or one that this program cannot read. No query takes longer than `patience`.
   ClickHouseStore(Location location, std::chrono::nanoseconds patience);
 
   std::string name() const override { return client_.name(); }
   std::vector<std::string> metrics() override;
+  Catalogue catalogue() override;
   std::vector<std::string> tag_keys() override;
   std::vector<std::string> tag_values(std::string_view key) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;

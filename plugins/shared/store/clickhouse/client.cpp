@@ -18,7 +18,7 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-// What the server sorts and adds up goes to its disk beyond this. What a user's profile limits ends a question with an error: a
+// Beyond this size the server sorts and adds up on its disk. A limit of a user's profile ends a query with an error: a
 // mode "break", or a shard that is passed over, would make a part of the answer look like all of it.
 constexpr std::string_view kSelectSettings =
     "&max_bytes_before_external_sort=268435456&max_bytes_before_external_group_by=268435456"
@@ -36,7 +36,7 @@ constexpr int kUnknownDatabase = 81;
 constexpr int kTimeoutExceeded = 159;
 constexpr int kReadonly = 164;
 constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
-// What constraints and materialized views throw at, and values beyond what a type of somebody else's column holds. An error of
+// Errors of constraints and materialized views, and values beyond the type of another program's column. An error of
 // parsing is not among them: the rows are well formed, so somebody has changed the table.
 constexpr std::array kOfTheRows = {131, 321, 349, 395, 407, 469};
 
@@ -157,7 +157,7 @@ void Client::connect() {
   if (head.status != 200) fail(head);
   const auto version = server_version(answer);
   if (!version)
-    throw Error(Cause::config, name_ + ": what answers there is no ClickHouse; write the port of its HTTP interface, usually 8123");
+    throw Error(Cause::config, name_ + ": the server is not ClickHouse; write the port of its HTTP interface, usually 8123");
   version_ = *version;
 }
 
@@ -183,7 +183,7 @@ void Client::fail(const http_client::Answer &answer) const {
     throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
   if (answer.status == 401 || answer.status == 403 ||
       std::find(kNotLetIn.begin(), kNotLetIn.end(), refusal.code) != kNotLetIn.end())
-    throw Error(Cause::config, said + "; see the file with user:password that `basic` names, and what that user may do");
+    throw Error(Cause::config, said + "; check the file with user:password in `basic`, and the rights of that user");
   if (refusal.code == kReadonly)
     throw Error(Cause::config, said + "; a user that reads needs readonly = 2, one that writes readonly = 0");
   if (refusal.code == kUnknownTable) throw Error(Cause::config, said);

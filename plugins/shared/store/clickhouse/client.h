@@ -20,7 +20,7 @@
 
 namespace atalaya::store::clickhouse {
 
-// Where a database is, and how one gets in.
+// The address of a database, and the credentials.
 struct Location {
   http_client::Url url;  // of the server; its target is empty
   std::string database;
@@ -36,7 +36,7 @@ bool is_plain_name(std::string_view name);
 struct ClientOptions {
   Location location;
   std::chrono::nanoseconds timeout{}, deadline{};
-  std::string compress = "none";         // of what is inserted
+  std::string compress = "none";         // of inserted rows
   std::chrono::nanoseconds connect{};    // 0: as `timeout`
   std::chrono::nanoseconds execution{};  // after which the server ends a question by itself; 0: when it likes
 };
@@ -53,7 +53,7 @@ struct Column {
 };
 struct Query {
   std::vector<Column> columns;
-  Sql from;           // what follows FROM, conditions included
+  Sql from;           // the part after FROM, conditions included
   const char *order;  // names of columns
 };
 
@@ -65,7 +65,7 @@ class Client {
 
   const std::string &name() const { return name_; }
   const std::string &database() const { return options_.location.database; }
-  // Finds out who answers there.
+  // Checks the server and its version.
   void connect();
 
   void execute(const Sql &sql);
@@ -91,7 +91,7 @@ class Client {
   std::string body_;
 };
 
-// What the server says in an answer that is an error.
+// The error of a server's answer.
 Refusal refusal_of(std::string_view body);
 // Whether the rows are to blame, and not the server, the table or the user.
 bool is_of_the_rows(int code);

@@ -19,7 +19,7 @@ void append_like(std::string &like, char byte) {
   like += byte;
 }
 
-// What LIKE can say of a glob: "?" is a byte there and a character here, and sets it has none.
+// A glob for LIKE: "?" is a byte there and a character here, and LIKE has no sets.
 std::string like_of_glob(std::string_view glob) {
   std::string like;
   for (size_t i = 0; i < glob.size(); ++i) {
@@ -73,7 +73,7 @@ struct Conditions {
   bool any_wanted = false, any_unwanted = false;
 };
 
-// Adds what can be said; a wanted pattern that cannot be said makes all of the wanted ones worthless.
+// Adds the patterns that SQL can express; a wanted pattern that it cannot express makes all wanted ones useless.
 Conditions conditions_of(const Sql &column, const std::vector<std::string> &patterns) {
   Conditions all;
   size_t size = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection as conditions of SQL. They let through all that is wanted, and may let through more: who reads the answer applies the
-// patterns themselves, which are on bytes and mean what they mean everywhere.
+// A selection as conditions of SQL. They pass all wanted rows, and may pass more: the reader of the answer applies the
+// patterns themselves, which are on bytes and have the same meaning everywhere.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace atalaya::store::clickhouse {
 
-// What one statement asks for: some entities of one metric, and the places of their series.
+// The contents of one statement: some entities of one metric, and the places of their series.
 struct PointQuestion {
   std::string metric;
   std::unordered_map<uint64_t, size_t> places;

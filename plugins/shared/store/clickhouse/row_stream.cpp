@@ -52,7 +52,7 @@ bool RowStream::read(std::string_view &rest) {
   return true;
 }
 
-// What a visitor throws must not pass through the connection's code.
+// Exceptions of a visitor must not pass through the connection's code.
 bool RowStream::visit() {
   try {
     enough_ = !visitor_(row_);

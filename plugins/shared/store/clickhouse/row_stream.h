@@ -21,7 +21,7 @@ class RowStream {
 
   // False: the rest is not wanted.
   bool take(std::string_view piece);
-  // Throws Error when the answer was not whole, and what the visitor threw. `name` is that of the database.
+  // Throws Error for an incomplete answer, and the exception of the visitor. `name` is that of the database.
   void finish(const std::string &name) const;
   size_t held() const { return buffer_.size(); }
 

@@ -42,7 +42,7 @@ std::string columns_of(const Tags &tags) {
   return columns;
 }
 
-// What a row may hold, so that whoever reads it believes its lengths. Names have 4096 bytes at most, and a byte that is no UTF-8
+// Limits of a row, so that readers accept its lengths. Names have 4096 bytes at most, and a byte that is no UTF-8
 // becomes three: a row stays below 64 MiB, and a text of it below 16.
 constexpr size_t kMostText = size_t{4} << 20;
 constexpr uint32_t kMostTags = 1024;

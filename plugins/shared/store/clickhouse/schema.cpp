@@ -13,9 +13,11 @@ namespace {
 using Columns = std::vector<std::pair<const char *, const char *>>;
 struct Table {
   const char *name;
-  Columns columns;    // as system.columns shows them
-  const char *order;  // the rows that are equal in it are one: the last
-  const char *version;
+  Columns columns;        // as in system.columns
+  const char *order;      // of rows with equal values of these the last one is kept
+  const char *version;    // "last": the highest of this column
+  const char *partition;  // "": none
+  const char *shard;      // rows with an equal value are on one shard of a cluster
 };
 
 const std::vector<Table> &tables() {
@@ -27,7 +29,21 @@ const std::vector<Table> &tables() {
         {"tags.key", "Array(String)"},
         {"tags.value", "Array(String)"}},
        "metric, entity",
-       ""},
+       "",
+       "day",
+       "entity"},
+      // The first declaration of a metric wins: its version is the highest.
+      {"metrics",
+       {{"metric", "String"},
+        {"kind", "String"},
+        {"unit", "String"},
+        {"decimals", "Int32"},
+        {"summary", "String"},
+        {"version", "UInt64"}},
+       "metric",
+       "version",
+       "",
+       "cityHash64(metric)"},
       {"points",
        {{"day", "Date"},
         {"metric", "String"},
@@ -39,7 +55,9 @@ const std::vector<Table> &tables() {
         {"is_count", "UInt8"},
         {"version", "UInt64"}},
        "metric, entity, time_ns",
-       "version"},
+       "version",
+       "day",
+       "entity"},
       {"stacks",
        {{"day", "Date"},
         {"entity", "UInt64"},
@@ -55,7 +73,9 @@ const std::vector<Table> &tables() {
         {"fields.is_count", "Array(UInt8)"},
         {"version", "UInt64"}},
        "entity, stack, time_ns",
-       "version"},
+       "version",
+       "day",
+       "entity"},
       {"spans",
        {{"day", "Date"},
         {"start_ns", "Int64"},
@@ -70,19 +90,21 @@ const std::vector<Table> &tables() {
         {"fields.is_count", "Array(UInt8)"},
         {"version", "UInt64"}},
        "start_ns, entity, name",
-       "version"},
+       "version",
+       "day",
+       "entity"},
   };
   return all;
 }
 
 constexpr const char *kVersionView = "atalaya_schema";
 
-// What the database holds under our names: columns by table, with their types.
+// The existing tables with our names: columns by table, with their types.
 using Found = std::map<std::string, std::map<std::string, std::string>, std::less<>>;
 
 Found find_tables(Client &client) {
   Sql from("system.columns WHERE database = ");
-  from.bind(client.database()) << " AND table IN ('series', 'points', 'stacks', 'spans', 'atalaya_schema')";
+  from.bind(client.database()) << " AND table IN ('series', 'metrics', 'points', 'stacks', 'spans', 'atalaya_schema')";
   Found found;
   client.select({{{"table", "table_name", Type::text}, {"name", "column_name", Type::text}, {"type", "column_type", Type::text}},
                  from,
@@ -122,7 +144,7 @@ void check_columns(const Client &client, const Found &found) {
 // reverse.
 void check_engines(Client &client, const std::string &cluster) {
   Sql from("system.tables WHERE database = ");
-  from.bind(client.database()) << " AND name IN ('series', 'points', 'stacks', 'spans')";
+  from.bind(client.database()) << " AND name IN ('series', 'metrics', 'points', 'stacks', 'spans')";
   client.select({{{"name", "table_name", Type::text}, {"engine_full", "made_as", Type::text}}, from, "table_name"},
                 [&](const std::vector<Cell> &row) {
                   const bool spread = row[2].text.starts_with("Distributed");
@@ -148,6 +170,10 @@ std::optional<int64_t> version_of(Client &client, const Found &found) {
   if (version > kSchemaVersion)
     throw Error(Cause::config, client.name() + " has the schema version " + std::to_string(version) + ", this program knows " +
                                    std::to_string(kSchemaVersion) + "; install the newer atalaya");
+  if (version < kSchemaVersion)
+    throw Error(Cause::config, client.name() + " was made by an older version of atalaya (schema " + std::to_string(version) +
+                                   ", this program reads " + std::to_string(kSchemaVersion) +
+                                   "); rename that database, and create an empty one in its place");
   return version;
 }
 
@@ -162,8 +188,9 @@ Sql create(const std::string &database, const Table &table, const std::string &s
 Sql replacing(const Table &table, const std::string &arguments) {
   const bool both = !arguments.empty() && *table.version != 0;
   Sql sql(arguments.empty() ? "ReplacingMergeTree(" : "ReplicatedReplacingMergeTree(");
-  sql << arguments.c_str() << (both ? ", " : "") << table.version << ") PARTITION BY day ORDER BY (" << table.order << ")";
-  return sql;
+  sql << arguments.c_str() << (both ? ", " : "") << table.version << ")";
+  if (*table.partition != 0) sql << " PARTITION BY " << table.partition;
+  return sql << " ORDER BY (" << table.order << ")";
 }
 
 void create_table(Client &client, const Table &table, const std::string &cluster) {
@@ -171,9 +198,9 @@ void create_table(Client &client, const Table &table, const std::string &cluster
   if (cluster.empty()) return client.execute(create(database, table, "", "") << replacing(table, ""));
   const std::string place = "'/clickhouse/tables/" + database + "/{shard}/" + table.name + "', '{replica}'";
   client.execute_on_cluster(create(database, table, "_local", cluster) << replacing(table, place));
-  // All rows of an entity are on one shard: what replaces one another meets there.
+  // Rows that replace each other are on one shard.
   client.execute_on_cluster(create(database, table, "", cluster) << "Distributed('" << cluster.c_str() << "', '" << database.c_str()
-                                                                 << "', '" << table.name << "_local', entity)");
+                                                                 << "', '" << table.name << "_local', " << table.shard << ")");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements for ClickHouse. What comes from outside is never part of their text: servers since 19.14 get it as bound parameters,
+// Statements for ClickHouse. Input is never part of their text: servers since 19.14 get it as bound parameters,
 // older ones as quoted literals.
 #pragma once
 

@@ -12,17 +12,17 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-// A request touches so many partitions at most; servers refuse more than 100.
+// The maximum number of partitions of a request; servers refuse more than 100.
 constexpr size_t kMostDays = 50;
-// What one call asks a server while it looks for the rows that are refused; the search goes on when the batch comes again.
+// The maximum number of requests of a call that searches for refused rows; the search goes on when the batch comes again.
 constexpr size_t kMostRequests = 1024;
-// Of a request with so many rows a few are tried alone before all of them are taken for wrong.
+// Of a request with more rows than this a few are tried alone before the search for the refused ones.
 constexpr size_t kManyRows = 64;
 constexpr size_t kTrials = 16;
 
 WriterOptions checked(const WriterOptions &options) {
   if (!options.cluster.empty() && !is_plain_name(options.cluster))
-    throw Error(Cause::config, "the cluster's name has other characters than letters, digits and _");
+    throw Error(Cause::config, "invalid name of a cluster; it has letters, digits and _");
   return options;
 }
 
@@ -44,7 +44,7 @@ uint64_t read_version(const std::string &path) {
   return version;
 }
 
-// Whole or not at all. Where it cannot be written, only a clock that is set back while the agent is away makes a difference.
+// Atomic. If it cannot be written, only a clock that is set back while the agent does not run has an effect.
 void write_version(const std::string &path, uint64_t version) {
   if (path.empty()) return;
   const std::string fresh = path + ".new";
@@ -52,17 +52,18 @@ void write_version(const std::string &path, uint64_t version) {
   (void)std::rename(fresh.c_str(), path.c_str());
 }
 
-// What a row holds, without its version: the same when its batch comes again.
+// The content of a row without its version: the same when its batch comes again.
 std::string identity(const char *columns, const TableRows &rows, const RowPlace &place) {
   return columns + rows.bytes.substr(place.begin, place.end - place.begin - sizeof(uint64_t));
 }
 
 }  // namespace
 
-Writer::Writer(const WriterOptions &options, core::NameOf name_of)
+Writer::Writer(const WriterOptions &options, core::NameOf name_of, MetricOf metric_of)
     : options_(checked(options)),
       client_(options.client),
-      rows_(std::move(name_of)),
+      rows_(name_of),
+      declarations_(std::move(name_of), std::move(metric_of), options.warn),
       version_(read_version(options.version_file)) {}
 
 void Writer::prepare() {
@@ -73,6 +74,7 @@ void Writer::prepare() {
   } else {
     prepare_for_writing(client_, options_.cluster);
   }
+  declarations_.load(client_);
   ready_ = true;
 }
 
@@ -85,7 +87,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
     write_version(options_.version_file, version_);
     return refused;
   } catch (...) {
-    // Whatever happened to the server, it is asked anew what it has.
+    // Whatever happened to the server, its tables are read again.
     ready_ = false;
     rows_.clear();
     rows_.forget();
@@ -102,6 +104,7 @@ void Writer::next_version(std::span<const atalaya_sample> samples, int64_t now_n
 Refused Writer::put(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
   next_version(samples, now_ns);
+  send_declarations(samples, now_ns);
   for (size_t i = 0; i < samples.size(); ++i) {
     const char *const why = rows_.add(samples[i], i, version_, refused);
     if (*why != 0) refused_.push_back({i, kAllFields, {0, why}});
@@ -119,16 +122,24 @@ void Writer::send() {
   rows_.clear();
 }
 
-// First: no point without one.
+void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t now_ns) {
+  const std::string rows = declarations_.rows_for(samples, now_ns);
+  if (rows.empty()) return;
+  if (const auto refusal = client_.insert(kMetricsColumns, rows))
+    throw Error(Cause::retry,
+                name() + " refuses declarations of metrics (" + refusal->words + "); fix the table metrics, its constraints and views");
+}
+
+// First: no point without its series.
 void Writer::send_series() {
   if (rows_.series.places.empty()) return;
   if (const auto refusal = client_.insert(kSeriesColumns, rows_.series.bytes))
     throw Error(Cause::retry, name() + " refuses series (" + refusal->words +
-                                  "), and no point is kept without its series; mend the table series, its constraints and views");
+                                  "), and no point is stored without its series; fix the table series, its constraints and views");
   rows_.announced();
 }
 
-// The database takes or refuses a request as a whole.
+// The database accepts or refuses a request as a whole.
 void Writer::send(const char *columns, const TableRows &all) {
   const TableRows rest = known_.empty() ? TableRows{} : not_known(columns, all);
   const TableRows &rows = known_.empty() ? all : rest;
@@ -137,8 +148,8 @@ void Writer::send(const char *columns, const TableRows &all) {
   const auto refusal = insert(columns, rows, whole);
   if (!refusal) return;
   if (whole.last >= kManyRows && !takes_any(columns, rows))
-    throw Error(Cause::retry, name() + " takes no row (" + refusal->words + "): INSERT INTO " + columns +
-                                  "; mend the table, its constraints and views");
+    throw Error(Cause::retry, name() + " accepts no row (" + refusal->words + "): INSERT INTO " + columns +
+                                  "; fix the table, its constraints and views");
   size_t requests = 0;
   search(columns, rows, whole, *refusal, requests);
 }
@@ -157,7 +168,7 @@ bool Writer::takes_any(const char *columns, const TableRows &rows) {
   return false;
 }
 
-// Halves what was refused until the rows to blame stand alone.
+// Halves the refused rows until each wrong row is alone.
 void Writer::search(const char *columns, const TableRows &rows, Part part, const Refusal &refusal, size_t &requests) {
   if (part.last - part.first == 1) {
     const RowPlace &place = rows.places[part.first];

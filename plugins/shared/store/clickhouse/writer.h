@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches into the tables. What was acknowledged may come again: the last row of a series and time wins.
+// Batches into the tables. An acknowledged batch may come again: the last row of a series and time wins.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -15,12 +15,13 @@
 
 #include "core/base/name_cache.h"
 #include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/declarations.h"
 #include "plugins/shared/store/clickhouse/rows.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store::clickhouse {
 
-// A row that the database will never take: a field of a sample of the batch, or all of it.
+// A row that the database will never accept: a field of a sample of the batch, or all of the sample.
 struct RefusedRow {
   size_t sample;
   uint32_t field;  // or kAllFields
@@ -31,27 +32,29 @@ struct WriterOptions {
   ClientOptions client;
   std::string cluster = {};  // empty: tables of one server
   size_t batch_rows = 100'000, batch_bytes = size_t{16} << 20;
-  std::string version_file = {};  // remembers the version of the last batch; empty: nobody does
-  // Beside the sinks: makes no tables, for it does not know of what cluster, and its spans win over those that they replace,
-  // whatever the clocks of the hosts are.
+  std::string version_file = {};  // keeps the version of the last batch; empty: it is not kept
+  Warn warn = nullptr;            // receives warnings for the operator, once each
+  // For writers other than sinks: creates no tables, because the cluster is unknown; its spans win over those that they replace,
+  // regardless of the clocks of the hosts.
   bool corrects = false;
 };
 
-// One thread at a time. Connects at the first write, and again after an error; throws Error, and then all of the batch has to come
-// again.
+// One thread at a time. Connects at the first write, and again after an error. After an Error write all of the batch again.
 class Writer final : public StoreWriter {
  public:
-  Writer(const WriterOptions &options, core::NameOf name_of);
+  // Without `metric_of` all metrics are unknown.
+  Writer(const WriterOptions &options, core::NameOf name_of, MetricOf metric_of = nullptr);
 
-  // Connects, and makes the tables that are missing. write() does it where it was not done.
+  // Connects, and creates missing tables. write() calls it if needed.
   void prepare();
-  // What is refused for good is in refused_rows() afterwards; each of these rows was refused alone. Where nothing is taken at all
-  // the table is to blame: that is an error, which can be mended while the batch waits.
+  // Afterwards refused_rows() has the rows that are refused for good; each of them was refused alone. If the database accepts no row,
+  // the table is the cause: that is an error, which can be fixed while the batch waits.
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   // The server merges by itself.
   bool maintain(int64_t /*now_ns*/) override { return false; }
 
   const std::vector<RefusedRow> &refused_rows() const { return refused_; }
+  uint64_t conflicts() const { return declarations_.conflicts(); }
   const std::string &name() const { return client_.name(); }
 
  private:
@@ -61,6 +64,7 @@ class Writer final : public StoreWriter {
   Refused put(std::span<const atalaya_sample> samples, int64_t now_ns);
   void next_version(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send();
+  void send_declarations(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send_series();
   void send(const char *columns, const TableRows &all);
   std::optional<Refusal> insert(const char *columns, const TableRows &rows, Part part);
@@ -71,10 +75,11 @@ class Writer final : public StoreWriter {
   WriterOptions options_;
   Client client_;
   Rows rows_;
+  Declarations declarations_;
   bool ready_ = false;
   uint64_t version_ = 0;  // of the last batch
   std::vector<RefusedRow> refused_;
-  // Rows of a batch that comes again which were refused alone when it came before, by what they hold.
+  // Rows that were refused alone when their batch came the last time, by content.
   std::unordered_map<std::string, Refusal> known_;
 };
 

@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
+#include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::store {
 namespace {
 
-constexpr int64_t kApplication = 0x4174616c;
 constexpr int64_t kMillisecond = 1'000'000;
 
 // From `count` on: of rolled points; else NULL.
@@ -44,13 +45,11 @@ constexpr const char *kRolled =
     "SELECT id, entity, first_ns, last_ns, head, data, 1 FROM main.rolled WHERE last_ns >= ?2 AND first_ns <= ?3 ";
 constexpr const char *kOfAll = "AND ?1 IS NULL ";
 constexpr const char *kOfEntity = "AND entity = ?1 ";
-constexpr const char *kName = "SELECT name FROM main.metrics WHERE id = ?1";
+constexpr const char *kKind = "SELECT kind FROM main.metrics WHERE id = ?1";
 // Rows came later than the chunk.
 constexpr const char *kRowsBeside =
     "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.block = ?1 >> 5 "
-    "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3 UNION ALL "
-    "SELECT w.time_ns, '{\"' || s.entity || '\":' || s.fields || '}' FROM main.windows w CROSS JOIN main.old_samples s "
-    "ON s.window = w.id AND s.entity = ?1 WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
+    "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
 static_assert(kBlockBits == 5);
 
 // Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
@@ -75,7 +74,6 @@ std::string_view blob(sqlite3_stmt *statement, int column) {
 
 struct Table : sqlite3_vtab {
   sqlite3 *database = nullptr;
-  bool has_rolled = false;  // an older store has no such table
 
   int fail(int code, const std::string &text) {
     sqlite3_free(zErrMsg);
@@ -95,12 +93,11 @@ class Cursor : public sqlite3_vtab_cursor {
     at_end_ = false;
     metrics_.clear();
     const std::string which = entity_ ? kOfEntity : kOfAll;
-    const std::string rolled = table_.has_rolled ? std::string("UNION ALL ") + kRolled + which : "";
-    chunks_ = prepare(table_.database, (kChunks + which + rolled).c_str());
+    chunks_ = prepare(table_.database, (kChunks + which + "UNION ALL " + kRolled + which).c_str());
     if (!chunks_) return table_.fail();
     rows_ = prepare(table_.database, kRowsBeside);
-    names_ = prepare(table_.database, kName);
-    if (!rows_ || !names_) return table_.fail();
+    kinds_ = prepare(table_.database, kKind);
+    if (!rows_ || !kinds_) return table_.fail();
     if (entity_) sqlite3_bind_int64(chunks_.get(), 1, *entity_);
     sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(least_ms_ - 1));
     sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(most_ms_ + 1));
@@ -161,7 +158,7 @@ class Cursor : public sqlite3_vtab_cursor {
     return std::clamp(ms, -most, most) * kMillisecond;
   }
 
-  // What is no number bounds nothing: SQLite looks at every row again.
+  // A bound that is no number bounds nothing: SQLite checks every row again.
   void read_bounds(unsigned bounds, sqlite3_value **arguments) {
     entity_ = metric_ = std::nullopt;
     least_ms_ = INT64_MIN / 2;
@@ -235,7 +232,7 @@ class Cursor : public sqlite3_vtab_cursor {
     if (is_rolled_) {
       if (!read_rolled(reader_, metric, rolled_)) return false;
       points_end_ = rolled_.size();
-      kind_ = kind_of(metric);
+      kind_ = kind_of_metric(metric);
       return true;
     }
     const Part *part = reader_.find(metric);
@@ -244,11 +241,10 @@ class Cursor : public sqlite3_vtab_cursor {
     points_end_ = times_->times_ns.size();
     return true;
   }
-  Kind kind_of(int64_t metric) {
-    sqlite3_reset(names_.get());
-    sqlite3_bind_int64(names_.get(), 1, metric);
-    if (sqlite3_step(names_.get()) != SQLITE_ROW) return Kind{};
-    return metric_info(blob(names_.get(), 0)).kind;
+  Kind kind_of_metric(int64_t metric) {
+    sqlite3_reset(kinds_.get());
+    sqlite3_bind_int64(kinds_.get(), 1, metric);
+    return sqlite3_step(kinds_.get()) == SQLITE_ROW ? kind_of(blob(kinds_.get(), 0)) : Kind::unknown;
   }
   bool find_replaced(int64_t first_ns, int64_t last_ns) {
     sqlite3_stmt *rows = rows_.get();
@@ -274,7 +270,7 @@ class Cursor : public sqlite3_vtab_cursor {
   Table &table_;
   std::optional<int64_t> entity_, metric_;
   int64_t least_ms_ = 0, most_ms_ = 0;
-  Prepared chunks_, rows_, names_;
+  Prepared chunks_, rows_, kinds_;
   bool at_end_ = true;
   int64_t number_ = 0;
   int64_t chunk_ = 0, chunk_entity_ = 0;
@@ -312,8 +308,6 @@ int connect(sqlite3 *database, void *, int, const char *const *, sqlite3_vtab **
     if (code != SQLITE_OK) return code;
     auto table = std::make_unique<Table>();
     table->database = database;
-    const Prepared rolled = prepare(database, "SELECT 1 FROM main.sqlite_schema WHERE name = 'rolled'");
-    table->has_rolled = rolled && sqlite3_step(rolled.get()) == SQLITE_ROW;
     *result = table.release();
     return SQLITE_OK;
   });
@@ -412,10 +406,10 @@ constexpr sqlite3_module kModule = make_module();
 
 bool is_store(sqlite3 *database) {
   const Prepared application = prepare(database, "PRAGMA main.application_id");
-  if (!application || sqlite3_step(application.get()) != SQLITE_ROW || sqlite3_column_int64(application.get(), 0) != kApplication)
+  if (!application || sqlite3_step(application.get()) != SQLITE_ROW || sqlite3_column_int64(application.get(), 0) != kApplicationId)
     return false;
-  const Prepared chunks = prepare(database, "SELECT 1 FROM main.sqlite_schema WHERE name = 'chunks'");
-  return chunks && sqlite3_step(chunks.get()) == SQLITE_ROW;
+  const Prepared version = prepare(database, "PRAGMA main.user_version");
+  return version && sqlite3_step(version.get()) == SQLITE_ROW && sqlite3_column_int64(version.get(), 0) == kSchemaVersion;
 }
 
 }  // namespace

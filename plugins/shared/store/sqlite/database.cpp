@@ -47,7 +47,7 @@ std::string_view advice(int code, int system_error, bool reads_only) {
   }
 }
 
-// Who reads is told how a store comes about, and where it is looked for.
+// A reader's error says how to create a store, and the default path.
 void check_is_file(const std::string &path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {

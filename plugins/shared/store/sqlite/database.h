@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thin layer on SQLite's C API: handles that close themselves, errors that say what to do. One thread at a time per database.
+// A thin layer on SQLite's C API: handles that close themselves, errors with their remedy. One thread at a time per database.
 #pragma once
 
 #include <sqlite3.h>

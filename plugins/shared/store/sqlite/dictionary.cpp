@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/shared/store/sqlite/declarations.h"
+
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kMaxEntities = 200'000;  // remembered; some 40 MB
-// An entity that is silent for so long is looked up again should it come back. A host that compiles starts twenty processes a
-// second.
+constexpr size_t kMaxEntities = 200'000;  // in the cache; some 40 MB
+// An entity leaves the cache after this time without a sample. A host that compiles starts twenty processes a second.
 constexpr int64_t kSilent = 60'000'000'000;
 constexpr size_t kMaxShapes = 4096;
-// seen_ns and last_ns are set so far ahead, so that they are written once an hour and entity.
+// seen_ns and last_ns are set ahead by this time, so that they are written once an hour and entity.
 constexpr int64_t kAhead = 3'600'000'000'000;
+constexpr int64_t kDeclarationsEvery = 60'000'000'000;
 
 // The same for both tables, so that a deletion from one after the other meets the same entities.
 constexpr const char *kExpired =
@@ -29,7 +31,7 @@ void append_bytes(std::string &out, T value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof(value));
 }
 
-// The tags as they stand, lengths included: equal texts mean equal tags.
+// The tags in their order, lengths included: equal texts mean equal tags.
 void append_identity(std::string &out, const atalaya_sample &sample) {
   for (uint32_t i = 0; i < sample.tag_count; ++i) {
     const atalaya_tag &tag = sample.tags[i];
@@ -41,11 +43,17 @@ void append_identity(std::string &out, const atalaya_sample &sample) {
 
 }  // namespace
 
-Dictionary::Dictionary(Database &database, core::NameOf name_of)
+Dictionary::Dictionary(Database &database, core::NameOf name_of, MetricOf metric_of, Warn warn)
     : name_of_(std::move(name_of)),
+      metric_of_(std::move(metric_of)),
+      warn_(std::move(warn)),
       database_(database),
       find_metric_(database, "SELECT id FROM metrics WHERE name = ?1"),
       add_metric_(database, "INSERT INTO metrics(name) VALUES(?1)"),
+      find_declaration_(database, "SELECT name, kind, unit, decimals, summary FROM metrics WHERE id = ?1"),
+      declare_metric_(database,
+                      "UPDATE metrics SET kind = coalesce(kind, ?2), unit = coalesce(unit, ?3), decimals = coalesce(decimals, ?4), "
+                      "summary = coalesce(summary, ?5) WHERE id = ?1"),
       find_entity_(database,
                    "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
       find_active_(database, "SELECT first_ns, last_ns, seen_ns FROM entities WHERE id = ?1"),
@@ -66,7 +74,40 @@ int64_t Dictionary::metric(uint32_t name) {
   const std::string_view text = name_of_(name);
   if (text.empty()) return 0;
   if (name >= metrics_.size()) metrics_.resize(name + size_t{1});
-  return metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
+  metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
+  if (metric_of_ && !declare(name, metrics_[name])) undeclared_.push_back(name);
+  return metrics_[name];
+}
+
+bool Dictionary::declare(uint32_t name, int64_t metric) {
+  const auto declared = metric_of_(name);
+  if (!declared) return false;
+  const MetricInfo info = stored_form(*declared);
+  MetricInfo first;
+  std::string text;
+  bool is_complete = false;
+  find_declaration_.each(
+      [&](const Row &row) {
+        text = row.text(0);
+        first = info_of(row, 1);
+        is_complete = row.type(1) != SQLITE_NULL && row.type(2) != SQLITE_NULL && row.type(3) != SQLITE_NULL &&
+                      row.type(4) != SQLITE_NULL;
+      },
+      metric);
+  if (is_conflict(first, info)) {
+    if (conflicts_.insert(metric).second && warn_) warn_(conflict_text(text, first, info));
+  } else if (!is_complete) {
+    declare_metric_.run(metric, text_of(info.kind), std::string_view(info.unit), int64_t{info.decimals},
+                        std::string_view(info.summary));
+  }
+  return true;
+}
+
+void Dictionary::complete_declarations(int64_t now_ns) {
+  const int64_t since_ns = now_ns - declarations_checked_ns_;
+  if (undeclared_.empty() || (since_ns >= 0 && since_ns < kDeclarationsEvery)) return;
+  declarations_checked_ns_ = now_ns;
+  std::erase_if(undeclared_, [&](uint32_t name) { return declare(name, metrics_[name]); });
 }
 
 int64_t Dictionary::look_up_metric(std::string_view name) {
@@ -98,16 +139,16 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     tags.insert_or_assign(std::string(valid_utf8(name_of_(sample.tags[i].key), key_scratch)),
                           std::string(valid_utf8(value, scratch_)));
   }
-  const Identity who = Identity::of(tags);
-  const std::string_view rest = who.tags;
+  const Identity identity = Identity::of(tags);
+  const std::string_view rest = identity.tags;
   Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}};
-  if (const auto id = find_entity_.number(who.process, who.pid, who.pid_text, who.host, rest)) {
+  if (const auto id = find_entity_.number(identity.process, identity.pid, identity.pid_text, identity.host, rest)) {
     entity.id = *id;
     int64_t known_ns = 0;
     find_active_.each(
         [&](const Row &row) {
-          entity.first_ns = row.type(0) == SQLITE_NULL ? INT64_MIN : row.integer(0);
-          entity.last_ns = row.type(1) == SQLITE_NULL ? INT64_MAX : row.integer(1);
+          entity.first_ns = row.integer(0);
+          entity.last_ns = row.integer(1);
           known_ns = row.integer(2);
         },
         entity.id);
@@ -118,7 +159,7 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     }
     return entity;
   }
-  add_entity_.run(who.process, who.pid, who.pid_text, who.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
+  add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
   entity.id = database_.last_id();
   return entity;
 }
@@ -157,6 +198,7 @@ int64_t Dictionary::shape(std::string_view metrics) {
 
 void Dictionary::forget() {
   metrics_.clear();
+  undeclared_.clear();
   entities_.clear();
   shapes_.clear();
   stacks_.forget();

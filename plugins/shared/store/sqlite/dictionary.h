@@ -9,44 +9,48 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/name_cache.h"
+#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/identity.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 
 namespace atalaya::store {
 
-// The ids of metrics, entities and stacks. What was seen before is answered from memory without touching a string per point;
-// the tables stay the truth, so that other writers and the end of an entity do no harm. Calls lie in a transaction.
+// The ids of metrics, entities and stacks, cached by name id and tags, so that a point costs no look-up of a string. The tables stay
+// the truth: other writers and the end of an entity do no harm. Calls are in a transaction.
 class Dictionary {
  public:
-  Dictionary(Database &database, core::NameOf name_of);
+  Dictionary(Database &database, core::NameOf name_of, MetricOf metric_of = nullptr, Warn warn = nullptr);
+
+  // Looks up again, at most once a minute, the metrics that nobody had declared when they were first written.
+  void complete_declarations(int64_t now_ns);
+  uint64_t conflicts() const { return conflicts_.size(); }
 
   // 0 when the name is not known.
   int64_t metric(uint32_t name);
-  // The same for what can be stored: 0 for a number that is not finite, too.
+  // The same for values that can be stored: 0 for a number that is not finite, too.
   int64_t metric_of(const atalaya_field &field) {
     return field.type == ATALAYA_I64 || std::isfinite(field.value.f64) ? metric(field.name) : 0;
   }
   // The entity of a sample that arrives now. `metrics` is the text of the fields that it has, as a JSON array of metric ids; ""
   // when they are not to be listed.
   int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
-  // Lists the fields of a sample that is there already.
-  void list(int64_t entity, std::string_view metrics) { add_entity_shape_.run(entity, shape(metrics)); }
   StackTree &stacks() { return stacks_; }
 
-  // After a rollback: nothing that was remembered since may be believed.
+  // After a rollback: clears the caches.
   void forget();
-  // Deletes, a bounded number at once, what no row refers to any more: not seen since before the oldest arrival that is kept.
+  // Deletes, a bounded number per call, entries without rows: last seen before the oldest stored arrival.
   void expire(int64_t oldest_arrived_ns);
 
  private:
   struct Entity {
     int64_t id = 0, seen_ns = 0;
     int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
-    int64_t used_ns = 0;                 // when a sample of it arrived last
+    int64_t used_ns = 0;                 // arrival of its last sample
     std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
   };
   struct Hash {
@@ -60,15 +64,22 @@ class Dictionary {
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
   int64_t look_up_metric(std::string_view name);
+  // Writes the declaration of the metric, if the store has none. False: nobody declared it.
+  bool declare(uint32_t name, int64_t metric);
 
   core::NameOf name_of_;
+  MetricOf metric_of_;
+  Warn warn_;
   Database &database_;
-  Statement find_metric_, add_metric_;
+  Statement find_metric_, add_metric_, find_declaration_, declare_metric_;
   Statement find_entity_, find_active_, add_entity_, see_entity_, widen_entity_, expire_entities_;
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
   StackTree stacks_;
 
-  std::vector<int64_t> metrics_;  // by name id
+  std::vector<int64_t> metrics_;          // by name id
+  std::vector<uint32_t> undeclared_;      // name ids
+  std::unordered_set<int64_t> conflicts_;  // metrics
+  int64_t declarations_checked_ns_ = 0;
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
   int64_t trimmed_ns_ = 0;

@@ -23,7 +23,7 @@ std::optional<std::string> exact_texts(const std::vector<std::string> &patterns)
 
 struct Entity {
   Tags tags;
-  Range active;  // no sample of it lies outside
+  Range active;  // contains all its samples
 };
 using Entities = std::map<int64_t, Entity>;
 

@@ -17,22 +17,22 @@ constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 *
 constexpr int64_t kEnoughWindows = 300;
 constexpr size_t kMostWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
-constexpr int64_t kSettled = 10 * kMinute;  // what arrived lately is there for plain SQL, whatever its own time
+constexpr int64_t kSettled = 10 * kMinute;  // recent arrivals stay rows for plain SQL, whatever their time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
-constexpr int kLooks = 16;                  // stretches that are looked at before the others have to wait
+constexpr int kLooks = 16;                  // stretches that are checked per step
 constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
   return time_ns - (rest < 0 ? rest + step : rest);
 }
-// Windows belong to the stretch that their end lies in; an end on the border belongs to what it ends.
+// A window belongs to the stretch of its end; an end on the border belongs to the stretch that ends there.
 int64_t stretch_of(int64_t time_ns, int64_t length) {
   return floor_to(time_ns - 1, length);
 }
 
-// Windows with a damaged row are left as they are while the writer lives: they are not looked at again and again.
+// Windows with a damaged row are skipped until the writer ends, instead of being read again and again.
 Database &with_list_of_damaged(Database &database) {
   database.execute("CREATE TEMP TABLE IF NOT EXISTS damaged(window INTEGER PRIMARY KEY)");
   return database;
@@ -40,9 +40,8 @@ Database &with_list_of_damaged(Database &database) {
 
 }  // namespace
 
-Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
+Packer::Packer(Database &database, Warn warn)
     : database_(with_list_of_damaged(database)),
-      old_rows_(old_rows),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM windows"),
@@ -56,15 +55,12 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
       read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
-      // Of a damaged window nobody knows what its blocks hold.
+      // The content of a damaged window is unknown.
       find_rows_(database,
                  "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
                  "s.block = ?1 "
                  "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
-                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) UNION ALL "
-                 "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN old_samples s ON s.window = w.id "
-                 "AND s.entity = ?2 "
-                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 ORDER BY 1 DESC LIMIT 1"),
+                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -76,13 +72,9 @@ Packer::Packer(Database &database, OldRows &old_rows, Warn warn)
       packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
-      delete_old_samples_(database,
-                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
-                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
-      has_old_(database, "SELECT 1 FROM old_samples WHERE window = ?1 LIMIT 1"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
-      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 UNION ALL SELECT 1 FROM old_stacks WHERE window = ?1 LIMIT 1"),
+      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
       writer_(database) {}
@@ -174,9 +166,6 @@ bool Packer::sweep(int64_t &work) {
     }
     delete_all_samples_.run(*window);
     work -= database_.changes() + 1;
-    delete_old_samples_.run(*window, std::max<int64_t>(work, 1));
-    work -= database_.changes() + 1;
-    if (has_old_.number(*window)) continue;
     if (has_stacks_.number(*window)) {
       swept_window_.run(*window);
     } else {
@@ -238,7 +227,6 @@ void Packer::survey(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
     Window &window = windows_[at_window_];
-    if (!old_rows_.move(window.id)) leave(window);
     list_rows_.each(
         [&](const Row &row) {
           BlockReader samples(row.text(0));
@@ -316,7 +304,7 @@ bool Packer::add_row(Entity &entity, const Window &window, std::string_view fiel
   return !reader.damaged();
 }
 
-// What can be read of the window is in chunks then, too; its rows win over them, and nothing is deleted of what may be saved.
+// The readable part of the window is in chunks, too; its rows win over them, and nothing is deleted that may be recovered.
 void Packer::leave(Window &window) {
   window.is_damaged = true;
   leave_window_.run(window.id);

@@ -9,35 +9,32 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
-#include "plugins/shared/store/sqlite/rows/row_old.h"
 #include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::store {
 
-using Warn = std::function<void(const std::string &)>;
-
 // Turns rows into chunks, in bounded steps on the thread of the writer.
 //
-// It takes the windows of a stretch of time that nobody writes to any more: lists who is in them, reads a slice of the entities
+// It takes the windows of a stretch of time without further writes: lists their entities, reads a slice of the entities
 // after another, adds their chunks, and then, in one transaction, makes the chunks count and the windows packed. Their rows are
 // deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
 class Packer {
  public:
-  Packer(Database &database, OldRows &old_rows, Warn warn);
+  Packer(Database &database, Warn warn);
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
   // A batch is about to write to the window.
   void touch(int64_t window, int64_t time_ns);
-  // What was read of the window is not true any more.
+  // The window was changed: discards its data.
   void lose(int64_t window);
   void begin_batch() { ++batch_; }
-  // Makes chunks of an entity's points at once, in the caller's transaction. No row that is not packed lies between them.
+  // Makes chunks of an entity's points at once, in the caller's transaction. There is no unpacked row between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
   // Whether an entity has rows in windows that are not packed; damaged: one of these windows is left as it is.
   enum class Rows { none, some, damaged };
   Rows rows_of(int64_t entity, int64_t first_ns, int64_t last_ns);
-  // After a rollback of what a step did.
+  // After a rollback of a step.
   void forget();
 
  private:
@@ -75,13 +72,12 @@ class Packer {
   void start_again();
 
   Database &database_;
-  OldRows &old_rows_;
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement list_rows_, read_rows_, find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_old_samples_, has_old_,
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_,
       delete_samples_, has_stacks_, delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;

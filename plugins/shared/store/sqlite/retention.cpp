@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
-constexpr int64_t kRowsAChunk = 16;       // what deleting a chunk costs
+constexpr int64_t kRowsAChunk = 16;       // cost of deleting a chunk
 constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
 constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
@@ -51,18 +51,10 @@ Retention::Retention(Database &database, const Limits &limits)
                       "DELETE FROM samples WHERE window = ?1 AND block IN "
                       "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
                           std::to_string(kRowsABlock) + " + 1)"),
-      delete_old_samples_(database,
-                          "DELETE FROM old_samples WHERE window = ?1 AND entity IN "
-                          "(SELECT entity FROM old_samples WHERE window = ?1 LIMIT ?2)"),
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
                          std::to_string(kBytesARow) + " + 1"),
-      delete_old_stacks_(database,
-                         "DELETE FROM old_stacks WHERE window = ?1 AND (entity, stack) IN "
-                         "(SELECT entity, stack FROM old_stacks WHERE window = ?1 LIMIT ?2)"),
-      expire_old_texts_(database,
-                        "DELETE FROM old_stack_texts WHERE id IN (SELECT id FROM old_stack_texts WHERE seen_ns < ?1 LIMIT 4096)"),
       delete_spans_(database,
                     "DELETE FROM spans WHERE (start_ns, entity, name) IN "
                     "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
@@ -84,15 +76,13 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
     const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
     dictionary.expire(oldest_ns);
     // No stack is older than the windows, however long rolled points are kept.
-    const int64_t oldest_stack_ns = oldest_window_arrival_.number().value_or(now_ns);
-    dictionary.stacks().expire(oldest_stack_ns);
-    expire_old_texts_.run(oldest_stack_ns);
+    dictionary.stacks().expire(oldest_window_arrival_.number().value_or(now_ns));
   }
   transaction.commit();
   give_space_back();
 }
 
-// Of what arrived at the same time the rows go first: they may be those that are in the chunk.
+// Of rows and chunks of the same arrival the rows are deleted first: they may be the same samples.
 bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_), rolled = first_of(oldest_rolled_);
   const bool is_full = need.missing_bytes > 0;
@@ -156,7 +146,7 @@ Retention::Need Retention::need(int64_t now_ns) {
   Need need;
   if (limits_.retain_ns > 0) {
     need.before_ns = now_ns - limits_.retain_ns;
-    // What the agent could not roll up in time, because it did not run, is rolled up before it goes.
+    // Samples that are overdue for a roll-up, because the agent did not run, are rolled up before they are deleted.
     const bool is_rolled_up = !limits_.rollup.empty();
     if (!is_rolled_up || !waiting_window_.number(need.before_ns))
       need.last_window = expired_window_.number(need.before_ns).value_or(0);
@@ -184,11 +174,6 @@ bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   delete_samples_.run(window.id, rows);
   rows -= database_.changes() * kRowsABlock;
   if (rows <= 0) return false;
-  for (Statement *table : {&delete_old_samples_, &delete_old_stacks_}) {
-    table->run(window.id, rows);
-    rows -= database_.changes();
-    if (rows <= 0) return false;
-  }
   if (!delete_stacks(window.id, rows)) return false;
   rows -= delete_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;

@@ -14,7 +14,7 @@
 namespace atalaya::store {
 
 struct Limits {
-  int64_t retain_ns = 0;                 // what arrived longer ago is deleted; 0: no such limit
+  int64_t retain_ns = 0;                 // maximum age by arrival; 0: no limit
   int64_t max_bytes = 0;                 // the oldest arrivals are deleted while the data is larger; 0: no such limit
   int64_t min_free_bytes = 0;            // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
   std::vector<RollupLevel> rollup = {};  // in ascending order, each with its own `retain`
@@ -66,8 +66,7 @@ class Retention {
   Statement expired_window_, oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_,
       waiting_window_, expired_span_;
   Statement next_every_, expired_rolled_;
-  Statement delete_samples_, delete_old_samples_, delete_stacks_, delete_old_stacks_, expire_old_texts_, delete_spans_,
-      delete_window_, delete_chunk_, delete_rolled_;
+  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_, delete_chunk_, delete_rolled_;
 };
 
 }  // namespace atalaya::store

@@ -11,7 +11,7 @@ namespace atalaya::store {
 namespace {
 
 constexpr size_t kEntitiesAtOnce = 64;
-constexpr int64_t kGap = 16;             // rather step over so many entities that are not wanted than seek
+constexpr int64_t kGap = 16;             // skip up to this number of entities instead of seeking
 constexpr size_t kBuffered = 256 << 10;  // points
 
 Points part_of(const Points &points, size_t begin, size_t end) {
@@ -29,10 +29,7 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       visitor_(visitor),
       rows_(database,
             "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
-            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 UNION ALL "
-            "SELECT w.time_ns, w.duration_ns, w.id, '{\"' || s.entity || '\":' || s.fields || '}' FROM windows w "
-            "CROSS JOIN old_samples s ON s.window = w.id AND s.entity BETWEEN ?3 AND ?4 "
-            "WHERE w.packed = 0 AND w.time_ns > ?5 AND w.time_ns <= ?6 ORDER BY 1, 2"),
+            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY 1, 2"),
       chunks_(database,
               "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
               "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
@@ -73,7 +70,7 @@ void Scan::run_group(Group &group) {
         last_ns = time_ns;
         add_block(group, row);
       },
-      block_of(first), block_of(last), first, last, range_.from_ns, range_.to_ns);
+      block_of(first), block_of(last), range_.from_ns, range_.to_ns);
   hand_over(group, rest);
 }
 
@@ -236,7 +233,7 @@ void Scan::give(Wanted &wanted, const Points &points) {
 void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
   while (wanted.rolled.has_until(until_ns)) {
     const RolledPoint &point = wanted.rolled.take();
-    const Number plain = plain_value(point, kind_of(wanted));
+    const Number plain = plain_value(point, series_[wanted.series].kind());
     const int64_t time_ns = time_of(point);
     const double value = plain.as_real();
     const Points points{{&time_ns, 1}, {&point.duration_ns, 1}, {&value, 1}, {&plain.count, plain.is_count ? size_t{1} : 0}};
@@ -246,12 +243,6 @@ void Scan::give_rolled(Wanted &wanted, int64_t until_ns) {
       visitor_.rolled(wanted.series, summary_of(point), points);
     }
   }
-}
-
-Kind Scan::kind_of(const Wanted &wanted) {
-  const auto known = kinds_.find(wanted.metric);
-  if (known != kinds_.end()) return known->second;
-  return kinds_[wanted.metric] = metric_info(series_[wanted.series].metric).kind;
 }
 
 }  // namespace atalaya::store

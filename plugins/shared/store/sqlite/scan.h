@@ -37,7 +37,7 @@ class Scan {
   // Hands over everything in the range.
   void hand_over(Group &group, const Range &range);
   void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
-  // Reads the rolled chunks that begin before the end of a stretch; what comes before both is handed over.
+  // Reads the rolled chunks that begin before the end of a stretch; points before both are handed over.
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
   // False: damaged.
   bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);
@@ -47,7 +47,6 @@ class Scan {
   // With the rolled points that come before them.
   void give(Wanted &wanted, const Points &points);
   void give_rolled(Wanted &wanted, int64_t until_ns);
-  Kind kind_of(const Wanted &wanted);
   void damaged(Table table, int64_t chunk);
 
   Database &database_;
@@ -57,7 +56,6 @@ class Scan {
   Statement rows_, chunks_;
   RolledChunks rolled_;
   std::vector<RolledPoint> rolled_points_;
-  std::map<int64_t, Kind> kinds_;  // of metrics
   ChunkReader reader_;
   Values values_;
   Column merged_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the store; docs/explanation/store.md explains them to those who query them. The schema's version is PRAGMA user_version.
+// The tables of the store; docs/explanation/store.md explains them to users. The schema's version is PRAGMA user_version.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 5;
+constexpr int64_t kSchemaVersion = 6;
 
-// Throws unless the file is a store of this or an older version. Changes nothing. An empty database passes.
+// Throws unless the file is a store of this version. Changes nothing. An empty database passes.
 void check_is_store(Database &database);
 
-// Creates the tables in an empty database, or brings an older store to this version. Sets up journal and vacuum.
+// Creates the tables in an empty database. Sets up journal and vacuum.
 void prepare_for_writing(Database &database, bool full_sync);
 
 }  // namespace atalaya::store

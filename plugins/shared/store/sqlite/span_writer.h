@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes single spans beside the agent: what an operator says about a time (experiments), not what a pipeline brings.
+// Writes single spans while the agent runs: experiments of an operator, not samples of a pipeline.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -18,7 +18,7 @@ namespace atalaya::store {
 // Everything throws Error.
 class SpanWriter final : public StoreWriter {
  public:
-  // "": the default path. A store that is not there, or is of an older version, is made as a writer would make it.
+  // "": the default path. A missing store is created, as a writer creates it.
   SpanWriter(const std::string &path, core::NameOf name_of);
 
   // Samples of kind SPAN, and their counts, all or none. One with the same start, name and tags is replaced.

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/shared/store/sqlite/declarations.h"
 #include "plugins/shared/store/sqlite/entities.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/location.h"
@@ -19,30 +20,20 @@ namespace {
 
 Database open_for_reading(const std::string &path) {
   Database database(path, Access::read_only);
-  // Neighbours in a page are chunks of other entities: what does not stay in memory is read again for each of them.
+  // Neighbours in a page are chunks of other entities: a page that leaves the cache is read again for each of them.
   database.execute("PRAGMA cache_size = -16384");
   check_is_store(database);
   const int64_t version = database.number("PRAGMA user_version");
   if (version == 0) throw Error(Cause::config, "database " + path + " is empty; run a pipeline with the sink \"sqlite\" first");
-  if (version < kSchemaVersion)
-    throw Error(Cause::config, "database " + path + " has the older schema version " + std::to_string(version) +
-                                   "; an agent that writes it brings it up to date when it starts: run a pipeline with the sink "
-                                   "\"sqlite\"");
   return database;
 }
 
-using Names = std::map<int64_t, std::string>;
-
-Names names_of_metrics(Database &database) {
-  Names names;
-  Statement(database, "SELECT id, name FROM metrics").each([&](const Row &row) { names.emplace(row.integer(0), row.text(1)); });
-  return names;
-}
+using Metrics = std::map<int64_t, StoredMetric>;
 
 // The fields of a stack or a span.
 class Fields {
  public:
-  explicit Fields(Database &database) : names_(names_of_metrics(database)) {}
+  explicit Fields(Database &database) : metrics_(stored_metrics(database)) {}
 
   std::span<const Field> read(std::string_view json) {
     fields_.clear();
@@ -57,16 +48,17 @@ class Fields {
 
  private:
   void add(int64_t metric, const Number &value) {
-    const auto name = names_.find(metric);
-    if (name != names_.end()) fields_.push_back({name->second, value.is_count, value.as_real(), value.is_count ? value.count : 0});
+    const auto known = metrics_.find(metric);
+    if (known == metrics_.end()) return;
+    fields_.push_back({known->second.name, value.is_count, value.as_real(), value.is_count ? value.count : 0});
   }
 
-  Names names_;
+  Metrics metrics_;
   std::vector<Field> fields_;
 };
 
-// Which of the wanted metrics a shape holds.
-std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Names &wanted) {
+// The wanted metrics of each shape.
+std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Metrics &wanted) {
   std::map<int64_t, std::vector<int64_t>> shapes;
   Statement(database, "SELECT s.id, m.value FROM shapes s JOIN json_each(s.metrics) m").each([&](const Row &row) {
     if (wanted.contains(row.integer(1))) shapes[row.integer(0)].push_back(row.integer(1));
@@ -82,6 +74,12 @@ std::vector<std::string> SqliteStore::metrics() {
   std::vector<std::string> names;
   Statement(database_, "SELECT name FROM metrics ORDER BY name").each([&](const Row &row) { names.emplace_back(row.text(0)); });
   return names;
+}
+
+Catalogue SqliteStore::catalogue() {
+  Catalogue all;
+  for (const auto &[id, metric] : stored_metrics(database_)) all.emplace(metric.name, metric.info);
+  return all;
 }
 
 std::vector<std::string> SqliteStore::tag_keys() {
@@ -109,9 +107,9 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
 std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit) {
   const ReadTransaction transaction(database_);
   const core::MatcherList metrics = matchers_of(selection.metrics);
-  Names names = names_of_metrics(database_);
-  std::erase_if(names, [&](const auto &metric) { return !metrics.matches(metric.second); });
-  const auto shapes = shapes_with(database_, names);
+  Metrics wanted = stored_metrics(database_);
+  std::erase_if(wanted, [&](const auto &metric) { return !metrics.matches(metric.second.name); });
+  const auto shapes = shapes_with(database_, wanted);
 
   // Entity after entity, so that a limit ends it before there is much in memory.
   std::vector<Series> result;
@@ -129,7 +127,7 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
   };
   const auto take = [&](int64_t id, const Entity &entity) {
     for (const int64_t metric : found)
-      if (result.size() < limit) result.push_back({id, metric, names.at(metric), entity.tags});
+      if (result.size() < limit) result.push_back({id, metric, wanted.at(metric).name, entity.tags, wanted.at(metric).info});
   };
   each_with_metrics(database_, selection, has_some, take);
   std::sort(result.begin(), result.end(),

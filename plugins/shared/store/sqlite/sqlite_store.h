@@ -17,11 +17,12 @@ namespace atalaya::store {
 
 class SqliteStore final : public Store {
  public:
-  // Throws when there is no store at the path, or one that this program cannot read.
+  // Throws if there is no store at the path, or one that this program cannot read.
   explicit SqliteStore(const std::string &path);
 
   std::string name() const override { return "sqlite:" + database_.path(); }
   std::vector<std::string> metrics() override;
+  Catalogue catalogue() override;
   std::vector<std::string> tag_keys() override;
   std::vector<std::string> tag_values(std::string_view key) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;

@@ -13,7 +13,7 @@ namespace atalaya::store {
 // The row of `windows` that samples of this time and duration refer to.
 struct Window {
   int64_t time_ns = 0, duration_ns = 0, id = 0;
-  bool is_new = false;          // nothing refers to it yet but what the running batch brought
+  bool is_new = false;          // only samples of the current batch refer to it
   std::vector<int64_t> others;  // windows that end at the same time, with another duration or packed
 };
 
@@ -23,7 +23,7 @@ class WindowList {
   WindowList(Database &database, Packer &packer);
 
   void begin_batch() { last_.reset(); }
-  // Makes it if it is not there. The packer hears of it. Valid until the next call.
+  // Creates it if it is missing, and informs the packer. Valid until the next call.
   const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
 
  private:

@@ -34,29 +34,27 @@ Database open_for_writing(const Options &options) {
   }
 }
 
-// The rows of a window that a step of retention may delete beyond twice what a batch brings.
+// The rows that a step of retention may delete beyond twice the size of a batch.
 constexpr int64_t kRowsAStep = 4096;
-// A row costs a packer less than four such units, from reading to deletion: it keeps up with what comes.
+// A row costs a packer less than four such units, from reading to deletion: it keeps up with the input.
 constexpr int64_t kPackingAStep = 512;
-// A batch of so many samples may be an import; so many of one entity are worth a chunk.
+// A batch of this size may be an import; this number of samples of one entity is worth a chunk.
 constexpr size_t kMany = 2048;
 constexpr size_t kEnoughForAChunk = 300;
 
 }  // namespace
 
-Writer::Writer(const Options &options, core::NameOf name_of)
+Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
     : lock_(take_place(path_of(options))),
       database_(open_for_writing(options)),
       reserve_(path_of(options)),
-      dictionary_(database_, std::move(name_of)),
+      dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
-      old_stacks_(database_, dictionary_.stacks(), stack_writer_),
-      old_rows_(database_, dictionary_),
-      packer_(database_, old_rows_, options.warn),
+      packer_(database_, options.warn),
       rollup_(database_, packer_, options.limits.rollup, options.warn),
       retention_(database_, options.limits),
       windows_(database_, packer_),
-      row_writer_(database_, dictionary_, windows_, old_rows_),
+      row_writer_(database_, dictionary_, windows_),
       put_span_(database_,
                 "INSERT INTO spans(start_ns, entity, name, duration_ns, arrived_ns, fields) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
                 "ON CONFLICT DO UPDATE SET duration_ns = excluded.duration_ns, arrived_ns = excluded.arrived_ns, "
@@ -69,6 +67,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   packer_.begin_batch();
   try {
     Transaction transaction(database_);
+    dictionary_.complete_declarations(now_ns);
     put_all(samples, now_ns, refused);
     stack_writer_.flush();
     transaction.commit();
@@ -83,11 +82,10 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   return refused;
 }
 
-// What was remembered of a transaction that was rolled back is not true.
+// Caches of a transaction that was rolled back are invalid.
 void Writer::forget() {
   dictionary_.forget();
   stack_writer_.forget();
-  old_rows_.forget();
   packer_.forget();
   rollup_.forget();
 }
@@ -113,7 +111,7 @@ void Writer::make_room(int64_t now_ns) {
     retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     database_.execute(empty_log);
   } catch (const std::exception &) {
-    forget();  // the error that is being answered says what there is to say
+    forget();  // the first error is reported
   }
   reserve_.hold();
 }
@@ -174,7 +172,7 @@ void Writer::put_imported(int64_t now_ns) {
 
 bool Writer::can_be_chunks(Group group) {
   if (group.size() < kEnoughForAChunk) return false;
-  // Rows would win over what is newer.
+  // Rows would win over newer chunks.
   return packer_.rows_of(group.front().entity, group.front().time_ns, group.back().time_ns) == Packer::Rows::none;
 }
 
@@ -208,8 +206,6 @@ void Writer::put_stack(const atalaya_sample &sample, int64_t now_ns, Refused &re
   const StackTree::Stack stack = dictionary_.stacks().put({sample.text.data, sample.text.size}, now_ns);
   if (!stack.is_whole) ++refused.stack_ends;
   const Window &window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
-  old_stacks_.move(window.id, now_ns);
-  for (const int64_t other : window.others) old_stacks_.move(other, now_ns);
   for (const int64_t other : window.others) stack_writer_.remove(other, entity, stack.node, fields_);
   stack_writer_.add(window.id, entity, stack, fields_);
 }

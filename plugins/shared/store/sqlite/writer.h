@@ -18,7 +18,7 @@
 #include "plugins/shared/store/sqlite/rollup/rollup.h"
 #include "plugins/shared/store/sqlite/rows/row_writer.h"
 #include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/stacks/stack_old.h"
+#include "plugins/shared/store/sqlite/stacks/stack_writer.h"
 #include "plugins/shared/store/store.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 
@@ -28,19 +28,22 @@ struct Options {
   std::string path;  // "": default_path()
   Limits limits;
   bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
-  Warn warn = nullptr;     // is told what the operator should know, once each
+  Warn warn = nullptr;     // receives warnings for the operator, once each
 };
 
 // The only writer of a database. One thread at a time. Everything throws Error.
 class Writer final : public StoreWriter {
  public:
-  Writer(const Options &options, core::NameOf name_of);
+  // Without `metric_of` all metrics are unknown.
+  Writer(const Options &options, core::NameOf name_of, MetricOf metric_of = nullptr);
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   bool maintain(int64_t now_ns) override;
 
+  // Metrics that are declared differently than in the store: the first declaration wins.
+  uint64_t conflicts() const { return dictionary_.conflicts(); }
   const std::string &path() const { return database_.path(); }
 
  private:
@@ -67,8 +70,6 @@ class Writer final : public StoreWriter {
   Reserve reserve_;  // behind it: a file that is refused gets none beside it
   Dictionary dictionary_;
   StackWriter stack_writer_;
-  OldStacks old_stacks_;
-  OldRows old_rows_;
   Packer packer_;
   Rollup rollup_;
   Retention retention_;

@@ -24,7 +24,7 @@ struct Column {
 };
 
 struct Chunk {
-  std::string head;  // what is in it, and sums: enough for long queries
+  std::string head;  // its contents and sums: enough for long queries
   std::string data;
   int64_t first_ns = 0, last_ns = 0;
 };

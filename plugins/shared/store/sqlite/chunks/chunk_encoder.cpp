@@ -37,7 +37,7 @@ size_t width_of(uint64_t greatest) {
   return (static_cast<size_t>(std::bit_width(greatest)) + 7) / 8;
 }
 
-// The integer that the value is after a shift by so many decimals, if that gives the very same value back.
+// The value shifted by this number of decimals, if it is an integer and shifts back to the same value.
 bool shifted(double value, uint8_t decimals, int64_t &result) {
   const double large = value * kTens.at(decimals);
   if (!(std::abs(large) <= static_cast<double>(kExact))) return false;

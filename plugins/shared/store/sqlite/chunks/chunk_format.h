@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What those who write the bytes of a chunk and those who read them agree on.
+// The format of a chunk's bytes, for writers and readers.
 #pragma once
 
 #include <array>

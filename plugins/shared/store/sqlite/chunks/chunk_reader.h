@@ -26,7 +26,7 @@ struct Segment {
   uint32_t crc = 0;
 };
 
-// What a column of a chunk is, without its points.
+// A column of a chunk, without its points.
 struct Part {
   int64_t metric = 0;
   size_t timeline = 0;
@@ -57,7 +57,7 @@ class ChunkReader {
   ChunkReader();
   // The bytes live as long as they are read.
   bool open(std::string_view head);
-  void set_data(std::string_view data) { data_ = data; }  // needed for what follows `parts`
+  void set_data(std::string_view data) { data_ = data; }  // needed by all functions below `parts`
   std::span<const Part> parts() const { return parts_; }
   const Part *find(int64_t metric) const;
   const Times *times(const Part &part);

@@ -62,7 +62,7 @@ ChunkWriter::ChunkWriter(Database &database)
       add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1") {}
 
-// What came late for a time that is in a chunk already: a new chunk takes the place of that one. Chunks in between, and their
+// Late points for the time of an existing chunk: a new chunk replaces that one. Chunks in between, and their
 // points, are left alone.
 void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work) {
   const auto old = first_old_chunk(entity);
@@ -78,7 +78,7 @@ void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work) {
   if (merge(columns, old->head, old->data, work)) {
     replaced_.push_back(old->id);
     arrived_ns = std::max(arrived_ns, old->arrived_ns);
-  }  // else it is damaged: it stays as it is, for those who may still save something
+  }  // else it is damaged: it stays, so that its content may be recovered
   add_chunks(entity.id, columns, arrived_ns);
 }
 

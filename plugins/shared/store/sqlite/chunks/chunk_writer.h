@@ -21,13 +21,13 @@ struct PointsOfEntity {
   int64_t arrived_ns = INT64_MIN;  // the last of them
 };
 
-// Adds points to the table `chunks`, so that those of an entity do not overlap: where one lies in the way, a new one that holds
+// Adds points to the table `chunks`, so that those of an entity do not overlap: if one overlaps, a new one that holds
 // both takes its place.
 class ChunkWriter {
  public:
   explicit ChunkWriter(Database &database);
 
-  // Adds the first of the points, up to some time, and takes them away; `work` goes down by what it cost beyond them.
+  // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
   void put_next(PointsOfEntity &entity, int64_t &work);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes those whose points are in new ones. Until then both are there.

@@ -11,13 +11,13 @@ namespace atalaya::store {
 namespace {
 
 constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
-constexpr int64_t kLooks = 16;         // chunks that are looked at before the others have to wait
+constexpr int64_t kLooks = 16;         // chunks that are checked per step
 constexpr int64_t kValuesAUnit = 16;   // of work
 constexpr int64_t kWorkADeletion = 4;  // of a chunk
 constexpr int64_t kWorkACommit = 64;
 constexpr int64_t kFewValues = 512;  // may be smaller as they are
 
-// What becomes one rolled chunk. Its first chunk waits for the last one to be old enough: not for much longer than it has to.
+// Chunks that become one rolled chunk. The first one waits for the last one to be old enough: the wait is short.
 int64_t stretch_of(const RollupLevel &level) {
   const int64_t steps = std::min(kStepsAChunk, level.after_ns / 2 / level.every_ns);
   return std::max(steps, int64_t{1}) * level.every_ns;
@@ -27,7 +27,7 @@ size_t size_of(const Chunk &chunk) {
   return chunk.head.size() + chunk.data.size();
 }
 
-// What a level waits for at most: until the last of a stretch is old enough.
+// The maximum wait of a level: until the last of a stretch is old enough.
 int64_t latest_of(const RollupLevel &level) {
   return level.after_ns + std::max(level.after_ns / 2, level.every_ns);
 }
@@ -43,15 +43,15 @@ std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, in
     const std::string after = core::format_duration(level.after_ns), every = core::format_duration(level.every_ns);
     if (i > 0 && level.after_ns <= levels[i - 1].after_ns)
       return parameter(i, "after") + ": " + after + " is not longer than the " + core::format_duration(levels[i - 1].after_ns) +
-             " of the level before; order the levels by it";
+             " of the level before; sort the levels by age";
     if (i > 0 && (level.every_ns <= levels[i - 1].every_ns || level.every_ns % levels[i - 1].every_ns != 0))
       return parameter(i, "every") + ": " + every + " is not twice, three times, ... the " +
-             core::format_duration(levels[i - 1].every_ns) + " of the level before, of which it is made";
+             core::format_duration(levels[i - 1].every_ns) + " of the level before";
     const int64_t kept_ns = i > 0 ? levels[i - 1].retain_ns.value_or(retain_ns) : retain_ns;
     if (kept_ns != 0 && kept_ns < latest_of(level))
-      return (i > 0 ? parameter(i - 1, "retain") : std::string("parameter \"retain\"")) + ": what is deleted after " +
-             core::format_duration(kept_ns) + " may not live until it is rolled up; " + parameter(i, "after") + " is " + after +
-             ", and it is done within " + core::format_duration(latest_of(level)) + ": keep it as long as that";
+      return (i > 0 ? parameter(i - 1, "retain") : std::string("parameter \"retain\"")) + ": samples are deleted after " +
+             core::format_duration(kept_ns) + ", which may be before their roll-up; " + parameter(i, "after") + " is " + after +
+             ", and the roll-up is done within " + core::format_duration(latest_of(level)) + ": keep them until then";
   }
   return std::nullopt;
 }
@@ -80,12 +80,12 @@ void Rollup::go_on(int64_t &work) {
   while (work > 0 && job_->at_source < job_->sources.size()) {
     const StoredChunk &chunk = job_->sources[job_->at_source++];
     if (read(chunk, work)) continue;
-    return forget();  // it is not there any more, or it is damaged and not chosen again
+    return forget();  // deleted meanwhile, or damaged and not chosen again
   }
   if (work > 0) finish(work);
 }
 
-// The longest steps first: what is old enough for them need not become shorter ones before.
+// The longest steps first: chunks that are old enough for them skip the shorter ones.
 bool Rollup::choose(int64_t now_ns, int64_t &work) {
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
     if (choose_from(chunks_, 0, *level, now_ns, work)) return true;
@@ -98,7 +98,7 @@ bool Rollup::choose(int64_t now_ns, int64_t &work) {
 bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work) {
   for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kLooks)) {
     if (has_rows(chunk)) {
-      // A window with a damaged row stays as rows, and they go on to win over what is in the chunk.
+      // A window with a damaged row stays as rows, which still win over the chunk.
       if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.leave(chunk.id);
       continue;
     }
@@ -118,7 +118,7 @@ void Rollup::begin(const StoredChunk &first, const RollupLevel &level, int64_t n
   const int64_t stretch_ns = stretch_of(level);
   const int64_t from_ns = end_of_step(first.first_ns, stretch_ns) - stretch_ns, to_ns = end_of_step(first.last_ns, stretch_ns);
   Job job{first.entity, stretch_ns, {}, 0, INT64_MIN, RolledColumns(level.every_ns), RolledColumns(1)};
-  // What was rolled up before arrived before what lies beside it: of two samples of one time the last one wins.
+  // Rolled points arrived before the chunks: of two samples of one time the last one wins.
   for (RollupTable *table : {&rolled_, &chunks_})
     for (const StoredChunk &chunk : table->inside(first.entity, level.every_ns, from_ns, to_ns, now_ns - level.after_ns))
       if (!has_rows(chunk)) job.sources.push_back(chunk);
@@ -145,7 +145,7 @@ bool Rollup::read(const StoredChunk &chunk, int64_t &work) {
   return true;
 }
 
-// It stays as it is, for those who may still save something.
+// It stays, so that its content may be recovered.
 void Rollup::leave(const StoredChunk &chunk) {
   table_of(chunk).leave(chunk.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
@@ -155,7 +155,7 @@ void Rollup::leave(const StoredChunk &chunk) {
         (chunk.every_ns == 0 ? "chunks" : "rolled") + " WHERE id = " + std::to_string(chunk.id));
 }
 
-// Batches came between the steps: what was read is deleted only if it is what there is.
+// Batches may come between the steps: a chunk is deleted only if it is unchanged.
 bool Rollup::is_still_so() {
   return std::all_of(job_->sources.begin(), job_->sources.end(),
                      [&](const StoredChunk &chunk) { return table_of(chunk).has(chunk.id) && !has_rows(chunk); });

@@ -14,20 +14,20 @@
 
 namespace atalaya::store {
 
-// What arrived longer ago than `after` is kept as a point a step.
+// Samples that arrived longer ago than `after` become a point per step.
 struct RollupLevel {
   int64_t after_ns = 0, every_ns = 0;
   std::optional<int64_t> retain_ns;  // absent: as everything; 0: for ever
 };
 
-// What is wrong with the levels of a store that keeps the rest for `retain_ns` (0: for ever); nothing if they are good.
+// The error in the levels of a store that keeps the rest for `retain_ns` (0: no limit); nothing if they are valid.
 std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, int64_t retain_ns);
 
 // Puts rolled points in the place of old chunks, in bounded steps on the thread of the writer.
 //
 // It takes the chunks of an entity in a stretch of time, adds them up in memory, a bounded number of points a step, and then, in
-// one transaction, adds the rolled chunks and deletes what they were made of. What ends it before leaves everything as it was.
-// Rolled chunks of an entity do not overlap, whatever their steps: what overlaps is joined, with the longer steps. A few points
+// one transaction, adds the rolled chunks and deletes their sources. An end before that changes nothing.
+// Rolled chunks of an entity do not overlap, whatever their steps: overlapping ones are joined, with the longer steps. A few points
 // that would not become smaller are kept as they are, each as a step of its own.
 class Rollup {
  public:

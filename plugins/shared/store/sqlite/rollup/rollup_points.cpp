@@ -51,7 +51,7 @@ Number sum_of(const Number &a, const Number &b) {
   return real_number(a.as_real() + b.as_real());
 }
 
-// The average of two by what each weighs; by how many they are where nothing has a duration.
+// The average of two, weighted by duration; by count if there is no duration.
 double average_of(const RolledPoint &a, const RolledPoint &b) {
   const bool has_durations = a.duration_ns > 0 || b.duration_ns > 0;
   const auto weight = [&](const RolledPoint &one) { return static_cast<double>(has_durations ? one.duration_ns : one.count); };
@@ -79,7 +79,7 @@ RolledPoint rolled_from(int64_t time_ns, int64_t duration_ns, const Number &valu
   return {time_ns, time_ns, time_ns, duration_ns, 1, value, value, value, value, value, value.as_real()};
 }
 
-// A sum of short decimals is one: what adding doubles put behind its last digit is no part of it.
+// A sum of short decimals is a short decimal: digits behind its last one are rounding errors.
 Number rounded(const Number &sum, uint8_t decimals) {
   if (sum.is_count || decimals == kNoDecimals) return sum;
   constexpr double kExact = 9007199254740992.0;  // 2^53

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rolled points: what is kept of the points of a step in their place. docs/explanation/store.md describes their bytes, which are those of a
+// Rolled points: the summary of the points of a step, in their place. docs/explanation/store.md describes their bytes, which are those of a
 // chunk with several columns a metric.
 #pragma once
 
@@ -11,14 +11,14 @@
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
-#include "plugins/shared/store/metric_info.h"
+#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {
 
 struct RolledPoint {
   int64_t time_ns = 0;                // the end of the step
-  int64_t first_ns = 0, last_ns = 0;  // of the points that it stands for
+  int64_t first_ns = 0, last_ns = 0;  // of the points in it
   int64_t duration_ns = 0;            // of them together
   int64_t count = 0;
   Number sum, min, max, first, last;
@@ -28,12 +28,12 @@ struct RolledPoint {
 // The steps are (from, to], aligned to the epoch, and named by their end.
 int64_t end_of_step(int64_t time_ns, int64_t every_ns);
 
-// Where it comes among others: at the end of its step, but one that stands for itself alone at its own time.
+// Its time: the end of its step; the own time of a single point.
 inline int64_t time_of(const RolledPoint &point) {
   return point.count == 1 ? point.last_ns : point.time_ns;
 }
 Summary summary_of(const RolledPoint &point);
-// What the metric would have shown with a window of that length: the sum of a delta, the last of a total, else the average.
+// The value of the metric in a window of that length: the sum of a delta, the last of a total, else the average.
 Number plain_value(const RolledPoint &point, Kind kind);
 
 // The points of an entity on their way to longer steps.

@@ -48,7 +48,7 @@ void RolledQueue::add(const std::vector<RolledPoint> &points, const Range &range
   const bool was_empty = points_.empty();
   for (const RolledPoint &point : points)
     if (time_of(point) > range.from_ns && time_of(point) <= range.to_ns) points_.push_back(point);
-  // What a damaged chunk kept from being joined may overlap.
+  // Chunks that a damaged one kept from being joined may overlap.
   if (!was_empty)
     std::stable_sort(points_.begin(), points_.end(),
                      [](const RolledPoint &a, const RolledPoint &b) { return time_of(a) < time_of(b); });

@@ -6,7 +6,7 @@
 namespace atalaya::store {
 namespace {
 
-// Times around the year 2160, and so long before 1970, are left as they are: that of a step's end is to be a number, too.
+// Times near the limits of int64_t are not changed: the end of a step must fit, too.
 constexpr const char *kFar = "6000000000000000000";
 
 struct Texts {

@@ -17,7 +17,7 @@ struct StoredChunk {
   int64_t first_ns = 0, last_ns = 0, arrived_ns = 0;
 };
 
-// What a roll-up reads and deletes of one of the tables `chunks` and `rolled`.
+// The part of one of the tables `chunks` and `rolled` that a roll-up reads and deletes.
 class RollupTable {
  public:
   enum class Which { chunks, rolled };
@@ -29,7 +29,7 @@ class RollupTable {
   std::vector<StoredChunk> inside(int64_t entity, int64_t shorter_than_ns, int64_t from_ns, int64_t to_ns, int64_t before_ns);
   // Those of an entity that have a part in a stretch of time.
   std::vector<StoredChunk> overlapping(int64_t entity, int64_t from_ns, int64_t to_ns);
-  // False: it is not there any more.
+  // False: it was deleted.
   bool read(int64_t id, const std::function<void(std::string_view head, std::string_view data)> &reader);
   bool has(int64_t id) { return has_.number(id).has_value(); }
   void remove(int64_t id) { remove_.run(id); }

@@ -47,7 +47,7 @@ bool append_others(std::string_view fields, const std::vector<int64_t> &metrics,
 bool BlockReader::next() {
   const int64_t before = object_.key();
   if (!object_.next_key()) return false;
-  // Those who look for some of the samples rely on the order.
+  // Readers of some of the samples rely on the order.
   if (!object_.is_first() && object_.key() <= before) return object_.fail();
   const char *begin = object_.at();
   if (!object_.take('{')) return object_.fail();

@@ -18,7 +18,7 @@ constexpr int64_t block_of(int64_t entity) {
   return entity >> kBlockBits;
 }
 
-// Reads one sample after another, without looking into its fields; what is no such object ends it, with `damaged`.
+// Reads one sample after another, without reading its fields; text that is no such object ends it, with `damaged`.
 class BlockReader {
  public:
   explicit BlockReader(std::string_view text) : object_(text) {}

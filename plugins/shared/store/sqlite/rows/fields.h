@@ -46,7 +46,7 @@ class ObjectReader {
   int64_t key_ = 0;
 };
 
-// Reads one field after another; what is no such object ends it, with `damaged`.
+// Reads one field after another; text that is no such object ends it, with `damaged`.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : object_(text) {}

@@ -10,11 +10,10 @@
 
 namespace atalaya::store {
 
-RowWriter::RowWriter(Database &database, Dictionary &dictionary, WindowList &windows, OldRows &old_rows)
+RowWriter::RowWriter(Database &database, Dictionary &dictionary, WindowList &windows)
     : database_(database),
       dictionary_(dictionary),
       windows_(windows),
-      old_rows_(old_rows),
       find_(database, "SELECT fields FROM samples WHERE window = ?1 AND block = ?2"),
       put_(database, "INSERT OR REPLACE INTO samples(window, block, fields) VALUES(?1, ?2, ?3)"),
       remove_(database, "DELETE FROM samples WHERE window = ?1 AND block = ?2") {}
@@ -35,7 +34,7 @@ void RowWriter::write(std::vector<Sample> &samples, int64_t now_ns) {
   flush_all();
 }
 
-// From the back: of what is there twice the last one counts.
+// From the back: of a field that comes twice the last one counts.
 void RowWriter::put_entity(std::span<const Sample> samples, int64_t now_ns) {
   ++number_;
   for (size_t s = samples.size(); s-- > 0;) {
@@ -56,8 +55,6 @@ RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
   open.window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
   open.block = open.entity = -1;
   open.text.clear();
-  if (!open.window.is_new) old_rows_.move(open.window.id);
-  for (const int64_t other : open.window.others) old_rows_.move(other);
   return open;
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/dictionary.h"
-#include "plugins/shared/store/sqlite/rows/row_old.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 
@@ -19,7 +18,7 @@ namespace atalaya::store {
 // Metrics samples of a batch as rows of the table `samples`, a block of neighbouring entities a row (block.h).
 class RowWriter {
  public:
-  RowWriter(Database &database, Dictionary &dictionary, WindowList &windows, OldRows &old_rows);
+  RowWriter(Database &database, Dictionary &dictionary, WindowList &windows);
 
   struct Sample {
     int64_t time_ns = 0, entity = 0;
@@ -50,7 +49,6 @@ class RowWriter {
   Database &database_;
   Dictionary &dictionary_;
   WindowList &windows_;
-  OldRows &old_rows_;
   Statement find_, put_, remove_;
 
   int64_t time_ns_ = 0;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "plugins/shared/store/sqlite/rows/fields.h"
@@ -14,8 +13,7 @@
 
 namespace atalaya::store {
 
-// The stacks of one window after another, wherever they lie: in the tree, or in the tables before it (stack_old.h). Calls lie in
-// one transaction.
+// The stacks of one window after another. Calls are in one transaction.
 class StackReader {
  public:
   struct Value {
@@ -35,18 +33,16 @@ class StackReader {
 
  private:
   void hand_over(int64_t entity, const Visitor &visitor);
-  int64_t number_of_old(int64_t id, std::string_view folded);
 
   struct Cell {
     int64_t stack = 0;
     Value value;
   };
 
-  Statement find_, find_old_;
+  Statement find_;
   StackTexts texts_;
   std::vector<Cell> cells_;  // of one entity
   std::vector<Value> values_;
-  std::unordered_map<int64_t, int64_t> old_numbers_;
 };
 
 }  // namespace atalaya::store

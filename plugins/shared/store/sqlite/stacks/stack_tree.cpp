@@ -12,7 +12,7 @@ constexpr int64_t kHour = 3'600'000'000'000;
 // seen_h is set so far ahead, so that it is written once a day.
 constexpr int64_t kAheadHours = 24;
 constexpr size_t kRemembered = 32 << 20;  // bytes
-constexpr size_t kEntry = 64;             // of one that is remembered, without its name
+constexpr size_t kEntry = 64;             // of a cached one, without its name
 constexpr int64_t kLookAt = 4096;
 // A byte that is no UTF-8 becomes three.
 constexpr size_t kLongestText = kTruncated.size() + 1 + 3 * kLongestStack;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as a prefix tree: a frame's name is kept once, and so is what stacks have in common from their root on. A stack is the
+// Stacks as a prefix tree: a frame's name is stored once, and so is the common part of stacks from their root on. A stack is the
 // number of its last frame's node. A parent is older than its children, so that its number is less.
 #pragma once
 
@@ -33,7 +33,7 @@ class StackTree {
   Stack put(std::string_view folded, int64_t now_ns);
   // After a rollback.
   void forget();
-  // Looks at a bounded number of nodes and frames, from where it ended before; deletes what was not seen since.
+  // Looks at a bounded number of nodes and frames, from where it ended before; deletes those not seen since.
   void expire(int64_t oldest_arrived_ns);
 
  private:
@@ -68,7 +68,7 @@ class StackTree {
   std::unordered_map<std::string, Known, NameHash, std::equal_to<>> frames_;
   std::unordered_map<Step, Known, StepHash> nodes_;
   size_t bytes_ = 0;       // of both, about
-  int64_t expired_h_ = 0;  // what was last seen before may be gone from the tables
+  int64_t expired_h_ = 0;  // entries last seen before may be deleted
   std::string scratch_;
 };
 

@@ -16,7 +16,7 @@
 namespace atalaya::store {
 
 // Puts stacks into the table `stacks`: a row for each window, entity and field holds the numbers of all its stacks, in the order of
-// their nodes. What changes is gathered; `flush` reads, merges and writes each row that it touches once. Calls lie in a
+// their nodes. Changes are buffered; `flush` reads, merges and writes each row that it touches once. Calls lie in a
 // transaction.
 class StackWriter {
  public:
@@ -41,7 +41,7 @@ class StackWriter {
   struct Change {
     int64_t node = 0;
     std::optional<Number> number;  // none: it is removed
-    bool is_more = false;          // than what the change before says
+    bool is_more = false;          // than in the previous change
   };
   struct Entry {
     int64_t node = 0;
