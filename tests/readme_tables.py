@@ -39,12 +39,12 @@ def main():
     mode.add_argument("--update", action="store_true")
     parser.add_argument("atalaya", type=pathlib.Path)
     parser.add_argument("--plugins", help="folder of the plugins")
-    parser.add_argument("readme", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/*.md of the tree")
+    parser.add_argument("readme", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/**/*.md of the tree")
     arguments = parser.parse_args()
 
     command = [arguments.atalaya, "plugins"] + (["--plugins", arguments.plugins] if arguments.plugins else [])
     tree = pathlib.Path(__file__).resolve().parent.parent
-    readmes = arguments.readme or sorted([*tree.glob("plugins/*/*/README.md"), *tree.glob("docs/*.md")])
+    readmes = arguments.readme or sorted([*tree.glob("plugins/*/*/README.md"), *tree.glob("docs/**/*.md")])
     blocks, wrong = 0, []
     for readme in readmes:
         text = readme.read_text(encoding="utf-8")

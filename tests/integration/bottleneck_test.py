@@ -14,6 +14,7 @@ import urllib.request
 import browser
 import job_histories
 from harness import BINARY, PATIENCE, Agent, AgentCase, main
+from questions import DECLARATIONS
 
 T0 = 1_700_000_000
 NODES = ["n1", "n2", "n3", "n4"]
@@ -120,8 +121,9 @@ class Bottleneck(AgentCase):
     def setUp(self):
         super().setUp()
         self.store = self.path("atalaya.db")
-        agent = self.run_agent('local a = require "atalaya"\na.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, '
-                               f'a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}\n')
+        agent = self.run_agent('local a = require "atalaya"\n'
+                               f'local sink = a.sink.sqlite {{ path = "{self.store}", retain = "0s" }}\n'
+                               'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, sink }\n' + DECLARATIONS)
         self.url = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0] + "/api/jsonlines"
 
     def tell(self, *lists):

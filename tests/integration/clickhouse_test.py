@@ -325,7 +325,7 @@ class OneServer(ServedCase):
     def test_a_newer_schema_is_left_alone(self):
         self.rows("CREATE VIEW atalaya_schema AS SELECT toUInt32(99) AS version")
         self.atalaya("query", "--metric", "x", status=1)
-        self.assertIn("has the schema version 99, this program knows 1; install the newer atalaya", self.errors)
+        self.assertIn("has the schema version 99, this program knows 2; install the newer atalaya", self.errors)
 
     def test_a_user_who_may_only_read_can_read(self):
         _, hub = self.both()

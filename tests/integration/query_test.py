@@ -132,25 +132,15 @@ class Commands(QueryCase):
         self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
         self.assertIn("r.html is a file of html, --format says csv", self.errors)
 
-    def test_units_and_kinds_are_those_that_the_plugins_declare(self):
-        declared = {}
-        for row in json.loads(self.atalaya("plugins", "--format", "json")):
-            for page in json.loads(self.atalaya("plugins", row["name"], "--format", "json")):
-                for metric in page.get("metrics", []):
-                    same = declared.setdefault(metric["name"], metric)
-                    self.assertEqual((same["unit"], same["kind"]), (metric["unit"], metric["kind"]), row["name"] + ": " + metric["name"])
-        self.assertGreater(len(declared), 100)
-        put = [{"metric": name, "timestamp": T0 + second, "value": 5, "tags": {"host": "h"}} for name in declared for second in (10, 20)]
-        self.put(put)
-        units = {row["metric"]: row["unit"] for row in json.loads(
-            self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*", "--top", "1000", "--format", "json", *WHEN))}
-        for name, metric in declared.items():
-            self.assertEqual(units[name].replace("By", "B"), metric["unit"].replace("By", "B"), name)
-        # Deltas are added, the rest is averaged.
-        answers = json.loads(self.atalaya("query", "--metric", "*", "--tag", "host=h", "--every", "1m", "--format", "json", *WHEN))
-        for answer in answers:
-            wanted = 10 if declared[answer["metric"]]["kind"] == "delta" else 5
-            self.assertEqual(sum(value for _, value in answer["dps"]), wanted, answer)
+    def test_foreign_metrics_have_no_unit_and_are_averaged_whatever_their_names_look_like(self):
+        names = ["foreign.sent.bytes", "foreign.power", "flow.foreign.bytes"]
+        self.put([{"metric": name, "timestamp": T0 + second, "value": value, "tags": {"host": "h"}}
+                  for name in names for second, value in ((10, 4), (20, 6))])
+        rows = json.loads(self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*foreign*", "--format", "json", *WHEN))
+        self.assertEqual({row["metric"]: row["unit"] for row in rows}, dict.fromkeys(names, ""))
+        answers = json.loads(self.atalaya("query", "--metric", "*foreign*", "--every", "1m", "--format", "json", *WHEN))
+        self.assertEqual({answer["metric"]: [value for _, value in answer["dps"]] for answer in answers}, dict.fromkeys(names, [5]))
+        self.assertNotIn("unit", answers[0])
 
     def test_experiments_are_times(self):
         at = lambda second: ["--at", str(T0 + second)]

@@ -18,6 +18,8 @@ WRITES = {
     ("host2", "P1", 56): (0, 0, 0), ("host2", "P2", 33): (10, 12, 11), ("host2", "P3", 102): (1, 2, 3),
     ("host2", "P3", 103): (2, 1, 2), ("host2", "P3", 104): (2, 1.5, 2), ("host2", "P3", 105): (3, 1, 2),
 }
+# Loads the source proc, whose metrics are declared then, and drops its samples.
+DECLARATIONS = 'a.pipeline "declarations" { every = "1h", a.source.proc { processes = false }, function() return nil end, sink }\n'
 WHEN = ["--from", str(T0), "--to", str(T0 + 60)]
 
 
@@ -50,7 +52,8 @@ class QueryCase(AgentCase):
         self.store = self.path("atalaya.db")
         agent = self.run_agent(
             'local a = require "atalaya"\n'
-            'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, a.sink.sqlite { path = "%s", retain = "0s" } }\n' % self.store)
+            'local sink = a.sink.sqlite { path = "%s", retain = "0s" }\n'
+            'a.pipeline "hub" { a.source.receive { listen = "127.0.0.1:0", store_timeout = "50s" }, sink }\n' % self.store + DECLARATIONS)
         self.hub = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
         self.put(list(documents()))
 
