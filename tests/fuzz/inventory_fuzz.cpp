@@ -16,7 +16,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// What a history writes, it reads as the same.
+// A saved history reads back the same.
 void check_history(std::string_view text) {
   FactHistory history;
   if (!history.read(text)) {

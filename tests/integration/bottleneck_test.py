@@ -47,7 +47,7 @@ def tasks(job, slow=None, phase=None, factor=1, remote=None):
 
 
 def metrics(written, busy=None):
-    """What an agent on each node tells, a window per second."""
+    """Reports of an agent on each node, one window per second."""
     chance = random.Random(7)
     for second in range(1, WAVES * WAVE + 1):
         for node in NODES:

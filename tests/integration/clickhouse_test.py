@@ -356,7 +356,7 @@ class OneServer(ServedCase):
         self.assertIn('of one server, and the sink names the cluster "pair"; write `cluster` as the tables were made', line)
         agent.kill()
 
-    def test_mistakes_in_the_pipeline_are_said_before_it_runs(self):
+    def test_errors_in_the_pipeline_are_reported_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "must begin with http:// or https://"),
                                  ({"url": self.server.url}, "names no database"),
                                  ({"cluster": "a'b"}, "the cluster's name has other characters")):

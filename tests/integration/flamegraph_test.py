@@ -99,7 +99,7 @@ class Stored(QueryCase):
             self.atalaya("experiment", verb, "tera", "--at", str(T0 + second))
         self.assertEqual(total(self.atalaya("flamegraph", "--experiment", "tera", "--format", "folded")), 15)
 
-    def test_what_is_refused(self):
+    def test_refused_arguments(self):
         for words, said in ((["--diff", "yesterday"], "is not FROM:TO"),
                             (["--folded", "x", "--host", "h1"], "--folded uses all stacks"),
                             (["-o", "x.png"], "unknown suffix; use .svg, .folded or .json"),

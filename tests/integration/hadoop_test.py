@@ -290,7 +290,7 @@ class HadoopTest(AgentCase):
         self.assertEqual(spans, [])
         self.assertIn(f"{other} is not a known form of job history", agent.errors())
 
-    def test_links_among_what_a_glob_matches_are_skipped_and_said_once(self):
+    def test_links_among_the_matches_of_a_glob_are_skipped_and_reported_once(self):
         self.put("logs/2026/app/a.jhist", made.json_history(made.mapreduce_events()))
         other = self.put("elsewhere/b.jhist", b"")
         os.symlink("2026", self.path("logs/current"))
@@ -455,7 +455,7 @@ class HadoopTest(AgentCase):
         agent.stop()
         self.assertEqual(agent.errors().count("is not a known form of job history"), 1, agent.errors())
 
-    def test_wrong_parameters_are_named(self):
+    def test_invalid_parameters_are_named(self):
         for more, words in {'racks = { n1 = "r1" }': 'parameter "racks.n1": "r1" is not a rack; write "/rack" or "/datacentre/rack"',
                             'facts = { "~(" }': 'parameter "facts"'}.items():
             agent = self.run_agent(self.lua("/tmp/x", more))

@@ -86,7 +86,7 @@ TEST_CASE("bytes that only the history reports for a phase are kept") {
   CHECK_FALSE(group_of(both, "map", "map").bytes_of_task);
 }
 
-// Reduces whose lines tell what comes before `reduce`, up to `until`; the history tells shuffle, sort and reduce (12 to 20).
+// Reduces whose lines report the phases before `reduce`, up to `until`; the history reports shuffle, sort and reduce (12 to 20).
 JobData reduces(double until, int with_lines = kTasks) {
   Spans spans;
   for (int i = 0; i < kTasks; ++i) {
@@ -107,7 +107,7 @@ std::ptrdiff_t count(const JobData &data, const std::string &name) {
   return std::count_if(data.phases.begin(), data.phases.end(), [&](const Phase &one) { return data.name(one.phase) == name; });
 }
 
-TEST_CASE("a history's phase that no line tells, and beside them, stays") {
+TEST_CASE("a history's phase that no line reports is kept") {
   const JobData beside = reduces(12.5);
   CHECK(count(beside, "shuffle") == kTasks);
   CHECK(count(beside, "merge") == kTasks);
@@ -118,7 +118,7 @@ TEST_CASE("a history's phase that no line tells, and beside them, stays") {
   const JobData over = reduces(14);
   CHECK(count(over, "reduce") == 0);
   CHECK(count(over, "merge") == kTasks);
-  // Tasks without lines have what can be compared.
+  // Tasks without lines keep comparable phases.
   const JobData some = reduces(12.5, 16);
   CHECK(count(some, "reduce") == kTasks);
   CHECK(count(some, "shuffle") == 16);

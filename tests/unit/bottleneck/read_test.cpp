@@ -136,7 +136,7 @@ TEST_CASE("regions of several jobs are graded by job") {
   CHECK(both.findings[0].summary ==
         "critical code region parse: very severe, 60 s in 2 runs, 92 % of all regions, 60 % of the time of tasks on its nodes");
   CHECK(both.data.name(both.data.jobs[both.findings[1].job].id) == "second");
-  // Of all of a time also what says no job, beside the tasks of all.
+  // A read of the whole range also has the regions without a job, next to all tasks.
   CHECK(data(read(store, {})) ==
         std::vector<std::string>{first[0], " parse 1 50 1024 100 % 25 % critical", second[0], first[1], second[1]});
 }

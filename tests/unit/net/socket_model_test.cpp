@@ -56,7 +56,7 @@ TEST_CASE("a connection that was there before counts from the first look on, one
   CHECK(find(model, 11)->connections == 1);
 }
 
-TEST_CASE("a connection within a window is reported by its end, once; one reported before adds what is left") {
+TEST_CASE("a connection within a window is reported by its end, once; one that was reported before adds the remainder") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
   window(model, {record(NET_OPEN, 2, owner(10, "long"), kOut, 100, 0), record(NET_CLOSED, 3, owner(11, "short"), kIn, 10, 20)});

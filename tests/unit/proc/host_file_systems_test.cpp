@@ -80,7 +80,7 @@ TEST_CASE("answers come in the order of the mounts; one that fails has none") {
   CHECK(spaces.answers()[2]);
 }
 
-TEST_CASE("while one hangs it is named and nothing more is queried; then answers come again") {
+TEST_CASE("while one hangs it is named and no further request is sent; then answers come again") {
   const auto kernel = std::make_shared<Kernel>();
   FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
   spaces.start();

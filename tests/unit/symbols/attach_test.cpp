@@ -119,7 +119,7 @@ TEST_CASE("requests to a JVM, and its responses") {
         "it refused: java.lang.IllegalArgumentException: Unknown diagnostic command");
 }
 
-TEST_CASE("what a JVM says of itself") {
+TEST_CASE("properties that a JVM reports") {
   CHECK(parse_attach_support(jdk("17.0.15")).version == 17);
   CHECK(parse_attach_support(jdk("1.8.0_292")).version == 8);
   CHECK(parse_attach_support(jdk("22-ea")).version == 22);
