@@ -14,6 +14,9 @@ std::string in_quotes(std::string_view text);
 // The shortest decimal that reads back as the same number; whole numbers without an exponent as far as they are exact.
 std::string number_text(double number);
 
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 // Spaces and control characters.
 bool is_blank(char c);
 // Without blanks around it.

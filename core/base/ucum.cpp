@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/ucum.h"
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <array>
@@ -19,10 +20,6 @@ constexpr std::array<std::string_view, 4> kBinaryPrefixes = {"Ki", "Mi", "Gi", "
 template <size_t size>
 bool contains(const std::array<std::string_view, size> &words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 bool is_atom(std::string_view word) {

@@ -42,10 +42,6 @@ const Unit *find_unit(std::span<const Unit> units, std::string_view name) {
   return nullptr;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Takes "12", "1.5" or ".5" off the front.
 struct Decimal {
   std::string_view whole, fraction;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/procfs/host_reader.h"
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,12 +9,8 @@
 namespace atalaya::proc {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+  return !text.empty() && std::all_of(text.begin(), text.end(), core::is_digit);
 }
 
 // A number that is not negative and not infinite.
@@ -33,7 +30,7 @@ std::string_view after(std::string_view word, std::string_view prefix) {
 bool is_partition_of(std::string_view name, std::string_view disk) {
   if (disk.empty() || name.size() <= disk.size() || !name.starts_with(disk)) return false;
   std::string_view rest = name.substr(disk.size());
-  if (is_digit(disk.back())) {
+  if (core::is_digit(disk.back())) {
     if (rest.front() != 'p') return false;
     rest.remove_prefix(1);
   }

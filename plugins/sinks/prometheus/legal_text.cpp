@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include "core/base/safe_text.h"
+#include "core/base/text.h"
 
 namespace atalaya::prometheus {
 namespace {
 
-bool is_digit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
-
 bool is_word(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) || byte == '_';
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || core::is_digit(byte) || byte == '_';
 }
 
 bool plain(char byte) {
@@ -53,7 +50,7 @@ std::string legal_metric(std::string_view name) {
   std::string legal(name);
   for (char &byte : legal)
     if (!is_word(byte)) byte = '_';
-  if (legal.empty() || is_digit(legal[0])) legal.insert(legal.begin(), '_');
+  if (legal.empty() || core::is_digit(legal[0])) legal.insert(legal.begin(), '_');
   return legal;
 }
 

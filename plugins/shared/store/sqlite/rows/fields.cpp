@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/store/sqlite/rows/fields.h"
+#include "core/base/text.h"
 
 #include <array>
 #include <charconv>
@@ -7,10 +8,6 @@
 
 namespace atalaya::store {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Powers of ten that a double holds exactly.
 constexpr std::array<double, 16> kTens = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -55,7 +52,7 @@ bool FieldReader::read_short_number() {
   const char *const begin = at;
   int64_t digits = 0;
   const auto read_digits = [&] {
-    for (; at < end && is_digit(*at) && at - begin <= kDigits; ++at) digits = digits * 10 + (*at - '0');
+    for (; at < end && core::is_digit(*at) && at - begin <= kDigits; ++at) digits = digits * 10 + (*at - '0');
   };
   read_digits();
   const char *const point = at;
