@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/cgroup/place.h"
-#include "core/base/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -34,6 +33,10 @@ std::string_view first_part(std::string_view text) {
   return text.substr(0, text.find('/'));
 }
 
+bool is_hex_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 // The text between prefix and suffix; empty when the text does not have them.
 std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
   if (text.size() <= begin.size() + end.size() || !text.starts_with(begin) || !text.ends_with(end)) return {};
@@ -58,7 +61,7 @@ Container container_with_id(std::string_view part, std::string_view parent) {
   if (part.size() < kIdDigits) return {};
   const std::string_view id = part.substr(part.size() - kIdDigits);
   const std::string_view prefix = part.substr(0, part.size() - kIdDigits);
-  if (!is_container_id(id) || (!prefix.empty() && core::is_digit(prefix.back()))) return {};
+  if (!is_container_id(id) || (!prefix.empty() && is_hex_digit(prefix.back()))) return {};
   if (prefix.empty()) return {parent == "docker" ? Runtime::docker : Runtime::unknown, id};
   const Runtime runtime = runtime_of_prefix(prefix);
   return {runtime, runtime == Runtime::none ? std::string_view() : id};
@@ -96,11 +99,11 @@ Container container_in(std::string_view part, std::string_view parent, std::stri
 }
 
 bool is_pod_uid(std::string_view text) {
-  if (text.size() == 32) return std::all_of(text.begin(), text.end(), core::is_digit);  // of a static pod
+  if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_hex_digit);  // of a static pod
   if (text.size() != 36) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' && text[i] != '_' : !core::is_digit(text[i])) return false;
+    if (dash ? text[i] != '-' && text[i] != '_' : !is_hex_digit(text[i])) return false;
   }
   return true;
 }
@@ -155,7 +158,7 @@ int digit_value(char c) {
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i, 2) == "\\x" && i + 3 < text.size() && core::is_digit(text[i + 2]) && core::is_digit(text[i + 3])) {
+    if (text.substr(i, 2) == "\\x" && i + 3 < text.size() && is_hex_digit(text[i + 2]) && is_hex_digit(text[i + 3])) {
       const int value = digit_value(text[i + 2]) * 16 + digit_value(text[i + 3]);
       if (value >= ' ' && value != 127) {
         out += static_cast<char>(value);
@@ -233,7 +236,7 @@ std::string_view container_of(std::string_view path) {
 }
 
 bool is_container_id(std::string_view text) {
-  return text.size() == kIdDigits && std::all_of(text.begin(), text.end(), core::is_digit);
+  return text.size() == kIdDigits && std::all_of(text.begin(), text.end(), is_hex_digit);
 }
 
 std::string_view short_id(std::string_view id) {
