@@ -59,30 +59,29 @@ bool is_time(std::string_view name) {
 
 }  // namespace
 
-std::string pattern_problem(std::string_view pattern, size_t &captures) {
-  captures = 0;
-  size_t open = 0;
+core::Result<size_t> count_captures(std::string_view pattern) {
+  size_t captures = 0, open = 0;
   for (size_t at = pattern.starts_with('^') ? 1 : 0; at < pattern.size();) {
     const char c = pattern[at];
     if (c == '(') {
       ++captures, ++open, ++at;
     } else if (c == ')') {
-      if (open == 0) return "has a ) without a (";
+      if (open == 0) return core::Error{"has a ) without a ("};
       --open, ++at;
     } else if (pattern.substr(at).starts_with("%b")) {
-      if (pattern.size() - at < 4) return "ends within %b";
+      if (pattern.size() - at < 4) return core::Error{"ends within %b"};
       at += 4;
     } else if (pattern.substr(at).starts_with("%f")) {
       at += 2;
-      if (at >= pattern.size() || pattern[at] != '[') return "has a %f without a [set]";
+      if (at >= pattern.size() || pattern[at] != '[') return core::Error{"has a %f without a [set]"};
     } else {
       at = item_end(pattern, at);
-      if (at == std::string_view::npos) return c == '[' ? "has a [ without a ]" : "ends with %";
+      if (at == std::string_view::npos) return core::Error{c == '[' ? "has a [ without a ]" : "ends with %"};
     }
   }
-  if (open > 0) return "has a ( without a )";
-  if (captures > static_cast<size_t>(LuaPattern::kMaxCaptures)) return "has more than 32 captures";
-  return {};
+  if (open > 0) return core::Error{"has a ( without a )"};
+  if (captures > static_cast<size_t>(LuaPattern::kMaxCaptures)) return core::Error{"has more than 32 captures"};
+  return captures;
 }
 
 core::Result<Rules::Target> Rules::make_target(const std::string &text, bool metrics) {
@@ -105,18 +104,17 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
 core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
   Rule rule;
   rule.pattern = text.match;
-  size_t captures = 0;
-  if (const std::string problem = pattern_problem(text.match, captures); !problem.empty())
-    return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + problem};
+  const auto captures = count_captures(text.match);
+  if (!captures) return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + captures.error()};
   static constexpr std::pair<std::string_view, Emit> kEmits[] = {
       {"metrics", Emit::metrics}, {"begin", Emit::begin}, {"end", Emit::end}, {"span", Emit::span}, {"drop", Emit::drop}};
   for (const auto &[word, emit] : kEmits)
     if (text.emit == word) rule.emit = emit;
   const bool span = rule.emit == Emit::begin || rule.emit == Emit::end || rule.emit == Emit::span;
   if (span && !is_level(text.level)) return core::Error{"level: missing; a span requires job, stage, task, phase or region"};
-  if (captures != text.captures.size())
+  if (captures.value() != text.captures.size())
     return core::Error{"captures: " + std::to_string(text.captures.size()) + " listed, but the pattern " +
-                       core::in_quotes(text.match) + " has " + std::to_string(captures)};
+                       core::in_quotes(text.match) + " has " + std::to_string(captures.value())};
   for (const std::string &one : text.captures) {
     auto target = make_target(one, rule.emit == Emit::metrics);
     if (!target) return core::Error{target.error()};

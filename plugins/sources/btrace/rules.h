@@ -23,8 +23,8 @@ struct RuleText {
   bool utc = false;
 };
 
-// The error of a Lua pattern, "" for none, and its number of captures.
-std::string pattern_problem(std::string_view pattern, size_t &captures);
+// The number of captures of a Lua pattern, or its error.
+core::Result<size_t> count_captures(std::string_view pattern);
 
 class Rules {
  public:
