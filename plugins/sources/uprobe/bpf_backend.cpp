@@ -199,7 +199,7 @@ class BpfBackend final : public Backend {
 }  // namespace
 
 core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options) {
-  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto backend = std::make_unique<BpfBackend>(options);
   if (const core::Status opened = backend->open(); !opened) return core::Error{opened.error()};
   return std::unique_ptr<Backend>(std::move(backend));
