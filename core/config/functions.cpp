@@ -25,7 +25,7 @@ class LuaFunctions final : public FunctionHost {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < raw.count; ++i) {
       // After the limit the rest of the batch is as failed as the sample that met it.
-      const Verdict verdict = state_->timed_out() ? Verdict::failed : call(reference, raw.samples[i], result.error);
+      const Verdict verdict = state_->timed_out() ? Verdict::failed : call(reference, raw.samples[i], result);
       if (verdict == Verdict::dropped) ++result.dropped;
       if (verdict == Verdict::failed) ++result.failed;
       if (verdict == Verdict::kept || (verdict == Verdict::failed && pass_failed)) {
@@ -41,7 +41,7 @@ class LuaFunctions final : public FunctionHost {
  private:
   enum class Verdict { kept, dropped, failed };
 
-  Verdict call(int reference, atalaya_sample &sample, std::string &error) {
+  Verdict call(int reference, atalaya_sample &sample, Result &batch) {
     lua_State *lua = state_->raw();
     views_.show(sample);
     views_.push_runner();
@@ -49,11 +49,11 @@ class LuaFunctions final : public FunctionHost {
     const bool returned = state_->call(1, 2);
     views_.hide();
     if (!returned) {
-      if (error.empty()) error = text_of(state_->failure());
+      if (batch.error.empty()) batch.error = text_of(state_->failure());
       return Verdict::failed;
     }
     const auto answer = static_cast<SampleViews::Answer>(lua_tointeger(lua, -2));
-    if (answer == SampleViews::kOther && error.empty()) error = wrong_answer(reference, lua_tostring(lua, -1));
+    if (answer == SampleViews::kOther && batch.error.empty()) batch.error = wrong_answer(reference, lua_tostring(lua, -1));
     lua_pop(lua, 2);
     return answer == SampleViews::kKept ? Verdict::kept : answer == SampleViews::kDropped ? Verdict::dropped : Verdict::failed;
   }

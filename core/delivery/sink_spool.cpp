@@ -110,7 +110,6 @@ void SinkWorker::put_in_spool(Delivery delivery) {
 // False when the spool does not take it now.
 bool SinkWorker::try_put(const Delivery &delivery) {
   SpoolDrops drops;
-  std::string error;
   const auto samples = static_cast<uint32_t>(delivery.batch->count());
   {
     // Before it is there: the sender may have it out again before this thread goes on.
@@ -118,16 +117,17 @@ bool SinkWorker::try_put(const Delivery &delivery) {
     delivery.row->spool = spool_->id();
     delivery.row->counts.spooled += samples;
   }
-  Spool::Put put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error, encoder_.complete());
-  if (put == Spool::Put::partial) {
+  Spool::Appended appended = spool_->append(delivery.row->pipeline, samples, payload_, drops, encoder_.complete());
+  if (appended.put == Spool::Put::partial) {
     encoder_.forget();
     static_cast<void>(encode(delivery).ok());  // as before, and its metrics
-    put = spool_->append(delivery.row->pipeline, samples, payload_, drops, error, true);
+    appended = spool_->append(delivery.row->pipeline, samples, payload_, drops);
   }
+  const auto &[put, reason] = appended;
   if (put == Spool::Put::dropped) encoder_.forget();
   if (put == Spool::Put::dropped) drops.pop_back();  // this one; left_memory counts it
   if (put == Spool::Put::full || put == Spool::Put::failed) {
-    log_limited(LogLevel::warning, name_ + ": spool " + error + "; waiting", name_ + " spool full");
+    log_limited(LogLevel::warning, name_ + ": spool " + reason + "; waiting", name_ + " spool full");
     const std::lock_guard lock(ledger_.mutex());
     delivery.row->counts.spooled -= samples;
   } else if (put == Spool::Put::stored) {
@@ -138,7 +138,7 @@ bool SinkWorker::try_put(const Delivery &delivery) {
       const std::lock_guard lock(ledger_.mutex());
       delivery.row->counts.spooled -= samples;
     }
-    left_memory(delivery, error);
+    left_memory(delivery, reason);
   }
   enter(drops);
   return put == Spool::Put::stored || put == Spool::Put::dropped;

@@ -37,41 +37,34 @@ int write_all(int fd, std::string_view bytes, uint64_t at) {
 
 }  // namespace
 
-Spool::Put Spool::append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops,
-                         std::string &error, bool complete) {
+Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops,
+                              bool complete) {
   const std::lock_guard lock(mutex_);
-  if (closed_) {
-    error = limits_.dir + ": the spool is closed";
-    return Put::failed;
-  }
+  if (closed_) return {Put::failed, limits_.dir + ": the spool is closed"};
   const uint64_t size = RecordHeader{.name_size = static_cast<uint32_t>(pipeline.size()),
                                      .payload_size = static_cast<uint32_t>(std::min<size_t>(payload.size(), kLargestPayload))}
                             .size();
   if (payload.size() > kLargestPayload || size > static_cast<uint64_t>(limits_.max_bytes))
-    return refuse(pipeline, error = "larger than the spool", samples, drops);
+    return refuse(pipeline, "larger than the spool", samples, drops);
   const bool room = make_room(size, drops);
-  if (room && !complete && !fits(size)) return Put::partial;
+  if (room && !complete && !fits(size)) return {Put::partial, {}};
   int failed = room ? write(pipeline, samples, payload, size) : ENOSPC;
   while (room && disk_is_full(failed) && limits_.when_full == WhenFull::drop_oldest && segments_.size() > 1) {
     set_reserve(false);  // a file system may need room to delete
     evict_segment(drops);
     failed = write(pipeline, samples, payload, size);
   }
-  if (failed == 0) return Put::stored;
-  if (disk_is_full(failed)) {
-    if (limits_.when_full != WhenFull::block) return refuse(pipeline, error = "spool full", samples, drops);
-    error = limits_.dir + ": the spool is full" + (room ? ": " + error_text(failed) : "");
-    return Put::full;
-  }
-  error = limits_.dir + ": " + error_text(failed);
-  return Put::failed;
+  if (failed == 0) return {};
+  if (!disk_is_full(failed)) return {Put::failed, limits_.dir + ": " + error_text(failed)};
+  if (limits_.when_full != WhenFull::block) return refuse(pipeline, "spool full", samples, drops);
+  return {Put::full, limits_.dir + ": the spool is full" + (room ? ": " + error_text(failed) : "")};
 }
 
-Spool::Put Spool::refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops) {
+Spool::Appended Spool::refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops) {
   state_.of(pipeline).drop(reason, samples);
   drops.push_back({std::string(pipeline), std::string(reason), samples});
   dirty_ = true;
-  return Put::dropped;
+  return {Put::dropped, std::string(reason)};
 }
 
 void Spool::count_dropped(std::string_view pipeline, std::string_view reason, uint64_t samples) {

@@ -58,15 +58,18 @@ class Spool {
   // One thread appends, syncs and expires; another takes. `close` and `counts`: any.
   enum class Put {
     stored,
-    dropped,  // by the policy, or too large, which `error` says; counted, and last in `drops`
+    dropped,  // by the policy, or too large; counted, and last in `drops`
     full,     // when_full = block
     failed,   // the disk does not work
     partial,  // it would begin a segment and is not complete
   };
+  struct Appended {
+    Put put = Put::stored;
+    std::string reason;  // of dropped, full and failed
+  };
   // A payload that begins a segment has to be `complete`: it has the declarations of all its metrics, so that a segment can be read
   // alone.
-  Put append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, std::string &error,
-             bool complete = true);
+  Appended append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, bool complete = true);
   // Called with each payload of a segment that another process wrote, when its reading begins: what is read may lie behind the
   // record that declares its metrics.
   void on_inherited(std::function<void(std::string_view payload)> take) { inherited_ = std::move(take); }
@@ -123,7 +126,7 @@ class Spool {
   // spool.cpp
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
-  Put refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
+  Appended refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);
   bool fits(uint64_t size) const;
   int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
   int begin_segment();

@@ -52,9 +52,8 @@ Cost segments(const std::string &dir, const std::string &payload, int count, int
   auto spool = Spool::open(limits_in(dir));
   must(spool.ok(), "open");
   SpoolDrops drops;
-  std::string error;
   for (int i = 0; i < count; ++i) {
-    must((*spool)->append("p", 1000, payload, drops, error) == Spool::Put::stored, "append");
+    must((*spool)->append("p", 1000, payload, drops).put == Spool::Put::stored, "append");
     if (i % sync_every == sync_every - 1) must((*spool)->sync().ok(), "sync");
   }
   for (int i = 0; i < count; ++i) {
@@ -151,9 +150,8 @@ void reopen(const std::string &dir, uint64_t mib) {
     auto spool = Spool::open(limits_in(dir));
     must(spool.ok(), "open");
     SpoolDrops drops;
-    std::string error;
     for (uint64_t bytes = 0; bytes < mib << 20; bytes += payload.size())
-      must((*spool)->append("p", 1000, payload, drops, error) == Spool::Put::stored, "append");
+      must((*spool)->append("p", 1000, payload, drops).put == Spool::Put::stored, "append");
   }
   std::vector<double> times;
   for (int run = 0; run < kRuns; ++run) {

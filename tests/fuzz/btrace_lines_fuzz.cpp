@@ -17,11 +17,11 @@ using namespace atalaya;
 constexpr int64_t kNow = 1'700'000'000'000'000'000;
 
 std::vector<btrace::RuleText> rules_of(const std::string &pattern) {
-  size_t captures = 0;
-  if (!btrace::pattern_problem(pattern, captures).empty()) return {};
+  const auto captures = btrace::count_captures(pattern);
+  if (!captures) return {};
   static const std::vector<std::string> targets = {"time", "task", "bytes", "tag.x", "field.y", "outcome", "seq", "_"};
   btrace::RuleText rule{.match = pattern, .emit = "begin", .level = "task"};
-  for (size_t i = 0; i < captures; ++i) rule.captures.push_back(targets[i % targets.size()]);
+  for (size_t i = 0; i < captures.value(); ++i) rule.captures.push_back(targets[i % targets.size()]);
   return {rule};
 }
 
@@ -35,7 +35,7 @@ std::string described(const btrace::Record &record) {
 
 std::vector<std::string> read(std::string_view text, const std::vector<btrace::RuleText> &texts, bool restarts) {
   auto rules = btrace::Rules::make(texts);
-  if (!rules) std::abort();  // pattern_problem found nothing wrong
+  if (!rules) std::abort();  // count_captures accepted the pattern
   const btrace::ReaderOptions options{.report_open = true, .max_open = 3};
   const auto fresh = [&] { return std::make_unique<btrace::LineReader>(options, *rules, [](const std::string &) {}); };
   auto reader = fresh();

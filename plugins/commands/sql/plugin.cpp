@@ -114,7 +114,7 @@ class Sql final : public Command {
       store::check_is_store(database);
       if (database.number("PRAGMA user_version") == 0)
         throw Failure(Code::permanent, "database " + database.path() + " is empty; run a pipeline with the sink \"sqlite\" first");
-      if (store::register_points(database.handle(), problem_) != SQLITE_OK) throw Failure(Code::permanent, problem_);
+      if (const core::Status done = store::register_points(database.handle()); !done) throw Failure(Code::permanent, done.error());
       if (!arguments.empty()) {
         if (execute(database, std::string(view(arguments[0])))) return 0;
         throw Failure(Code::permanent, problem_);

@@ -43,16 +43,18 @@ std::string missing_capability() {
 
 }  // namespace
 
-std::string obstacle() {
+core::Status check() {
   std::array<char, 64> space{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
   // The inode of the host's pid namespace, PROC_PID_INIT_INO of include/linux/proc_ns.h.
   if (size > 0 && std::string_view(space.data()) != "pid:[4026531836]")
-    return "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace";
-  if (const std::string missing = missing_capability(); !missing.empty()) return missing + " is missing; run as root or add it";
+    return core::Error{
+        "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace"};
+  if (const std::string missing = missing_capability(); !missing.empty())
+    return core::Error{missing + " is missing; run as root or add it"};
   if (::access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-    return "the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)";
-  return {};
+    return core::Error{"the kernel has no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"};
+  return core::Done{};
 }
 
 void capture_messages() {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "core/base/result.h"
+
 namespace atalaya::bpf {
 
 struct LinkDeleter {
@@ -14,8 +16,8 @@ struct LinkDeleter {
 };
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
-// The reason why no BPF program that reads processes can work here, checked before loading; empty: none.
-std::string obstacle();
+// Whether a BPF program that reads processes can work here, checked before loading.
+core::Status check();
 
 // libbpf prints messages by one function for the whole process. The first line of a failure names the cause, later lines its effects.
 // capture_messages starts to keep that first line; take_message returns and clears it.

@@ -14,6 +14,7 @@ enum class Cause {
   config,     // the path or the file cannot work: tell the operator
 };
 
+// The store failed. The cause selects the reaction, far above the statement that failed.
 class Error : public std::runtime_error {
  public:
   Error(Cause cause, const std::string &text) : std::runtime_error(text), cause_(cause) {}

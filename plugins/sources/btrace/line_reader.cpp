@@ -46,15 +46,19 @@ void LineReader::take(const tail::FileId &file, std::string_view line, bool firs
   if (forms.idle()) forms_.erase(file);
 }
 
-void LineReader::bad(std::string_view line) {
+void LineReader::bad(std::string_view line, const std::string &problem) {
   ++counts_.bad;
-  log_("line " + core::in_quotes(line) + ": " + problem_);
+  log_("line " + core::in_quotes(line) + ": " + problem);
 }
 
 bool LineReader::take_rule(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
-  const Rules::Found found = rules_.read(line, record_, event_, problem_);
+  const auto read = rules_.read(line, record_, event_);
+  if (!read) {
+    bad(line, read.error());
+    return true;
+  }
+  const Rules::Found found = read.value();
   if (found == Rules::Found::none) return false;
-  if (found == Rules::Found::bad) bad(line);
   if (found == Rules::Found::event) take_event(line, time_ns, now_ns, out);
   if (found == Rules::Found::metrics) {
     if (record_.time_ns == 0) record_.time_ns = time_ns;
@@ -64,10 +68,11 @@ bool LineReader::take_rule(std::string_view line, int64_t time_ns, int64_t now_n
 }
 
 bool LineReader::take_phase(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out) {
-  const Parsed parsed = options_.phase_lines ? phase_lines_.read(line, event_, problem_) : Parsed::none;
-  if (parsed == Parsed::none) return false;
-  if (parsed == Parsed::bad) {
-    bad(line);
+  if (!options_.phase_lines) return false;
+  const auto parsed = phase_lines_.read(line, event_);
+  if (parsed && parsed.value() == Parsed::none) return false;
+  if (!parsed) {
+    bad(line, parsed.error());
   } else {
     take_event(line, time_ns, now_ns, out);
   }

@@ -55,7 +55,7 @@ class LineReader {
   bool take_phase(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
   void take_event(std::string_view line, int64_t time_ns, int64_t now_ns, const Output &out);
   void log_orphan(std::string_view line);
-  void bad(std::string_view line);
+  void bad(std::string_view line, const std::string &problem);
 
   const ReaderOptions options_;
   Rules rules_;
@@ -66,7 +66,6 @@ class LineReader {
   LineCounts counts_;
   Record record_;
   SpanEvent event_;
-  std::string problem_;
   bool orphan_logged_ = false;
 };
 

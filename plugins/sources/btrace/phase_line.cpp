@@ -104,7 +104,7 @@ std::string expected(std::string_view key) {
 
 }  // namespace
 
-bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std::string &problem) {
+core::Status set_key(SpanEvent &event, std::string_view key, std::string_view value) {
   bool good = true;
   if (std::find(kTags.begin(), kTags.end(), key) != kTags.end()) {
     good = set_tag(event, key, value);
@@ -119,11 +119,10 @@ bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std
   } else if (is_number_key(key)) {
     good = set_number(event, key, value);
   } else {
-    problem = "unknown key " + core::in_quotes(key);
-    return false;
+    return core::Error{"unknown key " + core::in_quotes(key)};
   }
-  if (!good) problem = "invalid value " + core::in_quotes(value) + " of " + std::string(key) + "; expected " + expected(key);
-  return good;
+  if (!good) return core::Error{"invalid value " + core::in_quotes(value) + " of " + std::string(key) + "; expected " + expected(key)};
+  return core::Done{};
 }
 
 std::string_view PhaseLineReader::decoded(std::string_view text, bool &good) {
@@ -134,26 +133,21 @@ std::string_view PhaseLineReader::decoded(std::string_view text, bool &good) {
   return out;
 }
 
-bool PhaseLineReader::read_words(std::string_view words, SpanEvent &event, std::string &problem) {
+core::Status PhaseLineReader::read_words(std::string_view words, SpanEvent &event) {
   while (!(words = core::trimmed(words)).empty()) {
     const size_t end = std::min(words.find(' '), words.size()), equals = words.substr(0, end).find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      problem = core::in_quotes(words.substr(0, end)) + " is not KEY=VALUE";
-      return false;
-    }
+    if (equals == std::string_view::npos || equals == 0)
+      return core::Error{core::in_quotes(words.substr(0, end)) + " is not KEY=VALUE"};
     bool good = true;
     const std::string_view value = decoded(words.substr(equals + 1, end - equals - 1), good);
-    if (!good) {
-      problem = core::in_quotes(words.substr(0, end)) + " has a % without two hexadecimal digits; write %25";
-      return false;
-    }
-    if (!set_key(event, words.substr(0, equals), value, problem)) return false;
+    if (!good) return core::Error{core::in_quotes(words.substr(0, end)) + " has a % without two hexadecimal digits; write %25"};
+    if (auto done = set_key(event, words.substr(0, equals), value); !done) return done;
     words.remove_prefix(end);
   }
-  return true;
+  return core::Done{};
 }
 
-Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::string &problem) {
+core::Result<Parsed> PhaseLineReader::read(std::string_view line, SpanEvent &event) {
   static constexpr std::pair<std::string_view, SpanEvent::Kind> kVerbs[] = {
       {"begin ", SpanEvent::Kind::begin}, {"end ", SpanEvent::Kind::end}, {"span ", SpanEvent::Kind::whole}};
   static constexpr std::string_view kMark = "atalaya ";
@@ -166,16 +160,12 @@ Parsed PhaseLineReader::read(std::string_view line, SpanEvent &event, std::strin
   line = core::trimmed(line.substr(verb->first.size()));
   used_ = 0;
   event.begin_line(verb->second, line.substr(0, line.find(' ')));
-  if (!is_level(event.level)) {
-    problem = "unknown level " + core::in_quotes(event.level) + "; use job, stage, task, phase or region";
-    return Parsed::bad;
-  }
+  if (!is_level(event.level))
+    return core::Error{"unknown level " + core::in_quotes(event.level) + "; use job, stage, task, phase or region"};
   line.remove_prefix(event.level.size());
-  if (!read_words(line, event, problem)) return Parsed::bad;
-  if (event.kind == SpanEvent::Kind::whole && (event.begin_ns == 0 || event.end_ns == 0)) {
-    problem = "a span requires start= and end=";
-    return Parsed::bad;
-  }
+  if (const auto done = read_words(line, event); !done) return core::Error{done.error()};
+  if (event.kind == SpanEvent::Kind::whole && (event.begin_ns == 0 || event.end_ns == 0))
+    return core::Error{"a span requires start= and end="};
   return Parsed::event;
 }
 

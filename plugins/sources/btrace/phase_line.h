@@ -9,23 +9,24 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
 #include "plugins/sources/btrace/spans.h"
 
 namespace atalaya::btrace {
 
-enum class Parsed { none, event, bad };
+enum class Parsed { none, event };
 
 // Sets a property of a span by its key: job, phase, bytes, time ... Used by phase lines and rules.
-// False: unknown key, or invalid value.
-bool set_key(SpanEvent &event, std::string_view key, std::string_view value, std::string &problem);
+// Error: unknown key, or invalid value.
+core::Status set_key(SpanEvent &event, std::string_view key, std::string_view value);
 
 class PhaseLineReader {
  public:
-  // `bad`: a phase line with an invalid value; `problem` has the reason.
-  Parsed read(std::string_view line, SpanEvent &event, std::string &problem);
+  // Error: a phase line with an invalid value.
+  core::Result<Parsed> read(std::string_view line, SpanEvent &event);
 
  private:
-  bool read_words(std::string_view words, SpanEvent &event, std::string &problem);
+  core::Status read_words(std::string_view words, SpanEvent &event);
   std::string_view decoded(std::string_view text, bool &good);
 
   std::deque<std::string> texts_;  // decoded values of the current line

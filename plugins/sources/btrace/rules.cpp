@@ -19,17 +19,14 @@ using core::LuaPattern;
 constexpr std::string_view kIgnored = "_", kTag = "tag.", kField = "field.";
 constexpr std::array kTimes = {"time"sv, "start"sv, "end"sv};
 
-enum class Search { found, nothing, failed };
+enum class Search { found, nothing };
 
 // The first match, with its captures.
-Search search(std::string_view line, const std::string &pattern, std::vector<std::string_view> &captures, std::string &problem) {
+core::Result<Search> search(std::string_view line, const std::string &pattern, std::vector<std::string_view> &captures) {
   LuaPattern matcher(line, pattern, true);
   for (size_t at = 0; at <= line.size(); ++at) {
     const char *end = matcher.match_at(line.data() + at);
-    if (matcher.error() != nullptr) {
-      problem = "the pattern " + core::in_quotes(pattern) + ": " + matcher.error();
-      return Search::failed;
-    }
+    if (matcher.error() != nullptr) return core::Error{"the pattern " + core::in_quotes(pattern) + ": " + matcher.error()};
     if (end != nullptr) {
       captures.clear();
       for (int i = 0; i < matcher.captures(); ++i) {
@@ -62,30 +59,29 @@ bool is_time(std::string_view name) {
 
 }  // namespace
 
-std::string pattern_problem(std::string_view pattern, size_t &captures) {
-  captures = 0;
-  size_t open = 0;
+core::Result<size_t> count_captures(std::string_view pattern) {
+  size_t captures = 0, open = 0;
   for (size_t at = pattern.starts_with('^') ? 1 : 0; at < pattern.size();) {
     const char c = pattern[at];
     if (c == '(') {
       ++captures, ++open, ++at;
     } else if (c == ')') {
-      if (open == 0) return "has a ) without a (";
+      if (open == 0) return core::Error{"has a ) without a ("};
       --open, ++at;
     } else if (pattern.substr(at).starts_with("%b")) {
-      if (pattern.size() - at < 4) return "ends within %b";
+      if (pattern.size() - at < 4) return core::Error{"ends within %b"};
       at += 4;
     } else if (pattern.substr(at).starts_with("%f")) {
       at += 2;
-      if (at >= pattern.size() || pattern[at] != '[') return "has a %f without a [set]";
+      if (at >= pattern.size() || pattern[at] != '[') return core::Error{"has a %f without a [set]"};
     } else {
       at = item_end(pattern, at);
-      if (at == std::string_view::npos) return c == '[' ? "has a [ without a ]" : "ends with %";
+      if (at == std::string_view::npos) return core::Error{c == '[' ? "has a [ without a ]" : "ends with %"};
     }
   }
-  if (open > 0) return "has a ( without a )";
-  if (captures > static_cast<size_t>(LuaPattern::kMaxCaptures)) return "has more than 32 captures";
-  return {};
+  if (open > 0) return core::Error{"has a ( without a )"};
+  if (captures > static_cast<size_t>(LuaPattern::kMaxCaptures)) return core::Error{"has more than 32 captures"};
+  return captures;
 }
 
 core::Result<Rules::Target> Rules::make_target(const std::string &text, bool metrics) {
@@ -99,9 +95,8 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
   }
   if (metrics && text == "time") return Target{Kind::key, text};
   SpanEvent event;
-  std::string problem;
   // Every known key accepts "1" (a time, count or outcome) or an empty value (a tag).
-  if (!metrics && (set_key(event, text, "1", problem) || set_key(event, text, "", problem))) return Target{Kind::key, text};
+  if (!metrics && (set_key(event, text, "1") || set_key(event, text, ""))) return Target{Kind::key, text};
   return core::Error{"captures: unknown word " + core::in_quotes(text) + "; write tag.NAME, field.NAME, _ to ignore it, or " +
                      (metrics ? "time" : "a key of phase lines such as job, task, phase, time, start, end, bytes, outcome")};
 }
@@ -109,18 +104,17 @@ core::Result<Rules::Target> Rules::make_target(const std::string &text, bool met
 core::Result<Rules::Rule> Rules::make_rule(const RuleText &text) {
   Rule rule;
   rule.pattern = text.match;
-  size_t captures = 0;
-  if (const std::string problem = pattern_problem(text.match, captures); !problem.empty())
-    return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + problem};
+  const auto captures = count_captures(text.match);
+  if (!captures) return core::Error{"match: the pattern " + core::in_quotes(text.match) + " " + captures.error()};
   static constexpr std::pair<std::string_view, Emit> kEmits[] = {
       {"metrics", Emit::metrics}, {"begin", Emit::begin}, {"end", Emit::end}, {"span", Emit::span}, {"drop", Emit::drop}};
   for (const auto &[word, emit] : kEmits)
     if (text.emit == word) rule.emit = emit;
   const bool span = rule.emit == Emit::begin || rule.emit == Emit::end || rule.emit == Emit::span;
   if (span && !is_level(text.level)) return core::Error{"level: missing; a span requires job, stage, task, phase or region"};
-  if (captures != text.captures.size())
+  if (captures.value() != text.captures.size())
     return core::Error{"captures: " + std::to_string(text.captures.size()) + " listed, but the pattern " +
-                       core::in_quotes(text.match) + " has " + std::to_string(captures)};
+                       core::in_quotes(text.match) + " has " + std::to_string(captures.value())};
   for (const std::string &one : text.captures) {
     auto target = make_target(one, rule.emit == Emit::metrics);
     if (!target) return core::Error{target.error()};
@@ -143,60 +137,54 @@ core::Result<Rules> Rules::make(const std::vector<RuleText> &texts) {
   return rules;
 }
 
-bool Rules::set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event,
-                std::string &problem) {
+core::Status Rules::set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event) {
   const bool metrics = rule.emit == Emit::metrics;
   auto &tags = metrics ? record.tags : event.tags;
   if (target.kind == Target::Kind::tag) {
     std::erase_if(tags, [&](const Tag &tag) { return tag.first == target.name; });
     if (!value.empty()) tags.emplace_back(target.name, value);
-    return true;
+    return core::Done{};
   }
   if (target.kind == Target::Kind::field) {
     const auto number = parse_number(value);
-    if (number) (metrics ? record.fields : event.fields).emplace_back(target.name, *number);
-    if (!number) problem = "invalid number " + core::in_quotes(value) + " of " + target.name;
-    return number.has_value();
+    if (!number) return core::Error{"invalid number " + core::in_quotes(value) + " of " + target.name};
+    (metrics ? record.fields : event.fields).emplace_back(target.name, *number);
+    return core::Done{};
   }
-  if (target.kind == Target::Kind::ignored) return true;
-  if (!is_time(target.name)) return set_key(event, target.name, value, problem);
+  if (target.kind == Target::Kind::ignored) return core::Done{};
+  if (!is_time(target.name)) return set_key(event, target.name, value);
   const auto time = rule.time_format.empty() ? parse_epoch(value) : parse_time(value, rule.time_format, rule.utc);
-  if (!time) {
-    problem = "invalid time " + core::in_quotes(value) + " for the format " + core::in_quotes(rule.time_format.empty() ? "epoch" : rule.time_format);
-  } else if (metrics) {
+  if (!time)
+    return core::Error{"invalid time " + core::in_quotes(value) + " for the format " +
+                       core::in_quotes(rule.time_format.empty() ? "epoch" : rule.time_format)};
+  if (metrics) {
     record.time_ns = *time;
   } else {
     (target.name == "end" || (target.name == "time" && rule.emit == Emit::end) ? event.end_ns : event.begin_ns) = *time;
   }
-  return time.has_value();
+  return core::Done{};
 }
 
-bool Rules::apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event,
-                  std::string &problem) {
+core::Status Rules::apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event) {
   using Kind = SpanEvent::Kind;
   record.clear();
   event.begin_line(rule.emit == Emit::begin ? Kind::begin : rule.emit == Emit::end ? Kind::end : Kind::whole, rule.level);
   for (const auto &[key, value] : rule.tags) (rule.emit == Emit::metrics ? record.tags : event.tags).emplace_back(key, value);
   for (size_t i = 0; i < rule.targets.size() && i < captures.size(); ++i)
-    if (!set(rule, rule.targets[i], captures[i], record, event, problem)) return false;
-  if (rule.emit == Emit::span && (event.begin_ns == 0 || event.end_ns == 0)) {
-    problem = "a span requires the captures start and end";
-    return false;
-  }
-  if (rule.emit == Emit::metrics && record.fields.empty()) {
-    problem = "the rule has no field";
-    return false;
-  }
-  return true;
+    if (auto done = set(rule, rule.targets[i], captures[i], record, event); !done) return done;
+  if (rule.emit == Emit::span && (event.begin_ns == 0 || event.end_ns == 0))
+    return core::Error{"a span requires the captures start and end"};
+  if (rule.emit == Emit::metrics && record.fields.empty()) return core::Error{"the rule has no field"};
+  return core::Done{};
 }
 
-Rules::Found Rules::read(std::string_view line, Record &record, SpanEvent &event, std::string &problem) {
+core::Result<Rules::Found> Rules::read(std::string_view line, Record &record, SpanEvent &event) {
   for (const Rule &rule : rules_) {
-    const Search found = search(line, rule.pattern, captures_, problem);
-    if (found == Search::nothing) continue;
-    if (found == Search::failed) return Found::bad;
+    const auto found = search(line, rule.pattern, captures_);
+    if (!found) return core::Error{found.error()};
+    if (found.value() == Search::nothing) continue;
     if (rule.emit == Emit::drop) return Found::drop;
-    if (!apply(rule, captures_, record, event, problem)) return Found::bad;
+    if (const auto done = apply(rule, captures_, record, event); !done) return core::Error{done.error()};
     return rule.emit == Emit::metrics ? Found::metrics : Found::event;
   }
   return Found::none;

@@ -23,18 +23,18 @@ struct RuleText {
   bool utc = false;
 };
 
-// The error of a Lua pattern, "" for none, and its number of captures.
-std::string pattern_problem(std::string_view pattern, size_t &captures);
+// The number of captures of a Lua pattern, or its error.
+core::Result<size_t> count_captures(std::string_view pattern);
 
 class Rules {
  public:
-  enum class Found { none, metrics, event, drop, bad };
+  enum class Found { none, metrics, event, drop };
 
   static core::Result<Rules> make(const std::vector<RuleText> &texts);
 
-  // Applies the first matching rule, which fills `record` (metrics) or `event`. `bad`: a rule matched with invalid values, or a
-  // search took too long; `problem` has the reason.
-  Found read(std::string_view line, Record &record, SpanEvent &event, std::string &problem);
+  // Applies the first matching rule, which fills `record` (metrics) or `event`. Error: a rule matched with invalid values, or a
+  // search took too long.
+  core::Result<Found> read(std::string_view line, Record &record, SpanEvent &event);
 
  private:
   enum class Emit { metrics, begin, end, span, drop };
@@ -54,10 +54,8 @@ class Rules {
 
   static core::Result<Rule> make_rule(const RuleText &text);
   static core::Result<Target> make_target(const std::string &text, bool metrics);
-  static bool apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event,
-                    std::string &problem);
-  static bool set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event,
-                  std::string &problem);
+  static core::Status apply(const Rule &rule, const std::vector<std::string_view> &captures, Record &record, SpanEvent &event);
+  static core::Status set(const Rule &rule, const Target &target, std::string_view value, Record &record, SpanEvent &event);
 
   std::vector<Rule> rules_;
   std::vector<std::string_view> captures_;  // of the current line

@@ -13,6 +13,7 @@ namespace {
 
 using simdjson::SUCCESS;
 
+constexpr size_t kMaxSchema = size_t{1} << 20;
 constexpr size_t kMaxNodes = 10'000;
 constexpr size_t kMaxDepth = 32;
 constexpr size_t kMaxJson = size_t{32} << 20;  // of one value
@@ -298,16 +299,15 @@ class AvroSchema::Decoder {
   Found found_ = Found::value;
 };
 
-bool AvroSchema::read(std::string_view json, std::string &why) {
+core::Status AvroSchema::read(std::string_view json) {
   simdjson::dom::parser parser;
   JsonElement whole;
   nodes_.clear();
-  if (parser.parse(json.data(), json.size()).get(whole) == SUCCESS && Builder(nodes_).type(whole, "", 0, root_) &&
-      nodes_[root_].type == Type::record)
-    return true;
+  if (json.size() <= kMaxSchema && parser.parse(json.data(), json.size()).get(whole) == SUCCESS &&
+      Builder(nodes_).type(whole, "", 0, root_) && nodes_[root_].type == Type::record)
+    return core::Done{};
   nodes_.clear();
-  why = "not an Avro schema";
-  return false;
+  return core::Error{"not an Avro schema"};
 }
 
 AvroSchema::Found AvroSchema::to_json(std::string_view bytes, size_t &used, std::string &json) const {

@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace atalaya::hadoop {
 
 class AvroSchema {
  public:
-  // False: not a schema; `why` has the reason.
-  bool read(std::string_view json, std::string &why);
+  core::Status read(std::string_view json);
 
   enum class Found { value, incomplete, malformed };
   // The value at the beginning of the bytes as JSON, and its length in `used`.

@@ -18,6 +18,7 @@ struct Event {
   std::string status;
   int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
   Counters counters, map_counters, reduce_counters;
+  std::string problem;  // of a part that could not be read; the rest is valid
 };
 
 }  // namespace atalaya::hadoop

@@ -72,7 +72,7 @@ bool History::take_piece(std::string_view text, Spans &out, const Between &betwe
 }
 
 bool History::inflate(std::string_view bytes, Spans &out, const Between &between) {
-  std::string why, piece;  // lines are split in larger pieces
+  std::string piece;  // lines are split in larger pieces
   bool wanted = true;
   const auto take = [&](std::string_view text) {
     piece += text;
@@ -80,9 +80,9 @@ bool History::inflate(std::string_view bytes, Spans &out, const Between &between
     wanted = take_piece(std::exchange(piece, {}), out, between);
     return wanted && !broken_ && form_ != Form::none;
   };
-  const bool good = inflater_->feed(bytes, take, why);
+  const core::Status fed = inflater_->feed(bytes, take);
   if (wanted && !broken_ && form_ != Form::none) wanted = take_piece(piece, out, between);
-  if (!good && !why.empty() && !broken_) broke(why);
+  if (!fed && !broken_) broke(fed.error());
   return wanted;
 }
 
@@ -152,17 +152,17 @@ void History::take_line(std::string_view line, Spans &out) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty() || line.starts_with("Avro-")) return;
   const size_t before = out.size();
-  std::string why;
+  core::Status status = core::Done{};
   if (form_ == Form::old_text) {
-    take_event(read_old_record(line, why), out, why);
+    status = take_event(read_old_record(line), out);
   } else if (form_ == Form::jhist_binary) {
     read_schema(line);
   } else if (form_ == Form::spark) {
-    spark_.take(line, out, why);
+    status = spark_.take(line, out);
   } else if (lines_ > 2) {  // the second line is the schema
-    take_event(jhist_.read(line, why), out, why);
+    status = take_event(jhist_.read(line), out);
   }
-  if (!why.empty()) damaged(why);
+  if (!status) damaged(status.error());
   note_key();
   place(out, before);
 }
@@ -173,8 +173,7 @@ void History::place(Spans &spans, size_t from) const {
 }
 
 void History::read_schema(std::string_view json) {
-  std::string why;
-  if (json.size() > kMaxSchema || !schema_.read(json, why)) return broke("not an Avro schema");
+  if (const core::Status read = schema_.read(json); !read) return broke(read.error());
   schema_read_ = true;
 }
 
@@ -191,9 +190,7 @@ void History::take_values(Spans &out) {
     }
     if (key_.empty()) hash_ = hashed(hash_, rest.substr(0, used));
     const size_t before = out.size();
-    std::string why;
-    take_event(jhist_.read(scratch_, why), out, why);
-    if (!why.empty()) damaged(why);
+    if (const core::Status status = take_event(jhist_.read(scratch_), out); !status) damaged(status.error());
     taken += used;
     position_ += used;
     note_key();
@@ -202,11 +199,13 @@ void History::take_values(Spans &out) {
   text_.erase(0, taken);
 }
 
-void History::take_event(const Event &event, Spans &out, std::string &why) {
-  if (event.type == Event::Type::other) return;
-  std::string contradiction;
-  mapreduce_.take(event, out, contradiction);
-  if (why.empty()) why = std::move(contradiction);
+core::Status History::take_event(const core::Result<Event> &read, Spans &out) {
+  if (!read) return core::Error{read.error()};
+  const Event &event = read.value();
+  if (event.type == Event::Type::other) return core::Done{};
+  core::Status taken = mapreduce_.take(event, out);
+  if (!event.problem.empty()) return core::Error{event.problem};
+  return taken;
 }
 
 void History::note_key() {

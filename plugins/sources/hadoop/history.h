@@ -16,7 +16,6 @@
 namespace atalaya::hadoop {
 
 inline constexpr size_t kMaxLine = size_t{32} << 20;  // longer lines are skipped
-inline constexpr size_t kMaxSchema = size_t{1} << 20;
 
 struct Rules {
   Topology topology;
@@ -61,7 +60,7 @@ class History {
   size_t next_size(std::string_view text) const;
   void take_line(std::string_view line, Spans &out);
   void take_values(Spans &out);
-  void take_event(const Event &event, Spans &out, std::string &why);
+  core::Status take_event(const core::Result<Event> &read, Spans &out);
   void read_schema(std::string_view json);
   void skip_line();
   void broke(std::string_view why);

@@ -40,22 +40,22 @@ uint32_t big(std::string_view at, size_t size) {
 // Limits the output by the size of the input.
 class Bounded : public Inflater {
  public:
-  bool feed(std::string_view bytes, const Take &take, std::string &why) final {
+  core::Status feed(std::string_view bytes, const Take &take) final {
     allowed_ = std::min(allowed_, kMaxSaved) + kMaxRatio * bytes.size();
-    return decode(bytes, take, why);
+    return decode(bytes, take);
   }
 
  protected:
   // Counts `size` more bytes of output. False: beyond the limit.
-  bool allow(uint64_t size, std::string &why) {
-    if (size <= allowed_) {
-      allowed_ -= size;
-      return true;
-    }
-    why = "the decompressed size exceeds " + std::to_string(kMaxRatio) + " times the compressed size";
-    return false;
+  bool allow(uint64_t size) {
+    if (size > allowed_) return false;
+    allowed_ -= size;
+    return true;
   }
-  virtual bool decode(std::string_view bytes, const Take &take, std::string &why) = 0;
+  static core::Error too_large() {
+    return {"the decompressed size exceeds " + std::to_string(kMaxRatio) + " times the compressed size"};
+  }
+  virtual core::Status decode(std::string_view bytes, const Take &take) = 0;
 
  private:
   uint64_t allowed_ = kUnsuspicious;
@@ -73,21 +73,19 @@ class Zstd final : public Bounded {
   struct Free {
     void operator()(ZSTD_DCtx *context) const { ZSTD_freeDCtx(context); }
   };
-  bool decode(std::string_view bytes, const Take &take, std::string &why) override {
+  core::Status decode(std::string_view bytes, const Take &take) override {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     buffer_.resize(ZSTD_DStreamOutSize());
     for (bool full = true; in.pos < in.size || full;) {
       ZSTD_outBuffer piece{buffer_.data(), buffer_.size(), 0};
       const size_t result = ZSTD_decompressStream(context_.get(), &piece, &in);
-      if (!allow(piece.pos, why) || !take({buffer_.data(), piece.pos})) return false;
-      if (ZSTD_isError(result) != 0) {
-        why = "the zstd data is damaged: " + std::string(ZSTD_getErrorName(result));
-        return false;
-      }
+      if (!allow(piece.pos)) return too_large();
+      if (!take({buffer_.data(), piece.pos})) break;
+      if (ZSTD_isError(result) != 0) return core::Error{"the zstd data is damaged: " + std::string(ZSTD_getErrorName(result))};
       inside_ = result != 0;
       full = piece.pos == piece.size && inside_;
     }
-    return true;
+    return core::Done{};
   }
 
   std::unique_ptr<ZSTD_DCtx, Free> context_;
@@ -114,33 +112,36 @@ class Blocks : public Bounded {
   virtual bool decoded_size(std::string_view, Block &) const { return true; }
 
  private:
-  bool decode(std::string_view bytes, const Take &take, std::string &why) override {
+  core::Status decode(std::string_view bytes, const Take &take) override {
     pending_ += bytes;
     size_t at = 0;
-    bool good = true, wanted = true;
-    while (good && wanted) {
+    core::Status status = core::Done{};
+    for (bool wanted = true; wanted && status;) {
       const std::string_view rest = std::string_view(pending_).substr(at);
       Block block;
-      good = header(rest, block) && block.size <= kMaxBlock && block.decoded <= kMaxBlock;
-      if (!good || block.header == 0 || rest.size() - block.header < block.size) break;
+      if (!header(rest, block) || block.size > kMaxBlock || block.decoded > kMaxBlock) status = damaged();
+      if (!status || block.header == 0 || rest.size() - block.header < block.size) break;
       std::string_view text = rest.substr(block.header, block.size);
-      good = block.plain ? allow(text.size(), why) : decode_block(block, text, why);
-      for (; good && wanted && !text.empty(); text.remove_prefix(std::min(text.size(), kMaxDecoded)))
+      status = decode_block(block, text);
+      for (; status && wanted && !text.empty(); text.remove_prefix(std::min(text.size(), kMaxDecoded)))
         wanted = take(text.substr(0, kMaxDecoded));
       at += block.header + block.size;
     }
     pending_.erase(0, at);
-    if (!good && why.empty()) why = "the " + std::string(name()) + " data is damaged";
-    return good && wanted;
+    return status;
   }
-  // Decodes the block.
-  bool decode_block(Block &block, std::string_view &text, std::string &why) {
-    if (!decoded_size(text, block) || block.decoded > kMaxBlock || !allow(block.decoded, why)) return false;
+  // Replaces `text` by its decoded form.
+  core::Status decode_block(Block &block, std::string_view &text) {
+    if (block.plain) block.decoded = text.size();
+    if (!block.plain && (!decoded_size(text, block) || block.decoded > kMaxBlock)) return damaged();
+    if (!allow(block.decoded)) return too_large();
+    if (block.plain) return core::Done{};
     decoded_.resize(block.decoded);
-    if (!unpack(text, decoded_.data(), block.decoded)) return false;
+    if (!unpack(text, decoded_.data(), block.decoded)) return damaged();
     text = decoded_;
-    return true;
+    return core::Done{};
   }
+  core::Error damaged() const { return {"the " + std::string(name()) + " data is damaged"}; }
 
   std::string pending_, decoded_;
 };

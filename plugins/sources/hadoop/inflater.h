@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
+
 namespace atalaya::hadoop {
 
 class Inflater {
@@ -15,9 +17,9 @@ class Inflater {
   virtual ~Inflater() = default;
   // Consumes a decoded piece of at most kMaxDecoded bytes. False: stop.
   using Take = std::function<bool(std::string_view)>;
-  // Decodes the stream's next bytes in pieces. Incomplete data waits for more. False: damaged data (`why` has the reason), or
-  // `take` stopped; do not feed more.
-  virtual bool feed(std::string_view bytes, const Take &take, std::string &why) = 0;
+  // Decodes the stream's next bytes in pieces. Incomplete data waits for more. After an error (damaged data), or if `take`
+  // stopped, do not feed more.
+  virtual core::Status feed(std::string_view bytes, const Take &take) = 0;
   // Bytes that wait for more.
   virtual size_t waiting() const = 0;
 };

@@ -118,30 +118,19 @@ void read_event(std::string_view type, const JsonObject &from, Event &out) {
 
 }  // namespace
 
-Event JhistReader::read(std::string_view line, std::string &why) {
+core::Result<Event> JhistReader::read(std::string_view line) {
   Event event;
-  JsonObject whole, outer, inner;
-  if (parser_.parse(line.data(), line.size()).get(whole) != SUCCESS) {
-    why = "not JSON";
-    return event;
-  }
+  JsonObject whole, inner;
+  if (parser_.parse(line.data(), line.size()).get(whole) != SUCCESS) return core::Error{"not JSON"};
   const std::string_view type = text_of(whole, "type");
   const auto found = object_of(whole, "event");
-  if (type.empty() || !found) {
-    why = "not an event of a job history";
-    return event;
-  }
+  if (type.empty() || !found) return core::Error{"not an event of a job history"};
   event.type = type_of(type);
   if (event.type == Event::Type::other) return event;
-  if (found->size() != 1 || (*found->begin()).value.get(inner) != SUCCESS) {
-    why = "the event is empty";
-    return event;
-  }
+  if (found->size() != 1 || (*found->begin()).value.get(inner) != SUCCESS) return core::Error{"the event is empty"};
   read_event(type, inner, event);
-  if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId || event.job.empty()) {
-    why = "the event names no job, task or attempt";
-    event.type = Event::Type::other;
-  }
+  if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId || event.job.empty())
+    return core::Error{"the event names no job, task or attempt"};
   return event;
 }
 

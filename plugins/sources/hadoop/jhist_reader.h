@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
 #include "plugins/sources/hadoop/event.h"
 
 namespace atalaya::hadoop {
@@ -15,8 +16,8 @@ inline constexpr size_t kMaxCounters = 10'000;  // per event; further ones are s
 
 class JhistReader {
  public:
-  // `why` is empty on success; irrelevant events have the type `other`.
-  Event read(std::string_view line, std::string &why);
+  // Irrelevant events have the type `other`.
+  core::Result<Event> read(std::string_view line);
 
  private:
   simdjson::dom::parser parser_;

@@ -133,29 +133,29 @@ Span MapReduceModel::base(std::string_view level, std::string_view task_type) co
   return span;
 }
 
-bool MapReduceModel::take(const Event &event, Spans &out, std::string &why) {
+core::Status MapReduceModel::take(const Event &event, Spans &out) {
   if (job_.job.empty()) job_.job = event.job;
   switch (event.type) {
     case Event::Type::job_submitted:
       job_submitted(event);
-      return true;
+      break;
     case Event::Type::job_ended:
       job_ended(event, out);
-      return true;
+      break;
     case Event::Type::task_started:
       task_started(event);
-      return true;
+      break;
     case Event::Type::task_ended:
       task_ended(event);
-      return true;
+      break;
     case Event::Type::attempt_started:
-      return attempt_started(event, why);
+      return attempt_started(event);
     case Event::Type::attempt_ended:
-      return attempt_ended(event, out, why);
+      return attempt_ended(event, out);
     case Event::Type::other:
       break;
   }
-  return true;
+  return core::Done{};
 }
 
 void MapReduceModel::job_submitted(const Event &event) {
@@ -189,11 +189,9 @@ void MapReduceModel::task_ended(const Event &event) {
   stage.killed = stage.killed || outcome == Outcome::killed;
 }
 
-bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
-  if (event.start <= 0 || attempts_.size() >= kMaxOpen) {
-    why = event.start <= 0 ? "an attempt begins without a time" : "too many open attempts";
-    return false;
-  }
+core::Status MapReduceModel::attempt_started(const Event &event) {
+  if (event.start <= 0) return core::Error{"an attempt begins without a time"};
+  if (attempts_.size() >= kMaxOpen) return core::Error{"too many open attempts"};
   Span span = base("task", event.task_type);
   span.task = event.task;
   span.attempt = event.attempt;
@@ -206,22 +204,16 @@ bool MapReduceModel::attempt_started(const Event &event, std::string &why) {
     span.locality = topology_.locality_from_word(event.locality, span.host, data);
   }
   attempts_.insert_or_assign(event.attempt, Running{std::move(span)});
-  return true;
+  return core::Done{};
 }
 
-bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &why) {
+core::Status MapReduceModel::attempt_ended(const Event &event, Spans &out) {
   const auto found = attempts_.find(event.attempt);
-  if (found == attempts_.end()) {
-    why = "attempt " + event.attempt + " ends without a begin";
-    return false;
-  }
+  if (found == attempts_.end()) return core::Error{"attempt " + event.attempt + " ends without a begin"};
   Running running = std::move(found->second);
   attempts_.erase(found);
   Span &task = running.span;
-  if (event.finish < task.start_ms) {
-    why = "attempt " + event.attempt + " ends before its begin";
-    return false;
-  }
+  if (event.finish < task.start_ms) return core::Error{"attempt " + event.attempt + " ends before its begin"};
   if (task.host.empty()) task.host = topology_.host(cut(event.host));
   if (task.host.empty()) task.host = kNoHost;
   task.duration_ms = event.finish - task.start_ms;
@@ -231,7 +223,7 @@ bool MapReduceModel::attempt_ended(const Event &event, Spans &out, std::string &
   if (task.outcome == Outcome::succeeded && task.stage == "map") add_map_phases(event, task, out);
   if (task.outcome == Outcome::succeeded && task.stage == "reduce") add_reduce_phases(event, task, out);
   out.push_back(std::move(task));
-  return true;
+  return core::Done{};
 }
 
 // Running spans end with the job. A later end event still replaces this end.

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/base/result.h"
 #include "plugins/sources/hadoop/event.h"
 #include "plugins/sources/hadoop/topology.h"
 
@@ -17,8 +18,8 @@ class MapReduceModel {
  public:
   explicit MapReduceModel(const Topology &topology) : topology_(topology) {}
 
-  // False: the event is inconsistent; `why` has the reason.
-  bool take(const Event &event, Spans &out, std::string &why);
+  // Error: the event is inconsistent.
+  core::Status take(const Event &event, Spans &out);
   // Appends running spans that were not reported yet.
   void open(Spans &out);
   const std::string &job() const { return job_.job; }
@@ -38,8 +39,8 @@ class MapReduceModel {
 
   void task_started(const Event &event);
   void task_ended(const Event &event);
-  bool attempt_started(const Event &event, std::string &why);
-  bool attempt_ended(const Event &event, Spans &out, std::string &why);
+  core::Status attempt_started(const Event &event);
+  core::Status attempt_ended(const Event &event, Spans &out);
   void job_submitted(const Event &event);
   void job_ended(const Event &event, Spans &out);
   void close(int64_t end, Spans &out) const;

@@ -75,11 +75,9 @@ bool read_counter(std::string_view &text, const std::string &group, Counters &ou
   return true;
 }
 
-Counters counters_at(const Values &values, std::string_view key, std::string &why) {
-  Counters out;
+void read_counters(const Values &values, std::string_view key, Counters Event::*out, Event &event) {
   const auto found = values.find(key);
-  if (found != values.end() && !read_old_counters(found->second, out)) why = "the counters are cut off or malformed";
-  return out;
+  if (found != values.end() && !read_old_counters(found->second, event.*out)) event.problem = "the counters are cut off or malformed";
 }
 
 bool is_running(std::string_view status) {
@@ -98,7 +96,7 @@ Event::Type type_of(std::string_view record, const Values &values) {
   return values.count("START_TIME") > 0 ? Type::attempt_started : ends ? Type::attempt_ended : Type::other;
 }
 
-void fill(const Values &values, Event &out, std::string &why) {
+void fill(const Values &values, Event &out) {
   out.job = text_at(values, "JOBID");
   out.name = text_at(values, "JOBNAME");
   out.task = text_at(values, "TASKID");
@@ -114,9 +112,9 @@ void fill(const Values &values, Event &out, std::string &why) {
   out.map_finish = out.finish;  // this form lacks the start of a map's merge
   out.shuffle_finish = time_at(values, "SHUFFLE_FINISHED");
   out.sort_finish = time_at(values, "SORT_FINISHED");
-  out.counters = counters_at(values, "COUNTERS", why);
-  out.map_counters = counters_at(values, "MAP_COUNTERS", why);
-  out.reduce_counters = counters_at(values, "REDUCE_COUNTERS", why);
+  read_counters(values, "COUNTERS", &Event::counters, out);
+  read_counters(values, "MAP_COUNTERS", &Event::map_counters, out);
+  read_counters(values, "REDUCE_COUNTERS", &Event::reduce_counters, out);
 }
 
 }  // namespace
@@ -148,20 +146,16 @@ bool read_old_counters(std::string_view text, Counters &out) {
   return true;
 }
 
-Event read_old_record(std::string_view record, std::string &why) {
+core::Result<Event> read_old_record(std::string_view record) {
   Event event;
   const size_t space = record.find(' ');
   Values values;
-  if (space == std::string_view::npos || !read_values(record.substr(space), values)) {
-    why = "cut off, or not a record of a job history";
-    return event;
-  }
+  if (space == std::string_view::npos || !read_values(record.substr(space), values))
+    return core::Error{"cut off, or not a record of a job history"};
   event.type = type_of(record.substr(0, space), values);
-  if (event.type != Event::Type::other) fill(values, event, why);
-  if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId) {
-    why = "the event names no job, task or attempt";
-    event.type = Event::Type::other;
-  }
+  if (event.type != Event::Type::other) fill(values, event);
+  if (event.job.size() > kMaxId || event.task.size() > kMaxId || event.attempt.size() > kMaxId)
+    return core::Error{"the event names no job, task or attempt"};
   return event;
 }
 

@@ -6,14 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
 #include "plugins/sources/hadoop/event.h"
 
 namespace atalaya::hadoop {
 
 // The length of the first record, including its line end; 0: incomplete.
 size_t old_record_size(std::string_view text);
-// `why` is empty on success. The record has no line end.
-Event read_old_record(std::string_view record, std::string &why);
+// The record has no line end. Irrelevant events have the type `other`.
+core::Result<Event> read_old_record(std::string_view record);
 // "{(group)(its words)[(name)(its words)(5)]...}..."; false if cut off or malformed: counters before that are kept.
 bool read_old_counters(std::string_view text, Counters &out);
 

@@ -57,36 +57,30 @@ SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string
   job_.job = id_text(fallback);
 }
 
-void SparkModel::take(std::string_view line, Spans &out, std::string &why) {
+core::Status SparkModel::take(std::string_view line, Spans &out) {
   std::string_view name = event_of(line);
-  if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return;
+  if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return core::Done{};
   JsonObject event;
-  if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) {
-    why = "not JSON";
-    return;
-  }
+  if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) return core::Error{"not JSON"};
   name = text_of(event, "Event");
-  if (name.empty()) why = "not an event of Spark";
-  if (!name.starts_with(kPrefix)) return;
+  if (name.empty()) return core::Error{"not an event of Spark"};
+  if (!name.starts_with(kPrefix)) return core::Done{};
   name.remove_prefix(kPrefix.size());
-  if (name == "TaskStart") {
-    task_start(event, why);
-  } else if (name == "TaskEnd") {
-    task_end(event, out, why);
-  } else if (name == "StageSubmitted") {
+  if (name == "TaskStart") return task_start(event);
+  if (name == "TaskEnd") return task_end(event, out);
+  if (name == "StageCompleted") return stage_completed(event, out);
+  if (name == "ApplicationEnd") return application_end(event, out);
+  if (name == "StageSubmitted") {
     stage_submitted(event);
-  } else if (name == "StageCompleted") {
-    stage_completed(event, out, why);
   } else if (name == "JobEnd") {
     job_end(event);
   } else if (name == "ApplicationStart") {
     application_start(event, out);
-  } else if (name == "ApplicationEnd") {
-    application_end(event, out, why);
   } else if (name == "EnvironmentUpdate") {
     environment(event);
     if (job_known_) append_facts(out);
   }
+  return core::Done{};
 }
 
 void SparkModel::application_start(const JsonObject &event, Spans &out) {
@@ -99,13 +93,10 @@ void SparkModel::application_start(const JsonObject &event, Spans &out) {
   if (job_known_) append_facts(out);
 }
 
-void SparkModel::application_end(const JsonObject &event, Spans &out, std::string &why) {
+core::Status SparkModel::application_end(const JsonObject &event, Spans &out) {
   ended_ = true;
   const int64_t end = time_of(event, "Timestamp");
-  if (!job_known_ || end < job_.start_ms) {
-    why = "the application ends without a begin";
-    return;
-  }
+  if (!job_known_ || end < job_.start_ms) return core::Error{"the application ends without a begin"};
   // A log may contain this event more than once: running spans are copied only once.
   if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
@@ -116,6 +107,7 @@ void SparkModel::application_end(const JsonObject &event, Spans &out, std::strin
     job_.outcome = Outcome::succeeded;
   }
   out.push_back(job_);
+  return core::Done{};
 }
 
 // Running spans end with the application. A running task of a completed stage ended by the stage's end, without a logged event: its
@@ -184,28 +176,24 @@ void SparkModel::stage_submitted(const JsonObject &event) {
   stages_.insert_or_assign(span.stage, Running{span});
 }
 
-void SparkModel::stage_completed(const JsonObject &event, Spans &out, std::string &why) {
+core::Status SparkModel::stage_completed(const JsonObject &event, Spans &out) {
   const auto info = object_of(event, "Stage Info");
   Span span;
-  if (!info || !stage_span(*info, span)) {
-    why = "a stage ends without an id";
-    return;
-  }
+  if (!info || !stage_span(*info, span)) return core::Error{"a stage ends without an id"};
   const auto begun = stages_.find(span.stage);
   if (begun != stages_.end()) {
     span = std::move(begun->second.span);
     stages_.erase(begun);
   }
   const int64_t end = time_of(*info, "Completion Time");
-  if (span.start_ms == 0 || end < span.start_ms) {
-    why = "stage " + span.stage + " has no start, or ends before its start";
-    return;
-  }
+  if (span.start_ms == 0 || end < span.start_ms)
+    return core::Error{"stage " + span.stage + " has no start, or ends before its start"};
   if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
   span.duration_ms = end - span.start_ms;
   span.outcome = text_of(*info, "Failure Reason").empty() ? Outcome::succeeded : Outcome::failed;
   read_accumulables(*info, "Value", true, span.counters);
   out.push_back(std::move(span));
+  return core::Done{};
 }
 
 bool SparkModel::task_span(const JsonObject &event, const JsonObject &info, Span &out) const {
@@ -225,33 +213,26 @@ bool SparkModel::task_span(const JsonObject &event, const JsonObject &info, Span
   return true;
 }
 
-void SparkModel::task_start(const JsonObject &event, std::string &why) {
+core::Status SparkModel::task_start(const JsonObject &event) {
   const auto info = object_of(event, "Task Info");
   Span span;
-  if (!info || !task_span(event, *info, span) || tasks_.size() >= kMaxOpen) {
-    why = tasks_.size() >= kMaxOpen ? "too many open tasks" : "a task begins without an id or time";
-    return;
-  }
+  if (tasks_.size() >= kMaxOpen) return core::Error{"too many open tasks"};
+  if (!info || !task_span(event, *info, span)) return core::Error{"a task begins without an id or time"};
   const std::string key = span.attempt;
   tasks_.insert_or_assign(key, Running{std::move(span)});
+  return core::Done{};
 }
 
-void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why) {
+core::Status SparkModel::task_end(const JsonObject &event, Spans &out) {
   const auto info = object_of(event, "Task Info");
   Span span;
-  if (!info || !task_span(event, *info, span)) {
-    why = "a task ends without an id or time";
-    return;
-  }
+  if (!info || !task_span(event, *info, span)) return core::Error{"a task ends without an id or time"};
   if (const auto begun = tasks_.find(span.attempt); begun != tasks_.end()) {
     span = std::move(begun->second.span);
     tasks_.erase(begun);
   }
   const int64_t end = time_of(*info, "Finish Time");
-  if (end < span.start_ms) {
-    why = "task " + span.attempt + " ends before its begin";
-    return;
-  }
+  if (end < span.start_ms) return core::Error{"task " + span.attempt + " ends before its begin"};
   span.duration_ms = end - span.start_ms;
   span.outcome = outcome_of(event, *info);
   if (const auto metrics = object_of(event, "Task Metrics")) {
@@ -263,6 +244,7 @@ void SparkModel::task_end(const JsonObject &event, Spans &out, std::string &why)
     read_metrics("Task Executor Metrics", *executor, span.counters);
   read_accumulables(*info, "Update", false, span.counters);
   out.push_back(std::move(span));
+  return core::Done{};
 }
 
 void SparkModel::open(Spans &out) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/result.h"
 #include "plugins/sources/hadoop/facts.h"
 #include "plugins/sources/hadoop/json_values.h"
 #include "plugins/sources/hadoop/span.h"
@@ -21,8 +22,8 @@ class SparkModel {
   // fallback: the application's id if the log has none (Spark 1.0).
   SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback);
 
-  // `why` is empty if the line was read or is irrelevant.
-  void take(std::string_view line, Spans &out, std::string &why);
+  // Ok if the line was read or is irrelevant.
+  core::Status take(std::string_view line, Spans &out);
   // Appends running spans that were not reported yet.
   void open(Spans &out);
   const std::string &job() const { return job_.job; }
@@ -36,15 +37,15 @@ class SparkModel {
   };
 
   void application_start(const JsonObject &event, Spans &out);
-  void application_end(const JsonObject &event, Spans &out, std::string &why);
+  core::Status application_end(const JsonObject &event, Spans &out);
   void close(int64_t end, Spans &out) const;
   void job_end(const JsonObject &event);
   void environment(const JsonObject &event);
   void append_facts(Spans &out);
   void stage_submitted(const JsonObject &event);
-  void stage_completed(const JsonObject &event, Spans &out, std::string &why);
-  void task_start(const JsonObject &event, std::string &why);
-  void task_end(const JsonObject &event, Spans &out, std::string &why);
+  core::Status stage_completed(const JsonObject &event, Spans &out);
+  core::Status task_start(const JsonObject &event);
+  core::Status task_end(const JsonObject &event, Spans &out);
   std::string stage_id(int64_t stage, int64_t attempt) const;
   bool stage_span(const JsonObject &info, Span &out) const;
   bool task_span(const JsonObject &event, const JsonObject &info, Span &out) const;

@@ -45,18 +45,18 @@ class BpfBackend final : public Backend {
   explicit BpfBackend(const BackendOptions &options)
       : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
 
-  // An empty text when it works. Older kernels (before 6.3) refuse to count calls: then they are left out.
-  std::string open() {
+  // Older kernels (before 6.3) refuse to count calls: then they are omitted.
+  core::Status open() {
     bpf::capture_messages();
     bpf::take_message();
-    std::string error = load();
-    if (!error.empty() && calls_) {
-      limitation_ = "no UDP metrics, because the kernel does not allow counting calls: " + error;
+    core::Status loaded = load();
+    if (!loaded && calls_) {
+      limitation_ = "no UDP metrics, because the kernel does not allow counting calls: " + loaded.error();
       calls_ = false;
-      error = load();
+      loaded = load();
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    return error;
+    return loaded;
   }
 
   void walk(bool whole, const Take &take) override {
@@ -129,10 +129,10 @@ class BpfBackend final : public Backend {
     if (error == 0 || error == -ENOENT) take(key, error == 0 ? last : read, true);
   }
 
-  std::string load() {
+  core::Status load() {
     for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an earlier attempt
     Skeleton skeleton(net_bpf__open());
-    if (!skeleton) return words();
+    if (!skeleton) return load_error();
     auto &settings = *skeleton->rodata;
     settings.calls_of_tcp = options_.tcp_by_call ? 1 : 0;
     settings.calls_of_udp = options_.udp ? 1 : 0;
@@ -145,28 +145,28 @@ class BpfBackend final : public Backend {
     bpf_map__set_max_entries(skeleton->maps.uses, static_cast<uint32_t>(options_.uses));
     bpf_program__set_autoload(skeleton->progs.socket_sends, calls_);
     bpf_program__set_autoload(skeleton->progs.socket_receives, calls_);
-    if (net_bpf__load(skeleton.get()) != 0) return words();
+    if (net_bpf__load(skeleton.get()) != 0) return load_error();
     skeleton_ = std::move(skeleton);
     return attach();
   }
 
   // The hooks first: connections that begin before the first walk are then known from their beginning.
-  std::string attach() {
+  core::Status attach() {
     changes_.reset(bpf_program__attach_trace(skeleton_->progs.state_changes));
-    if (!changes_) return words();
+    if (!changes_) return load_error();
     if (calls_) {
       sends_.reset(bpf_program__attach_trace(skeleton_->progs.socket_sends));
       receives_.reset(bpf_program__attach_trace(skeleton_->progs.socket_receives));
-      if (!sends_ || !receives_) return words();
+      if (!sends_ || !receives_) return load_error();
     }
     iterator_.reset(bpf_program__attach_iter(skeleton_->progs.every_socket, nullptr));
-    if (!iterator_ || !ring_.open(bpf_map__fd(skeleton_->maps.records))) return words();
-    return {};
+    if (!iterator_ || !ring_.open(bpf_map__fd(skeleton_->maps.records))) return load_error();
+    return core::Done{};
   }
 
-  static std::string words() {
+  static core::Error load_error() {
     std::string text = bpf::take_message();
-    return text.empty() ? "the kernel refused the program" : text;
+    return {text.empty() ? "the kernel refused the program" : std::move(text)};
   }
 
   BackendOptions options_;
@@ -184,9 +184,9 @@ class BpfBackend final : public Backend {
 }  // namespace
 
 core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options) {
-  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto backend = std::make_unique<BpfBackend>(options);
-  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status opened = backend->open(); !opened) return core::Error{opened.error()};
   return std::unique_ptr<Backend>(std::move(backend));
 }
 

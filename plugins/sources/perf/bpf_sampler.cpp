@@ -57,14 +57,13 @@ class BpfSampler final : public Sampler {
  public:
   explicit BpfSampler(const SamplerOptions &options) : options_(options), unwinder_(options.dwarf_memory) {}
 
-  // An empty text when it works.
-  std::string open() {
+  core::Status open() {
     max_frames_ = std::min<size_t>(PERF_FRAMES, max_frames());
     bpf::capture_messages();
     bpf::take_message();
-    std::string error = load();
+    core::Status loaded = load();
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    return error;
+    return loaded;
   }
 
   std::string_view event() const override { return events_.name; }
@@ -108,7 +107,7 @@ class BpfSampler final : public Sampler {
   }
 
  private:
-  std::string load() {
+  core::Status load() {
     skeleton_.reset(perf_bpf__open());
     if (!skeleton_) return load_error();
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
@@ -128,22 +127,24 @@ class BpfSampler final : public Sampler {
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
     if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return load_error();
-    if (std::string error = options_.on_cpu ? attach_ticks() : std::string(); !error.empty()) return error;
-    return options_.off_cpu ? attach_switch() : std::string();
+    if (options_.on_cpu)
+      if (core::Status attached = attach_ticks(); !attached) return attached;
+    if (options_.off_cpu) return attach_switch();
+    return core::Done{};
   }
 
-  static std::string load_error() {
+  static core::Error load_error() {
     std::string text = bpf::take_message();
-    return text.empty() ? "the kernel rejected the BPF program" : text;
+    return {text.empty() ? "the kernel rejected the BPF program" : std::move(text)};
   }
 
-  std::string attach_ticks() {
+  core::Status attach_ticks() {
     auto events = open_events(options_.event, options_.frequency, {});
-    if (!events) return events.error();
+    if (!events) return core::Error{events.error()};
     events_ = std::move(*events);
     for (CpuEvent &event : events_.events)
       if (!attach_tick(event.cpu, std::move(event.file))) return load_error();
-    return {};
+    return core::Done{};
   }
 
   bool attach_tick(int cpu, core::Descriptor file) {
@@ -166,9 +167,10 @@ class BpfSampler final : public Sampler {
       if (core::Descriptor file = open_on(events_, cpu)) attach_tick(cpu, std::move(file));
   }
 
-  std::string attach_switch() {
+  core::Status attach_switch() {
     switch_.reset(bpf_program__attach_trace(skeleton_->progs.on_switch));
-    return switch_ ? std::string() : load_error();
+    if (!switch_) return load_error();
+    return core::Done{};
   }
 
   static int on_seen(void *self, void *data, size_t size) noexcept {
@@ -377,9 +379,9 @@ class BpfSampler final : public Sampler {
 }  // namespace
 
 core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &options) {
-  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto sampler = std::make_unique<BpfSampler>(options);
-  if (std::string reason = sampler->open(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status opened = sampler->open(); !opened) return core::Error{opened.error()};
   return std::unique_ptr<Sampler>(std::move(sampler));
 }
 

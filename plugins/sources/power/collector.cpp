@@ -54,7 +54,8 @@ void Collector::start() {
   log_missing_parts();
   if (options_.ipmi) open_ipmi();
   if (options_.gpus)
-    if (const std::string error = nvml_.open(options_.nvml); !error.empty()) log_missing("no NVIDIA GPUs: " + error, Level::debug);
+    if (const core::Status loaded = nvml_.open(options_.nvml); !loaded)
+      log_missing("no NVIDIA GPUs: " + loaded.error(), Level::debug);
   if (options_.model) busy_ = std::make_unique<BusyTime>(tree_);
 }
 
@@ -87,7 +88,8 @@ void Collector::log_missing_parts() {
 void Collector::open_ipmi() {
   if (own_ipmi_) {
     auto device = std::make_unique<DeviceIpmi>();
-    if (const std::string error = device->open(tree_); !error.empty()) return log_missing("no power by IPMI: " + error, Level::debug);
+    if (const core::Status opened = device->open(tree_); !opened)
+      return log_missing("no power by IPMI: " + opened.error(), Level::debug);
     ipmi_ = std::move(device);
   }
   ipmi_works_ = read_power(*ipmi_).has_value();

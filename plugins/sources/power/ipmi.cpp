@@ -18,9 +18,10 @@ constexpr size_t kMostAnswers = 16;
 
 }  // namespace
 
-std::string DeviceIpmi::open(const core::Tree &tree) {
+core::Status DeviceIpmi::open(const core::Tree &tree) {
   device_ = core::Descriptor(::openat(tree.folder(), "dev/ipmi0", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  return device_ ? "" : tree.named("dev/ipmi0") + ": " + core::error_text(errno);
+  if (!device_) return core::Error{tree.named("dev/ipmi0") + ": " + core::error_text(errno)};
+  return core::Done{};
 }
 
 std::optional<std::vector<uint8_t>> DeviceIpmi::ask(uint8_t function, uint8_t command, std::span<uint8_t> data) {

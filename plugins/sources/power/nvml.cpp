@@ -92,17 +92,18 @@ Nvml::~Nvml() {
   close();
 }
 
-std::string Nvml::open(const std::string &library) {
+core::Status Nvml::open(const std::string &library) {
   close();
   void *const loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) {
     const char *const text = ::dlerror();
-    return text != nullptr ? text : "cannot load it";
+    return core::Error{text != nullptr ? text : "cannot load it"};
   }
   functions_ = std::make_unique<Functions>(loaded);
-  if (!functions_->complete()) return library + " does not have the functions of NVML version 2";
+  if (!functions_->complete()) return core::Error{library + " does not have the functions of NVML version 2"};
   if (const int error = functions_->init(); error != kSuccess)
-    return "nvmlInit: " + (functions_->error != nullptr ? std::string(functions_->error(error)) : std::to_string(error));
+    return core::Error{"nvmlInit: " +
+                       (functions_->error != nullptr ? std::string(functions_->error(error)) : std::to_string(error))};
   open_ = true;
   unsigned count = 0;
   if (functions_->count(&count) != kSuccess) count = 0;
@@ -110,9 +111,9 @@ std::string Nvml::open(const std::string &library) {
     Device device = nullptr;
     if (functions_->handle(i, &device) == kSuccess) gpus_.push_back({device, std::to_string(i), 0});
   }
-  if (!gpus_.empty()) return "";
+  if (!gpus_.empty()) return core::Done{};
   close();
-  return "the driver reports no GPU";
+  return core::Error{"the driver reports no GPU"};
 }
 
 void Nvml::close() {

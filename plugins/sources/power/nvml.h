@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace atalaya::power {
 
 struct GpuReading {
@@ -29,8 +31,8 @@ class Nvml {
   Nvml &operator=(const Nvml &) = delete;
   ~Nvml();
 
-  // The error, "" when it works. The library stays loaded: it has run code.
-  std::string open(const std::string &library);
+  // The library stays loaded: it has run code.
+  core::Status open(const std::string &library);
   void close();
   bool is_open() const { return open_; }
 

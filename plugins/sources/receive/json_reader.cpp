@@ -48,47 +48,47 @@ std::optional<int64_t> parse_time(std::string_view text) {
   return *seconds * kNanosPerSecond + nanos;
 }
 
-// Reads a number of the record; returns the error, or "".
-std::string set_value(std::string_view text, RecordField &field) {
+// Reads a number of the record.
+core::Status set_value(std::string_view text, RecordField &field) {
   if (looks_like_integer(text)) {
     const auto value = parse_integer(text);
-    if (!value) return "Unable to parse value to a number";
+    if (!value) return core::Error{"Unable to parse value to a number"};
     field.type = ATALAYA_I64;
     field.i64 = *value;
-    return "";
+    return core::Done{};
   }
   const auto value = parse_real(text);
-  if (!value) return "Unable to parse value to a number";
-  if (!std::isfinite(*value)) return "value is NaN or Infinite: " + std::string(text);
+  if (!value) return core::Error{"Unable to parse value to a number"};
+  if (!std::isfinite(*value)) return core::Error{"value is NaN or Infinite: " + std::string(text)};
   field.type = ATALAYA_F64;
   field.f64 = *value;
-  return "";
+  return core::Done{};
 }
 
 // OpenTSDB's alphabet: ASCII letters and digits, - _ . / and non-ASCII letters.
-std::string check_word(std::string_view what, std::string_view word) {
+core::Status check_word(std::string_view what, std::string_view word) {
   const auto invalid = [&] { return "Invalid " + std::string(what); };
-  if (word.empty()) return invalid() + ": empty string";
+  if (word.empty()) return core::Error{invalid() + ": empty string"};
   for (std::string_view rest = word; !rest.empty();) {
     const core::CodePoint point = core::first_code_point(rest);
     const char byte = rest.front();
     const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
     if (point.size <= 1 && !letter && std::string_view("-_./").find(byte) == std::string_view::npos)
-      return invalid() + " (\"" + std::string(word) + "\"): illegal character: " + byte;
+      return core::Error{invalid() + " (\"" + std::string(word) + "\"): illegal character: " + byte};
     rest.remove_prefix(std::max<size_t>(point.size, 1));
   }
-  return "";
+  return core::Done{};
 }
 
-std::string check_words(const Record &record) {
+core::Status check_words(const Record &record) {
   if (record.tags.size() > kMaxTags)
-    return "Too many tags: " + std::to_string(record.tags.size()) + " maximum allowed: " + std::to_string(kMaxTags);
-  if (std::string wrong = check_word("metric name", record.fields.front().name); !wrong.empty()) return wrong;
+    return core::Error{"Too many tags: " + std::to_string(record.tags.size()) + " maximum allowed: " + std::to_string(kMaxTags)};
+  if (core::Status status = check_word("metric name", record.fields.front().name); !status) return status;
   for (const RecordTag &tag : record.tags) {
-    if (std::string wrong = check_word("tag name", tag.key); !wrong.empty()) return wrong;
-    if (std::string wrong = check_word("tag value", tag.value); !wrong.empty()) return wrong;
+    if (core::Status status = check_word("tag name", tag.key); !status) return status;
+    if (core::Status status = check_word("tag value", tag.value); !status) return status;
   }
-  return "";
+  return core::Done{};
 }
 
 void append_scalar(std::string &out, const Scalar &scalar) {
@@ -175,59 +175,60 @@ void append_numbered(std::string &out, std::string_view what, uint64_t number, s
   out += '}';
 }
 
-std::string JsonReader::add_tags(const Document &document, std::string_view except) {
+core::Status JsonReader::add_tags(const Document &document, std::string_view except) {
   for (const Member &tag : document.tags) {
-    if (tag.value.is_nothing()) return "Invalid tag value: null";
-    if (!tag.value.is_text()) return "Invalid tag value: not a text";
-    if (tag.key.empty()) return "Invalid tag name: empty string";
+    if (tag.value.is_nothing()) return core::Error{"Invalid tag value: null"};
+    if (!tag.value.is_text()) return core::Error{"Invalid tag value: not a text"};
+    if (tag.key.empty()) return core::Error{"Invalid tag name: empty string"};
     if (except.empty() || tag.key != except) record_.tags.push_back({tag.key, tag.value.text});
   }
-  return "";
+  return core::Done{};
 }
 
-std::string JsonReader::add_fields(const Document &document) {
+core::Status JsonReader::add_fields(const Document &document) {
   for (const Member &member : document.fields) {
-    if (member.key.empty()) return "Metric name was empty";
+    if (member.key.empty()) return core::Error{"Metric name was empty"};
     // Non-finite numbers are sent as text and count as absent.
     if (member.value.type == Scalar::Type::string) continue;
     RecordField field;
     field.name = member.key;
-    if (std::string wrong = set_value(text_or_nothing(member.value), field); !wrong.empty()) return wrong;
+    if (core::Status status = set_value(text_or_nothing(member.value), field); !status) return status;
     record_.fields.push_back(field);
   }
-  return "";
+  return core::Done{};
 }
 
-std::string JsonReader::point(const Document &document, bool strict) {
+core::Status JsonReader::point(const Document &document, bool strict) {
   reset(record_, ATALAYA_METRICS);
   record_.point = true;
   RecordField field;
   field.name = text_or_nothing(document.metric);
-  if (field.name.empty()) return "Metric name was empty";
+  if (field.name.empty()) return core::Error{"Metric name was empty"};
   const auto time = parse_time(text_or_nothing(document.timestamp));
-  if (!time) return "Invalid timestamp";
+  if (!time) return core::Error{"Invalid timestamp"};
   record_.time_ns = *time;
   const std::string_view value = text_or_nothing(document.value);
-  if (value.empty()) return "Empty value";
-  if (strict && document.tags.empty()) return "Missing tags";
-  if (std::string wrong = set_value(value, field); !wrong.empty()) return wrong;
+  if (value.empty()) return core::Error{"Empty value"};
+  if (strict && document.tags.empty()) return core::Error{"Missing tags"};
+  if (core::Status status = set_value(value, field); !status) return status;
   record_.fields.push_back(field);
-  if (std::string wrong = add_tags(document); !wrong.empty()) return wrong;
-  return strict ? check_words(record_) : "";
+  if (core::Status status = add_tags(document); !status) return status;
+  if (!strict) return core::Done{};
+  return check_words(record_);
 }
 
-std::string JsonReader::stack(const Document &document) {
+core::Status JsonReader::stack(const Document &document) {
   reset(record_, ATALAYA_STACK);
   const auto time = parse_time(text_or_nothing(document.timestamp));
-  if (!time) return "timestamp: must be of integer type, seconds after 1970";
+  if (!time) return core::Error{"timestamp: must be of integer type, seconds after 1970"};
   record_.time_ns = *time;
   std::string_view frames = document.stack.type == Scalar::Type::string ? document.stack.text : std::string_view();
-  if (frames.empty()) return "stack: min length is 1";
+  if (frames.empty()) return core::Error{"stack: min length is 1"};
   RecordField count;
   count.name = "profile.samples";
-  if (document.value.type != Scalar::Type::number || !set_value(document.value.text, count).empty())
-    return "value: must be of integer type";
-  if ((count.type == ATALAYA_I64 ? static_cast<double>(count.i64) : count.f64) <= 0) return "value: min value is 1";
+  if (document.value.type != Scalar::Type::number || !set_value(document.value.text, count))
+    return core::Error{"value: must be of integer type"};
+  if ((count.type == ATALAYA_I64 ? static_cast<double>(count.i64) : count.f64) <= 0) return core::Error{"value: min value is 1"};
   record_.fields.push_back(count);
   // The root frame is COMM-PID.
   const std::string_view root = frames.substr(0, frames.find(';'));
@@ -240,52 +241,52 @@ std::string JsonReader::stack(const Document &document) {
   }
   record_.text = frames;
   if (const std::string_view host = text_or_nothing(document.hostname); !host.empty()) record_.tags.push_back({"host", host});
-  if (std::string wrong = add_tags(document); !wrong.empty()) return wrong;
+  if (core::Status status = add_tags(document); !status) return status;
   const bool said =
       std::any_of(record_.tags.begin(), record_.tags.end(), [](const RecordTag &tag) { return tag.key == "profile"; });
   if (!said) record_.tags.push_back({"profile", "cpu"});  // the reference's only kind
-  return "";
+  return core::Done{};
 }
 
-std::string JsonReader::span(const Document &document) {
+core::Status JsonReader::span(const Document &document) {
   reset(record_, ATALAYA_SPAN);
   record_.text = text_or_nothing(document.span);
   const auto start = scaled(document.start, kNanosPerMilli);
-  if (!start) return "start: must be an integer, milliseconds";
+  if (!start) return core::Error{"start: must be an integer, milliseconds"};
   record_.time_ns = *start;
   record_.duration_ns = -1;
   if (!document.end.is_nothing()) {
     const auto end = scaled(document.end, kNanosPerMilli);
-    if (!end || *end < *start || (*start < 0 && *end > INT64_MAX + *start)) return "end: must be an integer, not before start";
+    if (!end || *end < *start || (*start < 0 && *end > INT64_MAX + *start)) return core::Error{"end: must be an integer, not before start"};
     record_.duration_ns = *end - *start;
   }
-  if (std::string wrong = add_tags(document); !wrong.empty()) return wrong;
+  if (core::Status status = add_tags(document); !status) return status;
   return add_fields(document);
 }
 
-std::string JsonReader::sample(const Document &document) {
+core::Status JsonReader::sample(const Document &document) {
   const std::string_view kind = text_or_nothing(document.kind);
-  if (kind != "metrics" && kind != "stack" && kind != "span") return "kind: must be metrics, stack or span";
+  if (kind != "metrics" && kind != "stack" && kind != "span") return core::Error{"kind: must be metrics, stack or span"};
   reset(record_, kind == "metrics" ? ATALAYA_METRICS : kind == "stack" ? ATALAYA_STACK : ATALAYA_SPAN);
   const auto time = scaled(document.time, 1);
-  if (!time || *time <= 0) return "time: must be an integer, nanoseconds after 1970";
+  if (!time || *time <= 0) return core::Error{"time: must be an integer, nanoseconds after 1970"};
   record_.time_ns = *time;
   if (!document.duration.is_nothing()) {
     const auto duration = scaled(document.duration, 1);
-    if (!duration || *duration < -1) return "duration: must be an integer, nanoseconds";
+    if (!duration || *duration < -1) return core::Error{"duration: must be an integer, nanoseconds"};
     record_.duration_ns = *duration;
   }
   record_.text = text_or_nothing(document.text);
-  if (std::string wrong = add_tags(document); !wrong.empty()) return wrong;
+  if (core::Status status = add_tags(document); !status) return status;
   return add_fields(document);
 }
 
-std::string JsonReader::line(const Document &document) {
+core::Status JsonReader::line(const Document &document) {
   if (document.kind.type != Scalar::Type::absent) return sample(document);
   if (document.metric.type != Scalar::Type::absent) return point(document, false);
   if (document.stack.type != Scalar::Type::absent) return stack(document);
   if (document.span.type != Scalar::Type::absent) return span(document);
-  return "neither a point (metric), a stack, a span nor a sample (kind)";
+  return core::Error{"neither a point (metric), a stack, a span nor a sample (kind)"};
 }
 
 Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &taker) {
@@ -303,12 +304,12 @@ Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &t
   const bool json = documents_.read(body, [&](const Document &document) {
     puts = puts && is_put(document);
     if (!puts) return;
-    std::string wrong = point(document, rules.strict);
-    if (wrong.empty() && !taker.take(record_)) wrong = kTooManyNames;
-    if (wrong.empty()) {
+    core::Status status = point(document, rules.strict);
+    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status) {
       ++account.good;
     } else {
-      refuse(account, rules, [&](std::string &out) { append_datapoint(out, document, wrong); });
+      refuse(account, rules, [&](std::string &out) { append_datapoint(out, document, status.error()); });
     }
   });
   if (!json || !puts) {
@@ -323,14 +324,14 @@ Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &t
 Account JsonReader::read_stacks(std::string_view body, const Rules &rules, Taker &taker) {
   Account account;
   const bool json = documents_.read(trim(body), [&](const Document &document) {
-    std::string wrong = stack(document);
-    if (wrong.empty() && !taker.take(record_)) wrong = kTooManyNames;
-    if (wrong.empty()) {
+    core::Status status = stack(document);
+    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status) {
       ++account.good;
       return;
     }
     const uint64_t number = account.good + account.failed;
-    refuse(account, rules, [&](std::string &out) { append_numbered(out, "document", number, wrong); });
+    refuse(account, rules, [&](std::string &out) { append_numbered(out, "document", number, status.error()); });
   });
   if (!json) {
     account = Account{};
@@ -347,18 +348,18 @@ Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker 
     body.remove_prefix(std::min(end + 1, body.size()));
     if (text.empty()) continue;
     // A document is passed on only after its whole line is valid.
-    std::string wrong;
+    core::Status status = core::Done{};
     uint64_t documents = 0;
     const bool json = documents_.read(text, [&](const Document &document) {
-      wrong = line(document);
+      status = line(document);
       ++documents;
     });
-    if (!json || documents != 1) wrong = kNoJson;
-    if (wrong.empty() && !taker.take(record_)) wrong = kTooManyNames;
-    if (wrong.empty()) {
+    if (!json || documents != 1) status = core::Error{std::string(kNoJson)};
+    if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
+    if (status) {
       ++account.good;
     } else {
-      refuse(account, rules, [&](std::string &out) { append_numbered(out, "line", number, wrong); });
+      refuse(account, rules, [&](std::string &out) { append_numbered(out, "line", number, status.error()); });
     }
   }
   return account;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "plugins/sources/receive/document.h"
 
 namespace atalaya::receive {
@@ -79,14 +80,14 @@ class JsonReader {
   Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
 
  private:
-  // Each fills the record and returns "", or returns the error.
-  std::string point(const Document &document, bool strict);
-  std::string stack(const Document &document);
-  std::string span(const Document &document);
-  std::string sample(const Document &document);
-  std::string line(const Document &document);
-  std::string add_tags(const Document &document, std::string_view except = {});
-  std::string add_fields(const Document &document);
+  // Each fills the record.
+  core::Status point(const Document &document, bool strict);
+  core::Status stack(const Document &document);
+  core::Status span(const Document &document);
+  core::Status sample(const Document &document);
+  core::Status line(const Document &document);
+  core::Status add_tags(const Document &document, std::string_view except = {});
+  core::Status add_fields(const Document &document);
 
   DocumentReader documents_;
   Record record_;

@@ -72,18 +72,19 @@ class BpfBackend final : public Backend {
  public:
   explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept, options.wants) {}
 
-  // Returns an error text; empty on success.
-  std::string open() {
+  core::Status open() {
     bpf::capture_messages();
     bpf::take_message();
-    std::string error = load(true);
-    if (error.empty() && !supports_multi()) error = load(false);
+    core::Status loaded = load(true);
+    if (loaded && !supports_multi()) loaded = load(false);
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    if (!error.empty()) return error + "; code regions require Linux 5.15 or later";
-    if (!create_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended))) return "cannot create the counters of the regions in the kernel";
+    if (!loaded) return core::Error{loaded.error() + "; code regions require Linux 5.15 or later"};
+    if (!create_counts() || !ring_.open(bpf_map__fd(skeleton_->maps.ended)))
+      return core::Error{"cannot create the counters of the regions in the kernel"};
     exits_.reset(bpf_program__attach_trace(skeleton_->progs.thread_exits));
     execs_.reset(bpf_program__attach_trace(skeleton_->progs.thread_execs));
-    return exits_ && execs_ ? std::string() : load_error();
+    if (!exits_ || !execs_) return load_error();
+    return core::Done{};
   }
 
   // Attaches the end first, for the same reason.
@@ -115,7 +116,7 @@ class BpfBackend final : public Backend {
   }
 
  private:
-  std::string load(bool multi) {
+  core::Status load(bool multi) {
     multi_ = multi;
     skeleton_.reset(uprobe_bpf__open());
     if (!skeleton_) return load_error();
@@ -123,7 +124,8 @@ class BpfBackend final : public Backend {
     if (multi)
       for (bpf_program *program : {skeleton_->progs.enters, skeleton_->progs.leaves, skeleton_->progs.returns})
         bpf_program__set_expected_attach_type(program, kTraceUprobeMulti);
-    return uprobe_bpf__load(skeleton_.get()) == 0 ? std::string() : load_error();
+    if (uprobe_bpf__load(skeleton_.get()) != 0) return load_error();
+    return core::Done{};
   }
 
   // Deletes the counts one window later: by then every BPF program has seen that the name is excluded.
@@ -182,9 +184,9 @@ class BpfBackend final : public Backend {
     return text;
   }
 
-  static std::string load_error() {
+  static core::Error load_error() {
     std::string text = bpf::take_message();
-    return text.empty() ? "the kernel rejected the BPF program" : text;
+    return {text.empty() ? "the kernel rejected the BPF program" : std::move(text)};
   }
 
   const BackendOptions options_;
@@ -197,9 +199,9 @@ class BpfBackend final : public Backend {
 }  // namespace
 
 core::Result<std::unique_ptr<Backend>> open_bpf_backend(const BackendOptions &options) {
-  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto backend = std::make_unique<BpfBackend>(options);
-  if (std::string reason = backend->open(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status opened = backend->open(); !opened) return core::Error{opened.error()};
   return std::unique_ptr<Backend>(std::move(backend));
 }
 

@@ -174,8 +174,7 @@ TEST_CASE("a record inside another's payload is not taken for one of the spool's
   {
     const auto spool = open_spool(limits_in(folder / "s"));
     SpoolDrops drops;
-    std::string error;
-    REQUIRE(spool->append("pipeline", 10, payload, drops, error) == Spool::Put::stored);
+    REQUIRE(spool->append("pipeline", 10, payload, drops).put == Spool::Put::stored);
     append(*spool, 2, 10, "pipeline");
   }
   std::string bytes = read_all(segments_in(folder / "s")[0]);

@@ -105,8 +105,7 @@ TEST_CASE("a disk with less free space than wanted counts as full, and a segment
   limits.min_free_bytes = INT64_MAX / 2;
   const auto spool = open_spool(limits);
   SpoolDrops drops;
-  std::string error;
-  CHECK(spool->append("p", 10, payload_of(1), drops, error) == Spool::Put::dropped);
+  CHECK(spool->append("p", 10, payload_of(1), drops).put == Spool::Put::dropped);
   CHECK(drops.back().reason == "spool full");
   limits.dir = folder / "t";
   limits.when_full = WhenFull::block;

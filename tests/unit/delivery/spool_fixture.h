@@ -40,8 +40,7 @@ inline uint64_t number_of(const std::string &payload) {
 
 inline Spool::Put append(Spool &spool, uint64_t number, uint32_t samples = 10, const std::string &pipeline = "p") {
   SpoolDrops drops;
-  std::string error;
-  return spool.append(pipeline, samples, payload_of(number), drops, error);
+  return spool.append(pipeline, samples, payload_of(number), drops).put;
 }
 
 // Takes and delivers everything; the numbers in order.

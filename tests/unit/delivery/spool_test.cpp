@@ -60,21 +60,20 @@ TEST_CASE("a record in flight without a result comes again, and first") {
 TEST_CASE("only a complete payload begins a segment, and inherited segments are read from their beginning") {
   const TemporaryFolder folder;
   SpoolDrops drops;
-  std::string error;
   {
     const auto spool = open_spool(limits_in(folder / "s"));
-    CHECK(spool->append("p", 10, payload_of(0), drops, error, false) == Spool::Put::partial);
+    CHECK(spool->append("p", 10, payload_of(0), drops, false).put == Spool::Put::partial);
     CHECK(counts_of(*spool).appended == 0);
-    CHECK(spool->append("p", 10, payload_of(0), drops, error, true) == Spool::Put::stored);
-    CHECK(spool->append("p", 10, payload_of(1), drops, error, false) == Spool::Put::stored);
+    CHECK(spool->append("p", 10, payload_of(0), drops).put == Spool::Put::stored);
+    CHECK(spool->append("p", 10, payload_of(1), drops, false).put == Spool::Put::stored);
     REQUIRE(spool->take(drops));
     spool->settle({.delivered = 10, .dead_letter = 0, .dropped = {}});
   }
   const auto spool = open_spool(limits_in(folder / "s"));
   std::vector<uint64_t> inherited;
   spool->on_inherited([&](std::string_view payload) { inherited.push_back(number_of(std::string(payload))); });
-  CHECK(spool->append("p", 10, payload_of(2), drops, error, false) == Spool::Put::partial);  // the segment at hand is another's
-  CHECK(spool->append("p", 10, payload_of(2), drops, error, true) == Spool::Put::stored);
+  CHECK(spool->append("p", 10, payload_of(2), drops, false).put == Spool::Put::partial);  // the segment at hand is another's
+  CHECK(spool->append("p", 10, payload_of(2), drops).put == Spool::Put::stored);
   CHECK(drain(*spool) == numbers(1, 3));
   CHECK(inherited == std::vector<uint64_t>{0, 1});
 }
@@ -117,11 +116,10 @@ TEST_CASE("a spool that is full drops the oldest, drops the newest, or waits; it
     uint64_t stored = 0;
     uint64_t dropped = 0;
     SpoolDrops drops;
-    std::string error;
     bool full = false;
     uint64_t i = 0;
     for (; i < 3000 && !full; ++i) {
-      const Spool::Put put = spool->append("p", 10, payload_of(i), drops, error);
+      const Spool::Put put = spool->append("p", 10, payload_of(i), drops).put;
       if (put == Spool::Put::stored) stored += 10;
       full = put == Spool::Put::full;
       CHECK(spool->bytes() <= uint64_t{1} << 20);
@@ -154,13 +152,12 @@ TEST_CASE("a batch larger than the spool is dropped, one as large as it fits, ag
   limits.when_full = WhenFull::block;
   const auto spool = open_spool(limits);
   SpoolDrops drops;
-  std::string error;
-  CHECK(spool->append("p", 3, std::string((1 << 20) + 1, 'x'), drops, error) == Spool::Put::dropped);
+  CHECK(spool->append("p", 3, std::string((1 << 20) + 1, 'x'), drops).put == Spool::Put::dropped);
   CHECK(drops.back().reason == "larger than the spool");
   for (int round = 0; round < 3; ++round) {
-    REQUIRE(spool->append("p", 3, std::string((1 << 20) - 200, 'x'), drops, error) == Spool::Put::stored);
+    REQUIRE(spool->append("p", 3, std::string((1 << 20) - 200, 'x'), drops).put == Spool::Put::stored);
     REQUIRE(spool->take(drops));
-    CHECK(spool->append("p", 3, "more", drops, error) == Spool::Put::full);
+    CHECK(spool->append("p", 3, "more", drops).put == Spool::Put::full);
     spool->settle({.delivered = 3, .dead_letter = 0, .dropped = {}});
   }
   CHECK(counts_of(*spool).delivered == 9);
@@ -247,9 +244,8 @@ TEST_CASE("after random operations the counters balance, nothing comes twice and
     const unsigned sends = seed % 5 * 20;
     for (int step = 0; step < 3000; ++step) {
       SpoolDrops drops;
-      std::string error;
       if (chance(60)) {
-        const Spool::Put put = spool->append(next % 3 == 0 ? "a" : "b", 10, payload_of(next + 1), drops, error);
+        const Spool::Put put = spool->append(next % 3 == 0 ? "a" : "b", 10, payload_of(next + 1), drops).put;
         if (put != Spool::Put::full) accepted += 10;
         ++next;
       }

@@ -48,8 +48,8 @@ std::vector<uint32_t> lru_maps_of(const bpf_program *program) {
 }  // namespace
 
 TEST_CASE("a tick that interrupts the other program waits for none of its locks") {
-  if (const std::string reason = bpf::obstacle(); !reason.empty()) {
-    MESSAGE("skipped: " << reason);
+  if (const core::Status usable = bpf::check(); !usable) {
+    MESSAGE("skipped: " << usable.error());
     return;
   }
   bpf::capture_messages();

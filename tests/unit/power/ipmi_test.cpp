@@ -43,7 +43,7 @@ TEST_CASE("a host without a controller") {
   core::Tree tree(root.path());
   REQUIRE(tree.open());
   DeviceIpmi device;
-  CHECK(device.open(tree) == root.path() + "/dev/ipmi0: No such file or directory");
+  CHECK(device.open(tree).error() == root.path() + "/dev/ipmi0: No such file or directory");
   CHECK_FALSE(read_power(device));
 }
 

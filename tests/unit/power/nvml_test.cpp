@@ -25,7 +25,7 @@ struct Fake {
 TEST_CASE("NVML: values of a GPU, and values that an old one lacks") {
   Fake fake;
   Nvml nvml;
-  REQUIRE(nvml.open(FAKE_NVML).empty());
+  REQUIRE(nvml.open(FAKE_NVML));
   const std::vector<GpuReading> gpus = nvml.read();
   REQUIRE(gpus.size() == 2);
   CHECK(gpus[0].name == "0");
@@ -45,7 +45,7 @@ TEST_CASE("NVML: values of a GPU, and values that an old one lacks") {
 TEST_CASE("NVML: processes, one that computes and draws once") {
   Fake fake;
   Nvml nvml;
-  REQUIRE(nvml.open(FAKE_NVML).empty());
+  REQUIRE(nvml.open(FAKE_NVML));
   std::vector<GpuProcess> processes = nvml.read_processes();
   REQUIRE(processes.size() == 1);
   CHECK(processes[0].gpu == "0");
@@ -63,7 +63,7 @@ TEST_CASE("NVML: more processes than there was room for") {
   Fake fake;
   fake.set(0, 1, 1000);
   Nvml nvml;
-  REQUIRE(nvml.open(FAKE_NVML).empty());
+  REQUIRE(nvml.open(FAKE_NVML));
   CHECK(nvml.read_processes().size() == 1000);
 }
 
@@ -71,18 +71,18 @@ TEST_CASE("NVML: errors are reported, and opened handles are closed") {
   Fake fake;
   {
     Nvml nvml;
-    CHECK(nvml.open("/no/such/libnvidia-ml.so.1").find("/no/such/libnvidia-ml.so.1: cannot open shared object file") !=
+    CHECK(nvml.open("/no/such/libnvidia-ml.so.1").error().find("/no/such/libnvidia-ml.so.1: cannot open shared object file") !=
           std::string::npos);
-    CHECK(nvml.open("libm.so.6") == "libm.so.6 does not have the functions of NVML version 2");
+    CHECK(nvml.open("libm.so.6").error() == "libm.so.6 does not have the functions of NVML version 2");
     fake.set(9);
-    CHECK(nvml.open(FAKE_NVML) == "nvmlInit: Driver Not Loaded");
+    CHECK(nvml.open(FAKE_NVML).error() == "nvmlInit: Driver Not Loaded");
     CHECK_FALSE(nvml.is_open());
     fake.set(0, 0);
-    CHECK(nvml.open(FAKE_NVML) == "the driver reports no GPU");
+    CHECK(nvml.open(FAKE_NVML).error() == "the driver reports no GPU");
     CHECK(fake.opened() == 0);
     fake.set();
-    CHECK(nvml.open(FAKE_NVML).empty());
-    CHECK(nvml.open(FAKE_NVML).empty());
+    CHECK(nvml.open(FAKE_NVML));
+    CHECK(nvml.open(FAKE_NVML));
     CHECK(fake.opened() == 1);
   }
   CHECK(fake.opened() == 0);

@@ -67,8 +67,7 @@ void check_sound(const TestStore &store) {
 // Points of the metric "window" between two values, rows and chunks, each once.
 int64_t windows_between(const TestStore &store, int64_t first, int64_t last) {
   Database database(store.path, Access::read_only);
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  REQUIRE(register_points(database.handle()));
   Statement count(database,
                   "SELECT count(*) FROM points WHERE metric = 'window' AND value BETWEEN ?1 AND ?2 AND time = value * 1000 + ?3");
   return count.number(first, last, kStart / 1'000'000).value_or(-1);
@@ -127,8 +126,7 @@ void roll_up_windows(const std::string &path, int64_t first, int progress) {
 constexpr int64_t kABatch = int64_t{kSamples} * (kSamples + 1) / 2;
 int64_t sum_of_points(const TestStore &store) {
   Database database(store.path, Access::read_only);
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  REQUIRE(register_points(database.handle()));
   return Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
 }
 

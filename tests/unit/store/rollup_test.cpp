@@ -322,8 +322,7 @@ TEST_CASE("each level is kept for its own time, and so are its entities") {
 TEST_CASE("SQL shows rolled points as points, with the time that they cover") {
   Rolled rolled("flow.sent.bytes");
   Database database(rolled.store.path, Access::read_only);
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  REQUIRE(register_points(database.handle()));
   CHECK(Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number() == 719 * 720 / 2);
   CHECK(Statement(database, "SELECT count(*) FROM points WHERE host = 'ant'").number() == 60);
   CHECK(Statement(database, "SELECT count(*) FROM points WHERE time > ?1").number((kStart + 30 * kMinute) / 1'000'000) == 30);

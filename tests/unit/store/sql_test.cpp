@@ -77,8 +77,7 @@ TEST_CASE("the view covers chunks and rows, and shows nothing twice") {
 
   SUBCASE("registered") {
     Database all(store.path, Access::read_only);
-    std::string error;
-    REQUIRE(register_points(all.handle(), error) == SQLITE_OK);
+    REQUIRE(register_points(all.handle()));
     check_queries(all);
   }
   SUBCASE("loaded as an extension") {
@@ -96,16 +95,14 @@ TEST_CASE("the view covers chunks and rows, and shows nothing twice") {
         .count("proc.threads", -1);
     writer.write(samples.span(), kNow);
     Database all(store.path, Access::read_only);
-    std::string error;
-    REQUIRE(register_points(all.handle(), error) == SQLITE_OK);
+    REQUIRE(register_points(all.handle()));
     CHECK(lines_of(all, "SELECT count(*), sum(value) FROM points WHERE metric = 'proc.threads'") ==
           Lines{"3600|" + std::to_string(1799 * 1800 - 701)});
   }
   SUBCASE("a damaged chunk is an error that names it") {
     Database(store.path, Access::read_write).execute("UPDATE chunks SET head = zeroblob(20) WHERE id = 1");
     Database all(store.path, Access::read_only);
-    std::string error;
-    REQUIRE(register_points(all.handle(), error) == SQLITE_OK);
+    REQUIRE(register_points(all.handle()));
     CHECK_THROWS_WITH_AS(
         lines_of(all, "SELECT count(*) FROM points"),
         doctest::Contains("chunk 1 is damaged; restore the database from a copy, or, with the agent stopped, DELETE "
@@ -118,8 +115,7 @@ TEST_CASE("in a database that is no store the view is left alone") {
   const Folder folder;
   Database database(folder / "a.db", Access::read_write);
   database.execute("CREATE TABLE points(x); INSERT INTO points VALUES(5)");
-  std::string error;
-  REQUIRE(register_points(database.handle(), error) == SQLITE_OK);
+  REQUIRE(register_points(database.handle()));
   CHECK(database.number("SELECT x FROM points") == 5);
   CHECK_THROWS_WITH_AS(lines_of(database, "SELECT * FROM atalaya_chunk_points"), doctest::Contains("no such table: main."),
                        Error);

@@ -17,7 +17,7 @@ namespace atalaya::query {
 using store::Range;
 using store::Tags;
 
-// An invalid query: the error and the remedy.
+// An invalid query: the error and the remedy. The user corrects it: exit status 2 or HTTP 400.
 class Wrong : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,7 +27,7 @@ class UnknownMetric : public Wrong {
  public:
   using Wrong::Wrong;
 };
-// An answer beyond a limit.
+// A result beyond a limit. The user narrows the query or raises the limit; a command that reports several parts skips the part.
 class TooMuch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -205,8 +205,8 @@ void Daemon::watch() {
     }
     cut_slow(monotonic());
     if (tokens_ == nullptr) continue;
-    if (const std::string wrong = tokens_->refresh(); !wrong.empty())
-      notice_("tokens: " + wrong + "; the previous tokens stay valid");
+    if (const core::Status refreshed = tokens_->refresh(); !refreshed)
+      notice_("tokens: " + refreshed.error() + "; the previous tokens stay valid");
   }
 }
 

@@ -52,17 +52,18 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 Tokens::Tokens(std::string path) : path_(std::move(path)) {
-  if (const std::string wrong = load(); !wrong.empty()) throw Failure(Code::bad_config, "tokens: " + wrong);
+  if (const core::Status loaded = load(); !loaded) throw Failure(Code::bad_config, "tokens: " + loaded.error());
 }
 
-std::string Tokens::load() {
+core::Status Tokens::load() {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0)
-    return path_ + ": " + core::error_text(errno) + "; create it with one secret per line, and run chmod 600";
+    return core::Error{path_ + ": " + core::error_text(errno) + "; create it with one secret per line, and run chmod 600"};
   stamp_ = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
-  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return path_ + ": readable or writable by everyone; run chmod 640";
+  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0)
+    return core::Error{path_ + ": readable or writable by everyone; run chmod 640"};
   auto text = core::read_file(path_, kMaxFile);
-  if (!text) return text.error();
+  if (!text) return core::Error{text.error()};
   std::vector<std::string> tokens;
   for (std::string_view rest = *text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
@@ -70,17 +71,18 @@ std::string Tokens::load() {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!line.empty() && !line.starts_with('#')) tokens.emplace_back(line);
   }
-  if (tokens.empty()) return path_ + ": no token; write one per line";
+  if (tokens.empty()) return core::Error{path_ + ": no token; write one per line"};
   const std::lock_guard lock(mutex_);
   tokens_ = std::move(tokens);
-  return "";
+  return core::Done{};
 }
 
-std::string Tokens::refresh() {
+core::Status Tokens::refresh() {
   struct stat status {};
-  if (::stat(path_.c_str(), &status) != 0) return "";  // the file is being replaced
+  if (::stat(path_.c_str(), &status) != 0) return core::Done{};  // the file is being replaced
   const Stamp now{status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
-  return now == stamp_ ? "" : load();
+  if (now == stamp_) return core::Done{};
+  return load();
 }
 
 bool Tokens::known(std::string_view token) const {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace atalaya::http_server {
 
 // The accepted secrets, from a file: one per line; lines that begin with # are comments. Any thread.
@@ -18,14 +20,14 @@ class Tokens {
   // The value of the header Authorization: "Bearer TOKEN", or "Basic ..." with a token as the password.
   bool allow(std::string_view authorization) const;
   // Reads a changed file again. Returns its error once per change; the previous tokens then stay valid.
-  std::string refresh();
+  core::Status refresh();
 
  private:
   struct Stamp {
     int64_t seconds = 0, nanos = 0, inode = 0, size = 0;
     bool operator==(const Stamp &) const = default;
   };
-  std::string load();
+  core::Status load();
   bool known(std::string_view token) const;
 
   const std::string path_;

@@ -414,11 +414,11 @@ bool is_store(sqlite3 *database) {
 
 }  // namespace
 
-int register_points(sqlite3 *database, std::string &error) {
+core::Status register_points(sqlite3 *database) {
   int code = sqlite3_create_module_v2(database, "atalaya_chunk_points", &kModule, nullptr, nullptr);
   if (code == SQLITE_OK && is_store(database)) code = sqlite3_exec(database, kView, nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) error = sqlite3_errmsg(database);
-  return code;
+  if (code != SQLITE_OK) return core::Error{sqlite3_errmsg(database)};
+  return core::Done{};
 }
 
 }  // namespace atalaya::store

@@ -2,7 +2,7 @@
 // Chunks in SQL: the table atalaya_chunk_points and the view `points` over rows and chunks.
 #pragma once
 
-#include <string>
+#include "core/base/result.h"
 
 // As an extension all calls go through the table that the loading program hands over: it may hold a SQLite of its own.
 #ifdef ATALAYA_SQLITE_EXTENSION
@@ -14,8 +14,8 @@ SQLITE_EXTENSION_INIT3
 
 namespace atalaya::store {
 
-// After this, `points` of this connection covers everything if its main database is a store; else nothing changes but that the
-// table is there. Returns a SQLite code, and a text where it is an error.
-int register_points(sqlite3 *database, std::string &error);
+// After this, `points` of this connection covers everything if its main database is a store; else nothing changes except that
+// the table exists.
+core::Status register_points(sqlite3 *database);
 
 }  // namespace atalaya::store

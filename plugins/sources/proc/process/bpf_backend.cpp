@@ -46,23 +46,22 @@ struct RingDeleter {
 
 class BpfBackend final : public ProcessBackend {
  public:
-  // An empty text when it works.
-  std::string open(bool exits) {
+  core::Status open(bool exits) {
     bpf::capture_messages();
     // Older kernels refuse parts of the program: first leave out exact memory (5.14 and 5.18), then ends of processes.
-    std::string error;
+    core::Status loaded = core::Done{};
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
       bpf::take_message();
       if (load(parts)) {
-        if (exits && !parts.exits) limitation_ = "ended processes have no samples, their CPU time is in unattributed: " + error;
-        error.clear();
+        if (exits && !parts.exits) limitation_ = "ended processes have no samples, their CPU time is in unattributed: " + loaded.error();
+        loaded = core::Done{};
         break;
       }
-      error = bpf::take_message();
-      if (error.empty()) error = "the kernel refused the program";
+      std::string text = bpf::take_message();
+      loaded = core::Error{text.empty() ? "the kernel refused the program" : std::move(text)};
     }
     ::malloc_trim(0);  // the kernel's type information took several MiB
-    return error;
+    return loaded;
   }
 
   std::string_view limitation() const override { return limitation_; }
@@ -209,9 +208,9 @@ class BpfBackend final : public ProcessBackend {
 }  // namespace
 
 core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits) {
-  if (std::string reason = bpf::obstacle(); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto backend = std::make_unique<BpfBackend>();
-  if (std::string reason = backend->open(exits); !reason.empty()) return core::Error{std::move(reason)};
+  if (const core::Status opened = backend->open(exits); !opened) return core::Error{opened.error()};
   return std::unique_ptr<ProcessBackend>(std::move(backend));
 }
 
