@@ -23,10 +23,10 @@ TEST_CASE("the first label of a host, which an address has not") {
 
 TEST_CASE("a full name and a short one are one host where no other has the label") {
   const SameHosts same({"n1.example.org", "n2.example.org", "n3", "10.0.0.3"}, {"n1", "n2", "n3.example.org", "n4", "10.0.0.4"});
-  CHECK(told_of(same, "n1") == "n1.example.org");
-  CHECK(told_of(same, "n3.example.org") == "n3");
-  CHECK(told_of(same, "n4") == "");
-  CHECK(told_of(same, "10.0.0.4") == "");
+  CHECK(span_host_of(same, "n1") == "n1.example.org");
+  CHECK(span_host_of(same, "n3.example.org") == "n3");
+  CHECK(span_host_of(same, "n4") == "");
+  CHECK(span_host_of(same, "10.0.0.4") == "");
   CHECK(same.notes("metrics") ==
         std::vector<std::string>{"metrics: hosts with the same first label are treated as one: \"n1\" for \"n1.example.org\", "
                                  "\"n2\" for \"n2.example.org\", \"n3.example.org\" for \"n3\""});
@@ -34,23 +34,23 @@ TEST_CASE("a full name and a short one are one host where no other has the label
 
 TEST_CASE("equal names are one host and take no other host's place") {
   const SameHosts same({"n1", "n1.example.org"}, {"n1"});
-  CHECK(told_of(same, "n1") == "n1");
+  CHECK(span_host_of(same, "n1") == "n1");
   CHECK(same.notes("metrics").empty());
   const SameHosts both({"n1"}, {"n1", "n1.example.org"});
-  CHECK(told_of(both, "n1") == "n1");
-  CHECK(told_of(both, "n1.example.org") == "");
+  CHECK(span_host_of(both, "n1") == "n1");
+  CHECK(span_host_of(both, "n1.example.org") == "");
 }
 
 TEST_CASE("an ambiguous name is not matched, and that is reported") {
   const SameHosts same({"n1.a", "n2"}, {"n1.b", "n1.c", "n2"});
-  CHECK(told_of(same, "n1.b") == "");
-  CHECK(told_of(same, "n2") == "n2");
+  CHECK(span_host_of(same, "n1.b") == "");
+  CHECK(span_host_of(same, "n2") == "n2");
   CHECK(same.notes("metrics") ==
         std::vector<std::string>{
             "metrics: several hosts have the same first label, the match is ambiguous: \"n1.a\" "
             "or \"n1.b\", \"n1.a\" or \"n1.c\"; use `hosts` of source hadoop to give nodes the names of agents"});
   const SameHosts two({"n1.a", "n1.b"}, {"n1"});
-  CHECK(told_of(two, "n1") == "");
+  CHECK(span_host_of(two, "n1") == "");
   CHECK(two.notes("metrics").size() == 1);
 }
 
