@@ -29,8 +29,8 @@ typedef struct {
 } kuid_t;
 
 struct task_io_accounting {
-  __u64 rchar, wchar, syscr, syscw;   /* CONFIG_TASK_XACCT */
-  __u64 read_bytes, write_bytes;      /* CONFIG_TASK_IO_ACCOUNTING */
+  __u64 rchar, wchar, syscr, syscw; /* CONFIG_TASK_XACCT */
+  __u64 read_bytes, write_bytes;    /* CONFIG_TASK_IO_ACCOUNTING */
 };
 
 struct sched_info {
@@ -57,8 +57,8 @@ struct mm_struct {
   struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
 };
 
-/* For a type that is absent from the kernel, libbpf searches the modules, which requires CAP_SYS_ADMIN. So only fields of a flavour may be
- * absent, never a type.
+/* For a type that is absent from the kernel, libbpf searches the modules, which requires CAP_SYS_ADMIN. So only fields of a flavour
+ * may be absent, never a type.
  */
 struct mm_struct___before_6_2 {
   struct {
@@ -78,7 +78,6 @@ struct files_struct {
 struct kernfs_node {
   __u64 id;
 };
-
 
 struct cgroup {
   struct kernfs_node *kn;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Network traffic by process and peer. The kernel counts the bytes of each TCP connection: a walk over the open files of all processes
- * reads these counters once per window with the holder of the socket, and a hook on the connection's states reads them a last time at
- * its end. Neither is on the data path. UDP sockets have no counters, and shared sockets have none per process: two hooks, attached
- * only on request, sum the bytes of system calls in a map, or report each call.
+/* Network traffic by process and peer. The kernel counts the bytes of each TCP connection: a walk over the open files of all
+ * processes reads these counters once per window with the holder of the socket, and a hook on the connection's states reads them a
+ * last time at its end. Neither is on the data path. UDP sockets have no counters, and shared sockets have none per process: two
+ * hooks, attached only on request, sum the bytes of system calls in a map, or report each call.
  */
 #include "kernel.h"
 
@@ -27,13 +27,22 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 
 /* include/net/tcp_states.h */
 enum {
-  TCP_ESTABLISHED = 1, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_TIME_WAIT, TCP_CLOSE, TCP_CLOSE_WAIT,
-  TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING
+  TCP_ESTABLISHED = 1,
+  TCP_SYN_SENT,
+  TCP_SYN_RECV,
+  TCP_FIN_WAIT1,
+  TCP_FIN_WAIT2,
+  TCP_TIME_WAIT,
+  TCP_CLOSE,
+  TCP_CLOSE_WAIT,
+  TCP_LAST_ACK,
+  TCP_LISTEN,
+  TCP_CLOSING
 };
 
 /* Set before loading: the protocols whose calls are counted, and whether each call gets a record. */
 const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
-const volatile __s32 own_pid;     /* the agent's */
+const volatile __s32 own_pid;                                              /* the agent's */
 const volatile __u64 wake_at = 1;                                          /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether unchanged connections are reported too. */
@@ -53,10 +62,10 @@ struct connection {
   struct net_owner owner; /* the last process seen working on it */
   __u64 mark;             /* at the last report: changes with each packet */
   __u32 pass;
-  __u32 flags;            /* written by the hook; the walk writes those below, so that neither overwrites the other */
+  __u32 flags; /* written by the hook; the walk writes those below, so that neither overwrites the other */
   __u32 reported;
-  /* A walk and the end may run at once on two processors. Each sets its own mark first and then reads the other: either the end sees
-   * that a walk has seen the connection, or the walk sees that it has ended. */
+  /* A walk and the end may run at once on two processors. Each sets its own mark first and then reads the other: either the end
+   * sees that a walk has seen the connection, or the walk sees that it has ended. */
   __u32 seen, ended;
 };
 
@@ -84,9 +93,9 @@ static void set_owner(struct net_owner *owner, struct task_struct *task) {
   BPF_CORE_READ_INTO(&owner->comm, leader, comm);
 }
 
-/* A process that works on a socket holds its lock; processing of incoming packets does not. So the lock distinguishes a change caused
- * by the current process from one that only happens while it runs. The last holder may close a file while our walk reads it: then the
- * agent ends the connection for another process. */
+/* A process that works on a socket holds its lock; processing of incoming packets does not. So the lock distinguishes a change
+ * caused by the current process from one that only happens while it runs. The last holder may close a file while our walk reads it:
+ * then the agent ends the connection for another process. */
 static void take_owner(struct connection *connection, struct sock *sk) {
   if (!sk->sk_lock.owned) return;
   struct task_struct *task = bpf_get_current_task_btf();

@@ -2,8 +2,8 @@
 /* Usage of every process, in one pass over the tasks; and the final account of processes that end in between.
  *
  * A full record costs several cache misses, and most processes of a host sleep. The usage of a process changes only while it runs,
- * so a process with the same CPU time as at its last record gets a record of 8 bytes. Values that others may change meanwhile (memory
- * that is reclaimed, a new parent, another cgroup) is read again in turn, once in PROC_TURNS passes.
+ * so a process with the same CPU time as at its last record gets a record of 8 bytes. Values that others may change meanwhile
+ * (memory that is reclaimed, a new parent, another cgroup) is read again in turn, once in PROC_TURNS passes.
  */
 #include "kernel.h"
 
@@ -162,7 +162,8 @@ static bool read_memory(struct proc_record *record, struct task_struct *task) {
                        BPF_CORE_READ(old, rss_stat.count[MM_SHMEMPAGES].counter);
     record->swap = BPF_CORE_READ(old, rss_stat.count[MM_SWAPENTS].counter);
   } else {
-    record->resident = sum_of(&mm->rss_stat[MM_FILEPAGES]) + sum_of(&mm->rss_stat[MM_ANONPAGES]) + sum_of(&mm->rss_stat[MM_SHMEMPAGES]);
+    record->resident =
+        sum_of(&mm->rss_stat[MM_FILEPAGES]) + sum_of(&mm->rss_stat[MM_ANONPAGES]) + sum_of(&mm->rss_stat[MM_SHMEMPAGES]);
     record->swap = sum_of(&mm->rss_stat[MM_SWAPENTS]);
   }
   return task->mm == mm; /* else it was freed meanwhile */
@@ -201,7 +202,8 @@ static __u64 cgroup_of(struct task_struct *task) {
   if (BPF_CORE_READ(cgroup, level) == 0 && bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id)) {
     const __u32 index = bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
     struct cgroup_subsys_state *state = NULL;
-    bpf_probe_read_kernel(&state, sizeof(state), (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(void *));
+    bpf_probe_read_kernel(&state, sizeof(state),
+                          (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(void *));
     if (state) return BPF_CORE_READ(state, cgroup, kn, id) | PROC_CGROUP_V1;
   }
   return BPF_CORE_READ(cgroup, kn, id);
@@ -223,8 +225,8 @@ static bool has_one_thread(struct task_struct *leader) {
   return leader->thread_node.next == leader->thread_node.prev;
 }
 
-/* A thread that ends adds its sums to the process under this lock (__exit_signal in kernel/exit.c): a read in between would count it
- * twice or not at all. Odd during the transfer.
+/* A thread that ends adds its sums to the process under this lock (__exit_signal in kernel/exit.c): a read in between would count
+ * it twice or not at all. Odd during the transfer.
  */
 static __u32 transfer_count(struct signal_struct *signal) {
   __u32 sequence = 0;

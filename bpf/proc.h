@@ -10,11 +10,11 @@ enum {
   PROC_FULL = 2, /* a proc_record */
 
   PROC_COMM = 16,
-  PROC_SEEN = 1 << 16,    /* slots of the table of last reports, by pid */
-  PROC_TURNS = 16,        /* passes after which an idle process is read in full again */
+  PROC_SEEN = 1 << 16,     /* slots of the table of last reports, by pid */
+  PROC_TURNS = 16,         /* passes after which an idle process is read in full again */
   PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
-  PROC_MAX_FILES = 64,    /* words of 64 descriptors that are counted */
-  PROC_MAX_CPUS = 64,     /* maximum for exact memory of a process */
+  PROC_MAX_FILES = 64,     /* words of 64 descriptors that are counted */
+  PROC_MAX_CPUS = 64,      /* maximum for exact memory of a process */
 };
 
 /* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy. */
@@ -23,13 +23,13 @@ enum {
 /* Bits of proc_record.flags. */
 enum {
   PROC_KERNEL_THREAD = 1,
-  PROC_HAS_MEMORY = 2,  /* resident, virtual and swap are known */
-  PROC_HAS_FILES = 4,   /* open_files is known */
-  PROC_HAS_IO = 8,      /* read_bytes and write_bytes are counted by this kernel */
-  PROC_HAS_CALLS = 16,  /* rchar to syscw are counted by this kernel */
+  PROC_HAS_MEMORY = 2, /* resident, virtual and swap are known */
+  PROC_HAS_FILES = 4,  /* open_files is known */
+  PROC_HAS_IO = 8,     /* read_bytes and write_bytes are counted by this kernel */
+  PROC_HAS_CALLS = 16, /* rchar to syscw are counted by this kernel */
   PROC_HAS_DELAY = 32,
-  PROC_SOLO = 64,       /* it has one thread and never had another one */
-  PROC_PARTIAL = 128,   /* threads ended meanwhile, or are too many to count: the counters are incomplete */
+  PROC_SOLO = 64,     /* it has one thread and never had another one */
+  PROC_PARTIAL = 128, /* threads ended meanwhile, or are too many to count: the counters are incomplete */
 };
 
 struct proc_head {
@@ -39,9 +39,9 @@ struct proc_head {
 
 /* Amounts since the process began, of live and ended threads. Times are in ns. */
 struct proc_counts {
-  __u64 exec_ns;                /* on a CPU, exactly */
-  __u64 user_ns, system_ns;     /* as the kernel divides it, by ticks */
-  __u64 delay_ns;               /* runnable but waiting for a CPU; of live threads only */
+  __u64 exec_ns;            /* on a CPU, exactly */
+  __u64 user_ns, system_ns; /* as the kernel divides it, by ticks */
+  __u64 delay_ns;           /* runnable but waiting for a CPU; of live threads only */
   __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes;
   __u64 min_flt, maj_flt, nvcsw, nivcsw;
 };
@@ -50,12 +50,12 @@ struct proc_record {
   struct proc_head head;
   __u32 flags, threads;
   __s32 parent;
-  __u32 user;           /* effective */
-  __u32 state;          /* __state, and exit_state above bit 16 */
+  __u32 user;  /* effective */
+  __u32 state; /* __state, and exit_state above bit 16 */
   __u32 open_files;
-  __u64 start_ns;       /* since boot */
-  __u64 read_ns;        /* monotonic, when it was read */
-  __u64 ended_exec_ns;  /* the part of exec_ns of threads that have ended */
+  __u64 start_ns;                     /* since boot */
+  __u64 read_ns;                      /* monotonic, when it was read */
+  __u64 ended_exec_ns;                /* the part of exec_ns of threads that have ended */
   __s64 resident, virtual_size, swap; /* pages */
   struct proc_counts counts;
   char comm[PROC_COMM];

@@ -105,10 +105,10 @@ static struct uprobe_counts *counts_of(__u32 region, struct task_struct *task) {
   return counts_of_rest(region);
 }
 
-#define COUNT(region, task, member)                            \
+#define COUNT(region, task, member)                          \
   do {                                                       \
     struct uprobe_counts *counted = counts_of(region, task); \
-    if (counted) __sync_fetch_and_add(&counted->member, 1);    \
+    if (counted) __sync_fetch_and_add(&counted->member, 1);  \
   } while (0)
 
 static bool is_wanted(struct task_struct *task) {

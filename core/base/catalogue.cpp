@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/batch.h"
-#include "core/base/ucum.h"
 #include "core/base/log.h"
+#include "core/base/ucum.h"
 
 namespace atalaya::core {
 namespace {

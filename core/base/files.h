@@ -44,7 +44,8 @@ Status make_folders(const std::string &path);
 std::string state_folder();
 // $RUNTIME_DIRECTORY, else /run/atalaya for root, $XDG_RUNTIME_DIR/atalaya or /tmp/atalaya-UID for others.
 std::string runtime_folder();
-// An error unless the folder belongs to root or the effective user and no one else may write in it, so that its files can be trusted.
+// An error unless the folder belongs to root or the effective user and no one else may write in it, so that its files can be
+// trusted.
 Status check_own_folder(const std::string &path);
 // The same, or the folder is another user's to whom root gave it, such as a service's in /run: who answers there is who should.
 Status check_given_folder(const std::string &path);

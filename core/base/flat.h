@@ -38,8 +38,8 @@
 #include <vector>
 
 #include "core/base/batch.h"
-#include "core/base/symbols.h"
 #include "core/base/result.h"
+#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

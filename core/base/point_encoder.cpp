@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/line_encoder.h"
 #include "core/base/json.h"
+#include "core/base/line_encoder.h"
 
 namespace atalaya::core::encoders {
 namespace {

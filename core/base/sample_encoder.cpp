@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/line_encoder.h"
 #include "core/base/json.h"
+#include "core/base/line_encoder.h"
 
 namespace atalaya::core::encoders {
 namespace {

@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <string>
 
+#include "core/base/log.h"
 #include "core/cli/cli.h"
 #include "core/config/graph.h"
 #include "core/config/load.h"
 #include "core/isolation/capabilities.h"
 #include "core/plugin/local_instance.h"
-#include "core/base/log.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -66,9 +66,10 @@ const Command check_command = {
     .name = "check",
     .operands = "FILE",
     .summary = "Validate a pipeline file and print its graph; start nothing",
-    .example = "atalaya check /etc/atalaya/atalaya.lua\n"
-               "atalaya check --quiet pipelines/host.lua\n"
-               "atalaya check --drop pipelines/profile.lua",
+    .example =
+        "atalaya check /etc/atalaya/atalaya.lua\n"
+        "atalaya check --quiet pipelines/host.lua\n"
+        "atalaya check --drop pipelines/profile.lua",
     .min_operands = 1,
     .max_operands = 1,
     .options = kOptions,

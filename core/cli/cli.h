@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: one file per command. Each command is a row of one table, the base of parsing, help, manual page and completion.
+// The command line: one file per command. Each command is a row of one table, the base of parsing, help, manual page and
+// completion.
 #pragma once
 
 #include <functional>

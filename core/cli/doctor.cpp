@@ -10,8 +10,8 @@
 #include "core/cli/plugin_pages.h"
 #include "core/control/status_server.h"
 
-#include "core/base/json.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
@@ -39,7 +39,8 @@ Table as_table(const std::vector<Feature> &features) {
     if (feature.needs.empty()) table.rows.push_back({name, kind, state, "", "", "", feature.broken});
     std::string last_remedy;
     for (const FeatureNeed &need : feature.needs) {
-      table.rows.push_back({name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == last_remedy ? "" : need.remedy});
+      table.rows.push_back(
+          {name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == last_remedy ? "" : need.remedy});
       last_remedy = need.remedy;
       name = kind = state = "";
     }
@@ -198,9 +199,10 @@ const Command doctor_command = {
     .name = "doctor",
     .operands = "",
     .summary = "List every feature, its state and how to turn it on",
-    .example = "atalaya doctor\n"
-               "atalaya doctor --unit\n"
-               "atalaya doctor --drop-in proc-bpf",
+    .example =
+        "atalaya doctor\n"
+        "atalaya doctor --unit\n"
+        "atalaya doctor --drop-in proc-bpf",
     .min_operands = 0,
     .max_operands = 0,
     .options = kOptions,

@@ -11,10 +11,10 @@
 #include <charconv>
 #include <map>
 
-#include "core/isolation/capability_names.h"
-#include "core/plugin/strided.h"
 #include "core/base/batch.h"
 #include "core/base/files.h"
+#include "core/isolation/capability_names.h"
+#include "core/plugin/strided.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -195,10 +195,11 @@ std::string drop_in_path(const Feature &feature) {
 
 std::string drop_in_text(const Feature &feature) {
   if (!feature.needs_capability()) return "";
-  std::string text = "# Turns on " + feature.name + " of the " + feature.kind + " \"" + feature.component +
-                     "\". Made by: atalaya doctor --drop-in " + feature.name + "\n# Install it: " + link_command(feature) +
-                     "\n[Service]\n"
-                     "# The agent passes the capabilities to the process of the component and keeps none.\nSystemCallFilter=capset\n";
+  std::string text =
+      "# Turns on " + feature.name + " of the " + feature.kind + " \"" + feature.component +
+      "\". Made by: atalaya doctor --drop-in " + feature.name + "\n# Install it: " + link_command(feature) +
+      "\n[Service]\n"
+      "# The agent passes the capabilities to the process of the component and keeps none.\nSystemCallFilter=capset\n";
   for (const FeatureNeed &need : feature.needs) {
     if (need.type != ATALAYA_NEED_CAPABILITY) continue;
     text += "# " + need.name + "; if missing: " + need.lost + "\nAmbientCapabilities=" + need.name +

@@ -65,12 +65,11 @@ void append_command(std::string &page, const Command &command, const CommandLine
 }
 
 std::string man(const CommandLine &line) {
-  std::string page =
-      ".\\\" SPDX-License-Identifier: Apache-2.0\n.TH ATALAYA 1 \"\" \"atalaya " + std::string(kVersion) +
-      "\" \"User Commands\"\n.SH NAME\natalaya \\- measure what the processes of a host use and do\n"
-      ".SH SYNOPSIS\n.B atalaya\n.I COMMAND\n\\&[options] ...\n.SH DESCRIPTION\n"
-      "Loads plugins and connects them in pipelines that are written in Lua: sources, translators, filters, sinks.\n"
-      "Results go to standard output, everything else to standard error.\n";
+  std::string page = ".\\\" SPDX-License-Identifier: Apache-2.0\n.TH ATALAYA 1 \"\" \"atalaya " + std::string(kVersion) +
+                     "\" \"User Commands\"\n.SH NAME\natalaya \\- measure what the processes of a host use and do\n"
+                     ".SH SYNOPSIS\n.B atalaya\n.I COMMAND\n\\&[options] ...\n.SH DESCRIPTION\n"
+                     "Loads plugins and connects them in pipelines that are written in Lua: sources, translators, filters, sinks.\n"
+                     "Results go to standard output, everything else to standard error.\n";
   for (const CommandGroup &group : line.groups) {
     page += ".SH \"" + upper(group.title) + " COMMANDS\"\n";
     for (const Command *command : group.commands) append_command(page, *command, line);

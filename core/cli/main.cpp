@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/control/agent.h"
+#include "core/base/log.h"
+#include "core/base/suggest.h"
 #include "core/cli/cli.h"
 #include "core/cli/help_pages.h"
 #include "core/cli/help_text.h"
 #include "core/cli/plugin_commands.h"
 #include "core/cli/version.h"
+#include "core/control/agent.h"
 #include "core/isolation/launcher.h"
-#include "core/base/log.h"
-#include "core/base/suggest.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/cli/cli.h"
 #include "core/cli/plugin_commands.h"
+#include "core/cli/cli.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,11 +15,11 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/batch.h"
+#include "core/base/files.h"
+#include "core/base/symbols.h"
 #include "core/plugin/instance.h"
 #include "core/plugin/parameters.h"
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
-#include "core/base/files.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -195,8 +195,7 @@ bool has_command_words(const atalaya_component &component) {
 void PluginCommands::add_option(Row &row, const atalaya_param &param) {
   const std::string_view name = row.texts.emplace_back(option_name(view_of(param.name)));
   const std::string_view value = row.texts.emplace_back(value_word(param));
-  row.options.push_back({name, value, row.texts.emplace_back(summary_of(param)), param.type == ATALAYA_LIST,
-                         is_required(param)});
+  row.options.push_back({name, value, row.texts.emplace_back(summary_of(param)), param.type == ATALAYA_LIST, is_required(param)});
 }
 
 Result<const Command *> PluginCommands::row(std::string_view name) {

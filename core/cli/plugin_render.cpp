@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/cli/plugin_pages.h"
 #include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "core/cli/plugin_pages.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -3,14 +3,14 @@
 #include <array>
 #include <cstdio>
 
+#include "core/base/log.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/cli/cli.h"
 #include "core/cli/plugin_pages.h"
 #include "core/config/common_params.h"
 #include "core/config/stubs.h"
 #include "core/plugin/verify.h"
-#include "core/base/log.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -102,9 +102,10 @@ const Command plugins_command = {
     .name = "plugins",
     .operands = "[NAME]",
     .summary = "List components, or the parameters, needs and metrics of one",
-    .example = "atalaya plugins\n"
-               "atalaya plugins proc\n"
-               "atalaya plugins --verify ./libatalaya_uptime.so",
+    .example =
+        "atalaya plugins\n"
+        "atalaya plugins proc\n"
+        "atalaya plugins --verify ./libatalaya_uptime.so",
     .min_operands = 0,
     .max_operands = 1,
     .options = kOptions,

@@ -5,16 +5,16 @@
 #include <cstdio>
 #include <string>
 
-#include "core/cli/cli.h"
-#include "core/control/agent.h"
-#include "core/control/service.h"
-#include "core/cli/version.h"
-#include "core/config/load.h"
-#include "core/isolation/capabilities.h"
-#include "core/pipeline/clock.h"
-#include "core/control/status_server.h"
 #include "core/base/log.h"
 #include "core/base/units.h"
+#include "core/cli/cli.h"
+#include "core/cli/version.h"
+#include "core/config/load.h"
+#include "core/control/agent.h"
+#include "core/control/service.h"
+#include "core/control/status_server.h"
+#include "core/isolation/capabilities.h"
+#include "core/pipeline/clock.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -8,16 +8,16 @@
 #include <string>
 #include <thread>
 
-#include "core/control/agent.h"
+#include "core/base/flat.h"
+#include "core/base/json.h"
+#include "core/base/line_encoder.h"
+#include "core/base/units.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
+#include "core/control/agent.h"
 #include "core/delivery/sink_worker.h"
 #include "core/delivery/spool_view.h"
 #include "core/pipeline/clock.h"
-#include "core/base/line_encoder.h"
-#include "core/base/flat.h"
-#include "core/base/json.h"
-#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -143,7 +143,8 @@ int export_lines(const SpoolView &view, const std::string &format) {
     return fail("--format: \"" + format + "\" is not one of samples, jsonlines", kWrongUse);
   Symbols symbols;
   Batch batch;
-  const auto encoder = (format == "samples" ? encoders::make_samples : encoders::make_points)([&](uint32_t id) { return symbols.name(id); });
+  const auto encoder =
+      (format == "samples" ? encoders::make_samples : encoders::make_points)([&](uint32_t id) { return symbols.name(id); });
   std::string lines;
   Refused refused;
   uint64_t damaged = 0;
@@ -160,8 +161,7 @@ int export_lines(const SpoolView &view, const std::string &format) {
   for (const auto &[reason, count] : refused)
     std::fprintf(stderr, "atalaya spool: %" PRIu64 " samples cannot be written in this format: %s\n", count,
                  std::string(reason).c_str());
-  if (damaged > 0)
-    std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts skipped; see `atalaya spool verify`\n", damaged);
+  if (damaged > 0) std::fprintf(stderr, "atalaya spool: %" PRIu64 " damaged parts skipped; see `atalaya spool verify`\n", damaged);
   return written && damaged == 0 ? kDone : kFailed;
 }
 
@@ -228,8 +228,7 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
 }
 
 int replay(const std::string &dir, const Arguments &arguments) {
-  if (arguments.positional.size() < 3)
-    return fail("replay needs DIR and FILE, the pipeline file of the sink", kWrongUse);
+  if (arguments.positional.size() < 3) return fail("replay needs DIR and FILE, the pipeline file of the sink", kWrongUse);
   const auto patience = parse_duration(arguments.get("--patience").value_or("60s"));
   if (!patience) return fail("--patience: " + patience.error(), kWrongUse);
   Symbols symbols;

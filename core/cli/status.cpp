@@ -33,9 +33,10 @@ const Command status_command = {
     .name = "status",
     .operands = "",
     .summary = "Show the running agent's ledger, queues and health",
-    .example = "atalaya status\n"
-               "atalaya status --format json\n"
-               "atalaya status --socket /run/atalaya/status.sock",
+    .example =
+        "atalaya status\n"
+        "atalaya status --format json\n"
+        "atalaya status --socket /run/atalaya/status.sock",
     .min_operands = 0,
     .max_operands = 0,
     .options = kOptions,

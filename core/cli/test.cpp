@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdio>
 
+#include "core/base/text.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
 #include "core/config/run_test.h"
-#include "core/base/text.h"
 
 namespace atalaya::core::cli {
 namespace {
@@ -67,9 +67,10 @@ const Command test_command = {
     .name = "test",
     .operands = "FILE",
     .summary = "Run recorded samples through pipelines and compare the output",
-    .example = "atalaya test /etc/atalaya/atalaya.lua\n"
-               "atalaya test pipelines/host.lua\n"
-               "atalaya test --update my-pipeline.lua",
+    .example =
+        "atalaya test /etc/atalaya/atalaya.lua\n"
+        "atalaya test pipelines/host.lua\n"
+        "atalaya test --update my-pipeline.lua",
     .min_operands = 1,
     .max_operands = 1,
     .options = kOptions,

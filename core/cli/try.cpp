@@ -4,15 +4,15 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/log.h"
+#include "core/base/suggest.h"
+#include "core/base/units.h"
 #include "core/cli/cli.h"
-#include "core/control/agent.h"
 #include "core/config/common_params.h"
 #include "core/config/load.h"
 #include "core/config/lua_table.h"
-#include "core/base/log.h"
+#include "core/control/agent.h"
 #include "core/plugin/scratch_folder.h"
-#include "core/base/suggest.h"
-#include "core/base/units.h"
 
 namespace atalaya::core::cli {
 namespace {

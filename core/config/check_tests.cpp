@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/config/components.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/config/components.h"
 
 namespace atalaya::core {
 namespace {

@@ -38,8 +38,9 @@ constexpr Param kSinkParams[] = {
     param::record("spool", kSpoolParams, "Durable queue on disk (absent: none)"),
 };
 
-constexpr Param kMemory =
-    param::size("memory", "Maximum memory of its process, and of each batch in transit").defaults("256 MiB").range(16 * kMebi, kTebi / 16);
+constexpr Param kMemory = param::size("memory", "Maximum memory of its process, and of each batch in transit")
+                              .defaults("256 MiB")
+                              .range(16 * kMebi, kTebi / 16);
 // Over some seconds, because one call may need a whole core; RLIMIT_CPU counts the life of a process and does not fit.
 constexpr Param kCpu =
     param::integer("cpu", "Maximum CPU time of its process over 10 s (absent: no limit)").unit("% of a core").range(1, 100'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline file as plain data: config/ makes it from the Lua file and pipeline/ runs it. Comparable, so that a reload restarts only
-// changed parts.
+// A pipeline file as plain data: config/ makes it from the Lua file and pipeline/ runs it. Comparable, so that a reload restarts
+// only changed parts.
 #pragma once
 
 #include <atalaya/plugin.h>

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <new>
 
-#include "core/config/lua_read.h"
-#include "core/plugin/registry.h"
 #include "core/base/files.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/config/lua_read.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core {
 

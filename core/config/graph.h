@@ -7,7 +7,8 @@
 
 namespace atalaya::core {
 
-// A checked file as text for people: its pipelines from source to sink, each part with its line and its parameters that differ from the defaults.
+// A checked file as text for people: its pipelines from source to sink, each part with its line and its parameters that differ from
+// the defaults.
 std::string graph_text(const FileDescription &file);
 
 }  // namespace atalaya::core

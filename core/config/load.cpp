@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/config/check_tests.h"
 #include "core/config/evaluate.h"
 #include "core/config/lua_functions.h"
 #include "core/config/validate.h"
-#include "core/base/files.h"
 
 namespace atalaya::core {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/symbols.h"
 #include "core/config/description.h"
 #include "core/plugin/registry.h"
-#include "core/base/symbols.h"
 
 namespace atalaya::core {
 

@@ -2,8 +2,8 @@
 // The base functions of a closed state. Functions that could run long in C, where no hook runs, are bounded here.
 #include <array>
 
-#include "core/config/lua_state.h"
 #include "core/base/log.h"
+#include "core/config/lua_state.h"
 
 namespace atalaya::core {
 namespace {

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/config/description.h"
 #include "core/config/lua_heap.h"
-#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/config/lua_state.h"
 #include "core/base/lua_pattern.h"
+#include "core/config/lua_state.h"
 
 namespace atalaya::core {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/plugin/value.h"
 #include "core/base/result.h"
+#include "core/plugin/value.h"
 
 namespace atalaya::core {
 

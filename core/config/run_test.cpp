@@ -7,12 +7,12 @@
 #include <iterator>
 #include <memory>
 
+#include "core/base/files.h"
+#include "core/base/flat.h"
+#include "core/base/line_encoder.h"
+#include "core/base/text.h"
 #include "core/config/functions.h"
 #include "core/plugin/instance.h"
-#include "core/base/line_encoder.h"
-#include "core/base/flat.h"
-#include "core/base/files.h"
-#include "core/base/text.h"
 
 namespace atalaya::core {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/config/tests.h"
 #include "core/base/result.h"
+#include "core/config/tests.h"
 
 namespace atalaya::core {
 

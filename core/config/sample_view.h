@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/config/lua_state.h"
 #include "core/base/batch.h"
 #include "core/base/symbols.h"
+#include "core/config/lua_state.h"
 
 namespace atalaya::core {
 

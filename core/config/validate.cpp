@@ -6,11 +6,11 @@
 #include <map>
 #include <utility>
 
-#include "core/config/common_params.h"
-#include "core/config/components.h"
 #include "core/base/batch.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/config/common_params.h"
+#include "core/config/components.h"
 
 namespace atalaya::core {
 namespace {

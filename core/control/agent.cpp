@@ -14,8 +14,8 @@
 #include <future>
 #include <thread>
 
-#include "core/pipeline/clock.h"
 #include "core/base/log.h"
+#include "core/pipeline/clock.h"
 
 namespace atalaya::core::cli {
 namespace {

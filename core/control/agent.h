@@ -7,8 +7,8 @@
 #include <future>
 #include <string>
 
-#include "core/control/exit_status.h"
 #include "core/config/description.h"
+#include "core/control/exit_status.h"
 #include "core/pipeline/engine.h"
 
 namespace atalaya::core::cli {

@@ -12,7 +12,8 @@ namespace atalaya::core::cli {
 
 class ServiceManager {
  public:
-  // Removes $NOTIFY_SOCKET and $WATCHDOG_USEC from the environment, so that no child inherits them. Call it before the first thread.
+  // Removes $NOTIFY_SOCKET and $WATCHDOG_USEC from the environment, so that no child inherits them. Call it before the first
+  // thread.
   ServiceManager();
 
   bool present() const { return static_cast<bool>(socket_); }

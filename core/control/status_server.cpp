@@ -164,8 +164,7 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
                   static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost, c.merged, c.queued,
                   c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
     out += line;
-    if (c.restarts > 0)
-      out += std::string(width + 1, ' ') + "process restarted " + std::to_string(c.restarts) + " times\n";
+    if (c.restarts > 0) out += std::string(width + 1, ' ') + "process restarted " + std::to_string(c.restarts) + " times\n";
     for (const auto &[reason, samples] : row.reasons)
       out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
   }
@@ -239,8 +238,7 @@ static constexpr const char *kCheckAgent =
 
 Result<std::string> ask_status(const std::string &path, bool json) {
   // If other users can write to the folder, any of them could answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own)
-    return Error{"no agent answers: " + own.error() + kCheckAgent};
+  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers: " + own.error() + kCheckAgent};
   auto socket = connect_to(path);
   if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
   if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not accept the request"};

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/ledger/ledger.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/ledger/ledger.h"
 
 namespace atalaya::core {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/delivery/sink_worker.h"
 #include "core/base/log.h"
 #include "core/base/now.h"
+#include "core/delivery/sink_worker.h"
 
 namespace atalaya::core {
 namespace {
@@ -194,8 +194,7 @@ void SinkWorker::keep_spool() {
 void SinkWorker::acknowledge_stored() {
   const Status synced = spool_->sync();
   if (!synced) {
-    log_limited(LogLevel::error,
-                name_ + ": spool " + synced.error() + "; records appended since may not survive a power failure",
+    log_limited(LogLevel::error, name_ + ": spool " + synced.error() + "; records appended since may not survive a power failure",
                 name_ + " sync");
     for (const auto &ack : unsynced_) ack->refuse();
   }

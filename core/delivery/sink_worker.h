@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/flat.h"
 #include "core/config/description.h"
-#include "core/ledger/counting.h"
 #include "core/delivery/spool.h"
+#include "core/ledger/counting.h"
 #include "core/ledger/ledger.h"
 #include "core/plugin/instance.h"
-#include "core/base/flat.h"
 
 namespace atalaya::core {
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <chrono>
 
-#include "core/delivery/spool_view.h"
 #include "core/base/log.h"
 #include "core/base/now.h"
+#include "core/delivery/spool_view.h"
 
 namespace atalaya::core {
 namespace {

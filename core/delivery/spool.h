@@ -26,11 +26,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/files.h"
+#include "core/base/result.h"
 #include "core/config/description.h"
 #include "core/delivery/segment.h"
 #include "core/delivery/spool_state.h"
-#include "core/base/files.h"
-#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <random>
 
+#include "core/base/log.h"
 #include "core/delivery/spool.h"
 #include "core/delivery/spool_view.h"
-#include "core/base/log.h"
 
 namespace atalaya::core {
 namespace {

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/base/log.h"
 #include "core/delivery/spool.h"
 #include "core/delivery/spool_view.h"
-#include "core/base/log.h"
 
 namespace atalaya::core {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory, apart from that of the batches, through which a host calls its child: one call at a time, answered by the child's main
-// thread. The host writes `call`, the child the rest. To the host, all of it may change at any moment.
+// The memory, apart from that of the batches, through which a host calls its child: one call at a time, answered by the child's
+// main thread. The host writes `call`, the child the rest. To the host, all of it may change at any moment.
 #pragma once
 
 #include <atalaya/plugin.h>

@@ -11,10 +11,10 @@
 #include <map>
 #include <string_view>
 
-#include "core/isolation/capability_names.h"
-#include "core/plugin/strided.h"
 #include "core/base/batch.h"
 #include "core/base/files.h"
+#include "core/isolation/capability_names.h"
+#include "core/plugin/strided.h"
 
 namespace atalaya::core {
 namespace {

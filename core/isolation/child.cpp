@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/isolation/capabilities.h"
 #include "core/isolation/call.h"
+#include "core/isolation/capabilities.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <new>
 
-#include "core/isolation/wire.h"
 #include "core/base/now.h"
+#include "core/isolation/wire.h"
 
 namespace atalaya::core {
 namespace {

@@ -18,8 +18,8 @@
 #include <fstream>
 #include <vector>
 
-#include "core/isolation/capabilities.h"
 #include "core/isolation/call.h"
+#include "core/isolation/capabilities.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/launcher_messages.h"
 
@@ -121,8 +121,8 @@ class LauncherProcess {
     ::kill(-pid, SIGKILL);
   }
 
-  // Children that have ended; their own children are killed with them. Others that come to us have lost their parents: a plugin leaves
-  // nothing behind.
+  // Children that have ended; their own children are killed with them. Others that come to us have lost their parents: a plugin
+  // leaves nothing behind.
   void reap() {
     for (;;) {
       siginfo_t info{};

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/isolation/wire.h"
 #include "core/base/now.h"
 #include "core/base/units.h"
+#include "core/isolation/wire.h"
 
 namespace atalaya::core {
 namespace {

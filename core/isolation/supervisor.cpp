@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/base/now.h"
+#include "core/base/units.h"
 #include "core/isolation/capabilities.h"
 #include "core/isolation/remote_instance.h"
 #include "core/isolation/wire.h"
-#include "core/base/now.h"
-#include "core/base/units.h"
 
 namespace atalaya::core {
 namespace {
@@ -302,7 +302,8 @@ void RemoteInstance::child_ended(const Handle &child) {
   if (monotonic() - born_at_ > kGoodLife) back_off_ = 0;
   try_later();
   surroundings_.restarted();
-  surroundings_.log(LogLevel::error, label_ + ": its process " + exit_text(*child, exit_of(child->born())) + "; it is started again");
+  surroundings_.log(LogLevel::error,
+                    label_ + ": its process " + exit_text(*child, exit_of(child->born())) + "; it is started again");
 }
 
 void RemoteInstance::try_later() {

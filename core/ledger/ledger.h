@@ -44,7 +44,8 @@ class Ledger {
   // Guards every row, and the queues of the sinks, so that a sample is never in two places. Held once a batch, never per sample.
   std::mutex &mutex() { return mutex_; }
 
-  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload creates the component again.
+  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload creates the component
+  // again.
   LedgerRow &row(RowType type, std::string_view pipeline, std::string_view component);
 
   // The row that has the counters of this spool for the pipeline; null when there is none. With the mutex held.

@@ -16,8 +16,8 @@ struct ClockReading {
 
 ClockReading read_clocks();
 
-// When a pipeline's windows end, and the time that each covers. Windows are aligned to multiples of the interval in Unix time; how much
-// time went by is measured by CLOCK_MONOTONIC. Pure: callers pass the time.
+// When a pipeline's windows end, and the time that each covers. Windows are aligned to multiples of the interval in Unix time; how
+// much time went by is measured by CLOCK_MONOTONIC. Pure: callers pass the time.
 //  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole
 //  window.
 //  - A clock step or a suspend starts it over: a baseline, hence a gap, never a wrong rate.

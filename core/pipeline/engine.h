@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/config/description.h"
 #include "core/ledger/ledger.h"
 #include "core/pipeline/pipeline_run.h"
-#include "core/base/result.h"
 
 namespace atalaya::core {
 

@@ -10,8 +10,8 @@
 
 #include "core/config/description.h"
 #include "core/config/functions.h"
-#include "core/ledger/counting.h"
 #include "core/delivery/sink_worker.h"
+#include "core/ledger/counting.h"
 #include "core/pipeline/clock.h"
 #include "core/pipeline/source_thread.h"
 #include "core/pipeline/transaction.h"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/pipeline/clock.h"
 #include "core/base/log.h"
 #include "core/base/now.h"
+#include "core/pipeline/clock.h"
 
 namespace atalaya::core {
 namespace {

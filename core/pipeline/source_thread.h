@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "core/base/batch.h"
 #include "core/ledger/counting.h"
 #include "core/plugin/instance.h"
-#include "core/base/batch.h"
 
 namespace atalaya::core {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/ledger/counting.h"
 #include "core/delivery/sink_worker.h"
+#include "core/ledger/counting.h"
 #include "core/ledger/ledger.h"
 
 namespace atalaya::core {

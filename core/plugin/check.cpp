@@ -13,9 +13,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/plugin/names.h"
 #include "core/base/batch.h"
 #include "core/base/files.h"
+#include "core/plugin/names.h"
 
 namespace atalaya::core {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/registry.h"
 #include "core/base/result.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "core/plugin/registry.h"
 #include "core/base/batch.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "core/plugin/names.h"
-#include "core/plugin/verify.h"
 #include "core/base/batch.h"
 #include "core/base/catalogue.h"
+#include "core/plugin/names.h"
+#include "core/plugin/verify.h"
 
 namespace atalaya::core {
 namespace {

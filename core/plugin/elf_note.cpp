@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/plugin/names.h"
 #include "core/base/files.h"
+#include "core/plugin/names.h"
 
 namespace atalaya::core {
 namespace {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "core/plugin/registry.h"
 #include "core/base/result.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core {
 

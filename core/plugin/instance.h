@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/plugin/parameters.h"
-#include "core/plugin/registry.h"
 #include "core/base/batch.h"
-#include "core/base/symbols.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
+#include "core/base/symbols.h"
+#include "core/plugin/parameters.h"
+#include "core/plugin/registry.h"
 
 namespace atalaya::core {
 
@@ -41,7 +41,7 @@ class Surroundings {
 // become PERMANENT.
 struct Outcome {
   int32_t code = ATALAYA_OK;
-  std::string text;   // the plugin's message; may be empty
+  std::string text;          // the plugin's message; may be empty
   bool unavailable = false;  // its process has ended and is being restarted; the code is RETRY
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };

@@ -6,8 +6,8 @@
 #include <exception>
 #include <utility>
 
-#include "core/plugin/host_functions.h"
 #include "core/base/now.h"
+#include "core/plugin/host_functions.h"
 
 namespace atalaya::core {
 namespace {

@@ -2,10 +2,10 @@
 // The way of declared metrics from descriptors into the catalogue.
 #include <unordered_map>
 
-#include "core/plugin/registry.h"
-#include "core/plugin/strided.h"
 #include "core/base/batch.h"
 #include "core/base/log.h"
+#include "core/plugin/registry.h"
+#include "core/plugin/strided.h"
 
 namespace atalaya::core {
 namespace {

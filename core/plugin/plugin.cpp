@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "core/base/batch.h"
 #include "core/plugin/check.h"
 #include "core/plugin/registry.h"
-#include "core/base/batch.h"
 
 namespace atalaya::core {
 namespace {

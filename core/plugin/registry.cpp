@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "core/plugin/check.h"
 #include "core/base/batch.h"
 #include "core/base/files.h"
+#include "core/plugin/check.h"
 
 namespace atalaya::core {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plugin/parameters.h"
-#include "core/base/symbols.h"
 #include "core/base/result.h"
+#include "core/base/symbols.h"
+#include "core/plugin/parameters.h"
 
 namespace atalaya::core {
 

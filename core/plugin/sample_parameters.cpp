@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/plugin/verify.h"
 #include "core/base/batch.h"
 #include "core/base/units.h"
+#include "core/plugin/verify.h"
 
 namespace atalaya::core {
 namespace {

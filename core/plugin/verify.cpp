@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
+#include "core/base/files.h"
 #include "core/plugin/declared.h"
 #include "core/plugin/instance.h"
-#include "core/base/files.h"
 #include "core/plugin/scratch_folder.h"
 
 namespace atalaya::core {

@@ -27,8 +27,11 @@ static int32_t collect(void *instance, const atalaya_window *window, atalaya_bat
   return host->add_field(host->self, batch, sample, &field);
 }
 
-static const atalaya_metric metrics[] = {
-    {.name = ATALAYA_STR("tiny.value"), .unit = ATALAYA_STR("1"), .kind = ATALAYA_GAUGE, .decimals = -1, .summary = ATALAYA_STR("Always 42.")}};
+static const atalaya_metric metrics[] = {{.name = ATALAYA_STR("tiny.value"),
+                                          .unit = ATALAYA_STR("1"),
+                                          .kind = ATALAYA_GAUGE,
+                                          .decimals = -1,
+                                          .summary = ATALAYA_STR("Always 42.")}};
 static const atalaya_ops ops = {.struct_size = sizeof(ops),
                                 .create = create,
                                 .start = nothing_to_do,

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/base/batch.h"
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/symbols.h"
+#include "plugins/shared/encode/encoder.h"
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
 

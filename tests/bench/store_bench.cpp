@@ -24,8 +24,8 @@
 #include "core/base/batch.h"
 #include "core/base/json.h"
 #include "core/base/symbols.h"
-#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/entities.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
 #include "plugins/shared/store/sqlite/writer.h"
 

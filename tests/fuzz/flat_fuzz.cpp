@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/flat.h"
+#include "plugins/shared/encode/encoder.h"
 
 using namespace atalaya::core;
 

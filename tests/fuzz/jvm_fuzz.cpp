@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "plugins/sources/jvm/discovery.h"
+#include "plugins/sources/jvm/jvm_counters.h"
 #include "plugins/sources/jvm/numbers.h"
 #include "plugins/sources/jvm/profile.h"
-#include "plugins/sources/jvm/jvm_counters.h"
 
 using namespace atalaya::jvm;
 

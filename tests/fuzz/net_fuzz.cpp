@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "plugins/shared/procfs/process_stat.h"
 #include "plugins/sources/net/diag_messages.h"
 #include "plugins/sources/net/socket_holders.h"
 #include "plugins/sources/net/text.h"
-#include "plugins/shared/procfs/process_stat.h"
 
 using namespace atalaya::net;
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/config/load.h"
 #include "core/base/files.h"
+#include "core/config/load.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const std::string head = "local a = require \"atalaya\" ";

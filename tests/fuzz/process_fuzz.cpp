@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sources/proc/process/process_extras.h"
 #include "plugins/shared/procfs/process_parse.h"
+#include "plugins/sources/proc/process/process_extras.h"
 
 using namespace atalaya::proc;
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/crc32c.h"
 #include "core/delivery/segment.h"
 #include "core/delivery/spool_state.h"
-#include "core/base/crc32c.h"
 
 using namespace atalaya::core;
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/base/crc32c.h"
-#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
 
 using namespace atalaya::store;
 

@@ -10,7 +10,6 @@
 
 #include "plugins/shared/jvm/attach.h"
 #include "plugins/shared/jvm/attach_support.h"
-#include "plugins/sources/perf/ring_records.h"
 #include "plugins/shared/symbols/demangle.h"
 #include "plugins/shared/symbols/elf_symbols.h"
 #include "plugins/shared/symbols/functions.h"
@@ -18,6 +17,7 @@
 #include "plugins/shared/symbols/memory_map.h"
 #include "plugins/shared/symbols/perf_map.h"
 #include "plugins/shared/symbols/process_memory.h"
+#include "plugins/sources/perf/ring_records.h"
 
 using namespace atalaya::symbols;
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/crc32c.h"
-#include "plugins/sources/btrace/line_reader.h"
 #include "plugins/shared/tail/journal.h"
+#include "plugins/sources/btrace/line_reader.h"
 
 namespace {
 

@@ -161,8 +161,8 @@ inline constexpr MetricTag host_tags[] = {identity("host")};
 
 // `unit` is UCUM ("1", "%", "By", "MiBy/s"); `decimals` those that values are rounded to, or `count`; `source` names the file and
 // field that the value is read from. The array of tags is a constant with static storage.
-constexpr Metric make(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals, std::span<const MetricTag> tags,
-                      std::string_view source, std::string_view summary) {
+constexpr Metric make(uint32_t kind, std::string_view name, std::string_view unit, int32_t decimals,
+                      std::span<const MetricTag> tags, std::string_view source, std::string_view summary) {
   return {str(name),         str(unit),   kind,        decimals, tags.data(), static_cast<uint32_t>(tags.size()),
           sizeof(MetricTag), str(source), str(summary)};
 }

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <set>
 
-#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/pictures.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
@@ -179,7 +179,8 @@ class Page {
 
   void add_phases() {
     if (!all_.ranks.empty())
-      out_ += "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
+      out_ +=
+          "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
     std::vector<query::Row> rows = {{"job", "phase", "top 20 %", "tasks", "KiB/s", "of the time", "correlation", "loading"}};
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];

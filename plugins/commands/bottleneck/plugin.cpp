@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
 
@@ -29,8 +29,7 @@ std::string format_of(const std::string &file, const std::string &format) {
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "json") {
     if (format != "table" && format != suffix)  // that is the default
-      throw Failure(Code::bad_config,
-                    "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
+      throw Failure(Code::bad_config, "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
   if (file.empty() || file == "-" || suffix == "txt") return format;
@@ -49,21 +48,22 @@ class BottleneckCommand final : public Command {
       query::kWindowParams, query::kStoreParams,
       query::listed(
           param::string("o", "Output file; its suffix selects the format (default: standard output)").unit("FILE.html|FILE.json"),
-          param::choice("format", "table|json|html", "Output format; html is one self-contained page with charts").defaults("table")));
-  static constexpr Description description = {
-      .name = "bottleneck"_str,
-      .summary = "Find slow tasks, phases and nodes of a job, with the evidence"_str,
-      .params = params,
-      .example = "atalaya bottleneck --job job_1526555215992_0001\n"
-                 "atalaya bottleneck --job job_1526555215992_0001 -o job.html\n"
-                 "atalaya bottleneck --job all --from -1d --format json"_str};
+          param::choice("format", "table|json|html", "Output format; html is one self-contained page with charts")
+              .defaults("table")));
+  static constexpr Description description = {.name = "bottleneck"_str,
+                                              .summary = "Find slow tasks, phases and nodes of a job, with the evidence"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya bottleneck --job job_1526555215992_0001\n"
+                                                  "atalaya bottleneck --job job_1526555215992_0001 -o job.html\n"
+                                                  "atalaya bottleneck --job all --from -1d --format json"_str};
 
   explicit BottleneckCommand(Host host) : read_(query::read_options(host)), job_(host.text("job")), tags_(query::read_tags(host)) {
     if (const auto other = host.find("compare")) compare_ = other->text();
     if (job_.empty()) throw Failure(Code::bad_config, "--job: empty; name a job, or all");
-    if (!compare_.empty() && job_ == "all")
-      throw Failure(Code::bad_config, "--compare: needs --job with a single job");
-    if (compare_ == job_ && !compare_.empty()) throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
+    if (!compare_.empty() && job_ == "all") throw Failure(Code::bad_config, "--compare: needs --job with a single job");
+    if (compare_ == job_ && !compare_.empty())
+      throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
     options_.clustering = host.text("clustering") == "kmeans" ? Clustering::kmeans : Clustering::pam;
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();

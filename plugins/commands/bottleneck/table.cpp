@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/base/safe_text.h"
-#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {

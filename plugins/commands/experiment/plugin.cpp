@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/safe_text.h"
 #include "core/base/files.h"
 #include "core/base/now.h"
+#include "core/base/safe_text.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -80,9 +80,10 @@ class ExperimentCommand final : public Command {
       .summary = "Name time ranges: experiments and their workloads"_str,
       .params = params,
       .operands = "start|end|show|delete NAME | list | import FILE | run NAME -- COMMAND"_str,
-      .example = "atalaya experiment run terasort --workload run1 -- ./terasort.sh\n"
-                 "atalaya experiment start load-test --notes 'before the upgrade'\n"
-                 "atalaya experiment list"_str};
+      .example =
+          "atalaya experiment run terasort --workload run1 -- ./terasort.sh\n"
+          "atalaya experiment start load-test --notes 'before the upgrade'\n"
+          "atalaya experiment list"_str};
 
   explicit ExperimentCommand(Host host)
       : host_(host),

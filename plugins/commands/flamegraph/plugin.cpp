@@ -38,13 +38,15 @@ class FlamegraphCommand final : public Command {
       query::listed(
           param::list("host", query::kText, "Only stacks of this host, or pattern (default: all hosts)").unit("HOST"),
           param::list("process", query::kText, "Only stacks of processes with this name, or pattern").unit("NAME"), query::kTag,
-          param::choice("profile", "cpu|offcpu|wall",
-                        "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm)")
+          param::choice(
+              "profile", "cpu|offcpu|wall",
+              "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm)")
               .defaults("cpu"),
           param::choice("keep", "all|jvm|app|kernel",
                         "Only stacks of JVMs, with application code, or with kernel code; percentages refer to the kept stacks")
               .defaults("all"),
-          param::choice("by", "process|name|host", "Root frames: one per process, per process name, or per host").defaults("process"),
+          param::choice("by", "process|name|host", "Root frames: one per process, per process name, or per host")
+              .defaults("process"),
           param::string("folded", "Read folded stacks (\"a;b;c 12\" per line) from a file or standard input, not from the store")
               .unit("FILE|-"),
           param::string("diff",
@@ -58,13 +60,13 @@ class FlamegraphCommand final : public Command {
           param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
           param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
       query::kStoreParams);
-  static constexpr Description description = {
-      .name = "flamegraph"_str,
-      .summary = "Show time by call stack: flame graph, folded stacks or JSON"_str,
-      .params = params,
-      .example = "atalaya flamegraph --from -10m --process java -o java.svg\n"
-                 "atalaya flamegraph --profile offcpu --by name -o waiting.svg\n"
-                 "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
+  static constexpr Description description = {.name = "flamegraph"_str,
+                                              .summary = "Show time by call stack: flame graph, folded stacks or JSON"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya flamegraph --from -10m --process java -o java.svg\n"
+                                                  "atalaya flamegraph --profile offcpu --by name -o waiting.svg\n"
+                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),
@@ -164,11 +166,10 @@ class FlamegraphCommand final : public Command {
   void report_incomplete(const Tree &tree) const {
     const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
     if (share <= 0.5) return;
-    std::fprintf(
-        stderr,
-        "%.0f %% of the samples have incomplete stacks: unwind = \"dwarf\" of the source perf "
-        "unwinds programs without frame pointers, as in most distributions\n",
-        100 * share);
+    std::fprintf(stderr,
+                 "%.0f %% of the samples have incomplete stacks: unwind = \"dwarf\" of the source perf "
+                 "unwinds programs without frame pointers, as in most distributions\n",
+                 100 * share);
   }
 
   bool is_wanted(const Classes &classes, uint32_t node, std::string_view name) const {

@@ -16,7 +16,7 @@ namespace atalaya::flamegraph {
 enum class By : uint8_t {
   process,  // a frame per process, by name and pid
   name,     // processes of one name together
-  host,  // a frame per host, with its processes above
+  host,     // a frame per host, with its processes above
 };
 
 struct Wanted {

@@ -48,13 +48,13 @@ class GraphCommand final : public Command {
           param::integer("top", "Maximum rows of the matrix, by traffic; the others are summed").defaults("20").range(1, 1000),
           query::kTag),
       query::kWindowParams, query::listed(kConntrack), query::kStoreParams);
-  static constexpr Description description = {
-      .name = "graph"_str,
-      .summary = "Show the traffic between processes, containers or hosts"_str,
-      .params = params,
-      .example = "atalaya graph --by host\n"
-                 "atalaya graph --by command --from -10m --format dot | dot -Tsvg -o a.svg\n"
-                 "atalaya graph --by container --format json"_str};
+  static constexpr Description description = {.name = "graph"_str,
+                                              .summary = "Show the traffic between processes, containers or hosts"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya graph --by host\n"
+                                                  "atalaya graph --by command --from -10m --format dot | dot -Tsvg -o a.svg\n"
+                                                  "atalaya graph --by container --format json"_str};
 
   explicit GraphCommand(Host host)
       : read_(query::read_options(host)),
@@ -77,11 +77,10 @@ class GraphCommand final : public Command {
           const Graph graph =
               graph_of(flows, paired(flows, translations_), read_workers(reading.range, *reading.store, reading.budget), by_);
           if (graph.estimated > 0)
-            std::fprintf(
-                stderr,
-                "%s of %s are estimates, because several clients and servers use one port; ports = \"all\" of source net "
-                "separates them\n",
-                bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
+            std::fprintf(stderr,
+                         "%s of %s are estimates, because several clients and servers use one port; ports = \"all\" of source net "
+                         "separates them\n",
+                         bytes_text(graph.estimated).c_str(), bytes_text(graph.total).c_str());
           query::write_output("-", text_of(graph, reading.range));
           return 0;
         },

@@ -30,21 +30,21 @@ struct Function {
 struct Overview {
   store::Range range;
   double covered_seconds = 0;  // with at least one profiled JVM
-  std::vector<Jvm> jvms;  // by number of thread dumps, largest first
-  size_t reporting = 0;  // profiled JVMs
-  double rate = 0;  // thread dumps per second of all JVMs
+  std::vector<Jvm> jvms;       // by number of thread dumps, largest first
+  size_t reporting = 0;        // profiled JVMs
+  double rate = 0;             // thread dumps per second of all JVMs
   std::vector<Function> functions;
   double java_samples = 0, other_samples = 0;  // of CPUs: in Java, and in the JVM itself
 };
 
 struct Caller {
-  std::string name;  // "": threads start with the function
+  std::string name;                                 // "": threads start with the function
   std::optional<double> self_share, samples_share;  // of the function's total
 };
 struct Exemplar {
   std::string host, pid, process;
   std::vector<std::string> lines;  // leaf first
-  double share = 0;  // of the time of all exemplars of the function
+  double share = 0;                // of the time of all exemplars of the function
 };
 struct InJvm {
   std::string host, pid, process;
@@ -54,7 +54,7 @@ struct Detail {
   Function function;
   std::optional<Exemplar> exemplar;
   std::vector<Caller> callers;  // largest share first
-  std::vector<InJvm> jvms;  // largest share first
+  std::vector<InJvm> jvms;      // largest share first
 };
 
 // Throws query::Wrong and TooMuch, store::Error.

@@ -26,23 +26,24 @@ class JvmsCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kWindowParams,
-      query::listed(
-          param::list("host", query::kText, "Only JVMs of this host, or pattern (default: all hosts)").unit("HOST"),
-          param::list("process", query::kText, "Only JVMs with this name, or pattern").unit("NAME"), query::kTag,
-          param::string("function",
-                        "One function, in the form of the table or with a dot before the method: "
-                        "its most expensive stack, callers and JVMs")
-              .unit("FUNCTION"),
-          param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples").defaults("20").range(1, 1e6),
-          param::choice("format", "table|json", "Output format").defaults("table")),
+      query::listed(param::list("host", query::kText, "Only JVMs of this host, or pattern (default: all hosts)").unit("HOST"),
+                    param::list("process", query::kText, "Only JVMs with this name, or pattern").unit("NAME"), query::kTag,
+                    param::string("function",
+                                  "One function, in the form of the table or with a dot before the method: "
+                                  "its most expensive stack, callers and JVMs")
+                        .unit("FUNCTION"),
+                    param::integer("top", "Maximum rows of a table; functions: of thread dumps, and of CPU samples")
+                        .defaults("20")
+                        .range(1, 1e6),
+                    param::choice("format", "table|json", "Output format").defaults("table")),
       query::kStoreParams);
-  static constexpr Description description = {
-      .name = "jvms"_str,
-      .summary = "List the JVMs of all hosts and their most expensive functions"_str,
-      .params = params,
-      .example = "atalaya jvms\n"
-                 "atalaya jvms --process 'Executor*' --top 5\n"
-                 "atalaya jvms --from -10m --function java.lang.String.hashCode"_str};
+  static constexpr Description description = {.name = "jvms"_str,
+                                              .summary = "List the JVMs of all hosts and their most expensive functions"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya jvms\n"
+                                                  "atalaya jvms --process 'Executor*' --top 5\n"
+                                                  "atalaya jvms --from -10m --function java.lang.String.hashCode"_str};
 
   explicit JvmsCommand(Host host)
       : options_(query::read_options(host)),

@@ -218,9 +218,8 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
   std::string text = headline(overview) + "\n" + function_table({detail.function});
   if (detail.exemplar) {
     const Exemplar &exemplar = *detail.exemplar;
-    text += "\nmost expensive stack, " + percent(exemplar.share) + " % of all exemplars, in " +
-            core::visible(exemplar.process) + " with pid " + core::visible(exemplar.pid) + " on " + core::visible(exemplar.host) +
-            " (bias=safepoint)\n";
+    text += "\nmost expensive stack, " + percent(exemplar.share) + " % of all exemplars, in " + core::visible(exemplar.process) +
+            " with pid " + core::visible(exemplar.pid) + " on " + core::visible(exemplar.host) + " (bias=safepoint)\n";
     for (const std::string &line : exemplar.lines) text += "  " + core::visible(line) + "\n";
   }
   if (!detail.callers.empty()) {

@@ -22,8 +22,8 @@ bool is_of_kind(graph::By by, const graph::Node &node) {
 
 }  // namespace
 
-Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts, double fill,
-                   const std::function<bool(const graph::Node &)> &movable) {
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts,
+                   double fill, const std::function<bool(const graph::Node &)> &movable) {
   Problem problem;
   problem.hosts = std::move(hosts);
   problem.fill = fill;
@@ -88,9 +88,11 @@ std::vector<std::string> others(const Problem &problem) {
   return {names.begin(), names.end()};
 }
 
-std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others, const std::vector<HostCapacity> &known) {
+std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
+                                      const std::vector<HostCapacity> &known) {
   for (const std::string &host : others) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const HostCapacity &capacity) { return capacity.host == host; });
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const HostCapacity &capacity) { return capacity.host == host; });
     hosts.push_back(found == known.end() ? HostCapacity{host, 0, 0, false} : *found);
   }
   return hosts;

@@ -13,11 +13,12 @@ namespace atalaya::place {
 
 // `movable` selects the nodes of the graph that may be placed. Others stay on their hosts and use their capacity; on hosts
 // outside `hosts`, their traffic crosses hosts in every placement.
-Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts, double fill,
-                   const std::function<bool(const graph::Node &)> &movable);
+Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts,
+                   double fill, const std::function<bool(const graph::Node &)> &movable);
 // Hosts of items that are not hosts of the problem.
 std::vector<std::string> others(const Problem &problem);
 // `hosts` and these others: with their capacity from `known`, else unknown.
-std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others, const std::vector<HostCapacity> &known);
+std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
+                                      const std::vector<HostCapacity> &known);
 
 }  // namespace atalaya::place

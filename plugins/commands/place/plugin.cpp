@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/match/matcher.h"
 #include "core/base/text.h"
 #include "plugins/commands/place/gather.h"
-#include "plugins/commands/place/report.h"
 #include "plugins/commands/place/host_capacity.h"
+#include "plugins/commands/place/report.h"
 #include "plugins/commands/place/search.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/match/matcher.h"
 
 namespace atalaya::place {
 namespace {
@@ -54,13 +54,13 @@ class PlaceCommand final : public Command {
       query::listed(param::choice("format", "table|json|kubernetes",
                                   "Output format; kubernetes: patches of pod templates with the node of each pod")
                         .defaults("table")));
-  static constexpr Description description = {
-      .name = "place"_str,
-      .summary = "Plan a placement with few hosts and little traffic between them"_str,
-      .params = params,
-      .example = "atalaya place --from -1h --hosts hosts.txt\n"
-                 "atalaya place --hosts 3 --by process --move 'worker*'\n"
-                 "atalaya place --from -1d --format kubernetes > patches.yaml"_str};
+  static constexpr Description description = {.name = "place"_str,
+                                              .summary = "Plan a placement with few hosts and little traffic between them"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya place --from -1h --hosts hosts.txt\n"
+                                                  "atalaya place --hosts 3 --by process --move 'worker*'\n"
+                                                  "atalaya place --from -1d --format kubernetes > patches.yaml"_str};
 
   explicit PlaceCommand(Host host)
       : read_(query::read_options(host)),
@@ -129,8 +129,8 @@ class PlaceCommand final : public Command {
     const std::string time = " from " + query::span_text(range);
     if (problem.items.empty()) throw query::Wrong("nothing to place" + time + ": " + why_nothing());
     if (problem.items.size() > kMaxItems)
-      throw query::TooMuch(std::to_string(problem.items.size()) + " items are too many (maximum: " +
-                           std::to_string(kMaxItems) + "); select some with --move");
+      throw query::TooMuch(std::to_string(problem.items.size()) + " items are too many (maximum: " + std::to_string(kMaxItems) +
+                           "); select some with --move");
     std::vector<std::string> unknown;
     for (const Item &item : problem.items)
       if (!item.used.known) unknown.push_back(item.name + " on " + item.host);
@@ -146,8 +146,8 @@ class PlaceCommand final : public Command {
                   query::Reading &reading) const {
     const std::vector<std::string> left_out = others(problem);
     warn(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
-                      : "hosts without items, because --hosts does not have them",
-        left_out);
+                       : "hosts without items, because --hosts does not have them",
+         left_out);
     std::vector<HostCapacity> known;
     if (!left_out.empty()) known = read_capacities(reading.range, *reading.store, reading.budget);
     Present now;
@@ -197,7 +197,7 @@ class PlaceCommand final : public Command {
   const std::string format_;
   const std::vector<store::TagFilter> tags_;
   const graph::Translations translations_;
-  std::string file_;  // with hosts
+  std::string file_;             // with hosts
   std::optional<size_t> count_;  // maximum hosts
   SearchOptions search_;
   core::MatcherList names_;

@@ -31,7 +31,7 @@ struct HostCapacity {
 struct Item {
   std::string name;  // a container or a process
   std::string command;
-  std::string host;  // current host
+  std::string host;       // current host
   graph::Resources used;  // zero if unknown
 };
 
@@ -46,13 +46,13 @@ struct Traffic {
 struct Problem {
   std::vector<HostCapacity> hosts;
   std::vector<Item> items;
-  std::vector<graph::Resources> fixed;  // of each host: use of the processes that stay
-  std::vector<bool> kept;  // of each host: in use in every placement
-  std::vector<Traffic> between;  // of two items
-  std::vector<Traffic> to_host;  // of item a and the processes that stay on host b
-  double crossing = 0;  // bytes that cross hosts in every placement
-  double total = 0;  // all bytes that could cross, including those
-  double fill = 1;  // share of the capacity that counts as full
+  std::vector<graph::Resources> fixed;                     // of each host: use of the processes that stay
+  std::vector<bool> kept;                                  // of each host: in use in every placement
+  std::vector<Traffic> between;                            // of two items
+  std::vector<Traffic> to_host;                            // of item a and the processes that stay on host b
+  double crossing = 0;                                     // bytes that cross hosts in every placement
+  double total = 0;                                        // all bytes that could cross, including those
+  double fill = 1;                                         // share of the capacity that counts as full
   size_t most_hosts = std::numeric_limits<size_t>::max();  // maximum hosts with items
 };
 

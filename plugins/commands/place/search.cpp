@@ -17,7 +17,7 @@ namespace {
 using pagmo::vector_double;
 
 constexpr size_t kMostSteps = 200'000'000;  // of a walk
-constexpr double kEqual = 1e-12;  // tolerance of the arithmetic
+constexpr double kEqual = 1e-12;            // tolerance of the arithmetic
 
 bool is_better(double fitness, double than) {
   return fitness > than + kEqual * std::abs(than);

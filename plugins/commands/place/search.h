@@ -13,7 +13,7 @@ struct SearchOptions {
   unsigned population = 80;
   unsigned generations = 200;
   unsigned rounds = 8;  // independent searches; the best result counts
-  unsigned seed = 1;  // the same problem and seed give the same placement
+  unsigned seed = 1;    // the same problem and seed give the same placement
 };
 
 // The best placement found; never worse than `start`. Throws TooMuch after the time limit.

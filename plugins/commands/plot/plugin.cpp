@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "plugins/commands/plot/png.h"
+#include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/analysis/plot/svg.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
 #include "plugins/shared/analysis/query/merge.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
 #include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/plot/lines.h"
-#include "plugins/shared/analysis/plot/svg.h"
 
 namespace atalaya::plot {
 namespace {
@@ -38,13 +38,13 @@ class PlotCommand final : public Command {
           param::integer("width", "Width of the chart").defaults("1000").range(300, 10000).unit("pixels"),
           param::integer("height", "Height of each panel").defaults("400").range(150, 10000).unit("pixels")),
       query::kStoreParams);
-  static constexpr Description description = {
-      .name = "plot"_str,
-      .summary = "Draw the result of a query as an SVG or PNG chart"_str,
-      .params = params,
-      .example = "atalaya plot --metric sys.cpu.usage -o cpu.svg\n"
-                 "atalaya plot --metric proc.cpu.user --group-by process --top 5 -o top.png\n"
-                 "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
+  static constexpr Description description = {.name = "plot"_str,
+                                              .summary = "Draw the result of a query as an SVG or PNG chart"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya plot --metric sys.cpu.usage -o cpu.svg\n"
+                                                  "atalaya plot --metric proc.cpu.user --group-by process --top 5 -o top.png\n"
+                                                  "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
 
   explicit PlotCommand(Host host)
       : options_(query::read_options(host)), question_(query::read_question(host)), file_(host.text("o")) {

@@ -20,13 +20,13 @@ class Query final : public Command {
   static constexpr auto params = query::joined(
       query::kQuestionParams, query::kStoreParams,
       query::listed(param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
-  static constexpr Description description = {
-      .name = "query"_str,
-      .summary = "Query the store: select, group and aggregate series"_str,
-      .params = params,
-      .example = "atalaya query --metric proc.cpu.user --group-by process --top 5\n"
-                 "atalaya query --metric 'sys.disk.*' --tag host=node1 --from -10m --every 30s\n"
-                 "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};
+  static constexpr Description description = {.name = "query"_str,
+                                              .summary = "Query the store: select, group and aggregate series"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya query --metric proc.cpu.user --group-by process --top 5\n"
+                                                  "atalaya query --metric 'sys.disk.*' --tag host=node1 --from -10m --every 30s\n"
+                                                  "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};
 
   explicit Query(Host host)
       : options_(query::read_options(host)), question_(query::read_question(host)), format_(host.text("format")) {}

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/analysis/query/engine.h"
 
 namespace atalaya::report_command {
 namespace {

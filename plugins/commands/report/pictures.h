@@ -12,10 +12,10 @@ namespace atalaya::report_command {
 
 struct PictureOptions {
   const std::vector<store::TagFilter> &tags;
-  std::vector<std::string> keys;  // of tags: the entity of a line
-  size_t lines = 0;  // maximum per chart
+  std::vector<std::string> keys;                      // of tags: the entity of a line
+  size_t lines = 0;                                   // maximum per chart
   const std::vector<query::Experiment> &experiments;  // bands behind the lines
-  const std::string &experiment;  // the selected one
+  const std::string &experiment;                      // the selected one
 };
 
 // Adds an SVG chart for each metric that the pattern matches, with the series of the largest sums, as in the tables; a large

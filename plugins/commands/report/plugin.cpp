@@ -33,8 +33,7 @@ std::string format_of(const std::string &file, const std::string &format) {
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "csv" || suffix == "json") {
     if (format != "table" && format != suffix)  // that is the default
-      throw Failure(Code::bad_config,
-                    "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
+      throw Failure(Code::bad_config, "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
   if (file.empty() || file == "-" || suffix == "txt") return format;
@@ -54,13 +53,13 @@ class Report final : public Command {
                         .unit("FILE.html|FILE.csv|FILE.json"),
                     param::choice("format", "table|csv|json|html", "Output format; html is one self-contained page with charts")
                         .defaults("table")));
-  static constexpr Description description = {
-      .name = "report"_str,
-      .summary = "Report resource use: core-seconds, MiB-hours, averages, extremes"_str,
-      .params = params,
-      .example = "atalaya report\n"
-                 "atalaya report --by process --from -1h -o report.html\n"
-                 "atalaya report --by host --experiment sort --format csv"_str};
+  static constexpr Description description = {.name = "report"_str,
+                                              .summary = "Report resource use: core-seconds, MiB-hours, averages, extremes"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya report\n"
+                                                  "atalaya report --by process --from -1h -o report.html\n"
+                                                  "atalaya report --by host --experiment sort --format csv"_str};
 
   explicit Report(Host host)
       : options_(query::read_options(host)),

@@ -196,8 +196,7 @@ Query read_subquery(const element &object) {
   set_aggregator(query, "aggregator", aggregator);
   query.metrics = {exactly(metric)};
   if (const std::string text = text_at(object, "downsample"); !text.empty()) set_downsample(query, "downsample", text);
-  if (flag_at(object, "explicitTags"))
-    throw Wrong("explicitTags is not supported; filter by the tags of the series");
+  if (flag_at(object, "explicitTags")) throw Wrong("explicitTags is not supported; filter by the tags of the series");
   if (flag_at(object, "rate")) query.rate = rate_at(object);
   simdjson::dom::object tags;
   if (object["tags"].get(tags) == simdjson::SUCCESS)
@@ -242,8 +241,7 @@ Query read_m(std::string_view text) {
   query.edge = query::Edge::start;
   set_aggregator(query, "aggregator", words[0]);
   for (size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i] == "explicit_tags")
-      throw Wrong("explicit_tags is not supported; filter by the tags of the series");
+    if (words[i] == "explicit_tags") throw Wrong("explicit_tags is not supported; filter by the tags of the series");
     if (words[i].starts_with("rate"))
       query.rate = rate_of(words[i]);
     else

@@ -9,8 +9,8 @@
 
 #include "plugins/commands/serve/api.h"
 #include "plugins/commands/serve/server.h"
-#include "plugins/shared/http/server/params.h"
 #include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/http/server/params.h"
 
 namespace atalaya::serve {
 namespace {
@@ -36,13 +36,13 @@ class Serve final : public Command {
       query::kMaxPoints,
       query::kTimeout,
   };
-  static constexpr Description description = {
-      .name = "serve"_str,
-      .summary = "Serve the store over HTTP: OpenTSDB and Prometheus queries"_str,
-      .params = params,
-      .example = "atalaya serve\n"
-                 "atalaya serve --listen 127.0.0.1:9000 --store ./atalaya.db\n"
-                 "atalaya serve --listen 0.0.0.0:8080 --tokens /etc/atalaya/tokens"_str};
+  static constexpr Description description = {.name = "serve"_str,
+                                              .summary = "Serve the store over HTTP: OpenTSDB and Prometheus queries"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya serve\n"
+                                                  "atalaya serve --listen 127.0.0.1:9000 --store ./atalaya.db\n"
+                                                  "atalaya serve --listen 0.0.0.0:8080 --tokens /etc/atalaya/tokens"_str};
 
   explicit Serve(Host host)
       : host_(host), read_(query::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
@@ -59,8 +59,7 @@ class Serve final : public Command {
       http_server::load_tls(tls_, options_.http);
       http_server::Listener listener = http_server::open_listener(address_);
       if (listener.reachable && !tokens_)
-        throw Failure(Code::bad_config,
-                      "other hosts can reach " + listener.name + ": add --tokens FILE, or listen on 127.0.0.1");
+        throw Failure(Code::bad_config, "other hosts can reach " + listener.name + ": add --tokens FILE, or listen on 127.0.0.1");
       options_.local = !listener.reachable && !tokens_;
       serve(std::move(listener));
       return 0;

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "core/base/json.h"
-#include "plugins/shared/match/matcher.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/match/matcher.h"
 
 namespace atalaya::serve {
 namespace {

@@ -104,8 +104,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
 
 std::optional<Answer> Server::refusal(MHD_Connection *connection, const Request &request) const {
   if (request.path == "/health") return Answer{200, R"({"status":"ok"})"};
-  if (!daemon_.allows(connection))
-    return error_answer(401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
+  if (!daemon_.allows(connection)) return error_answer(401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
   if (options_.local && !is_local_name(header(connection, MHD_HTTP_HEADER_HOST)))
     return error_answer(403, "This server accepts local requests only: use 127.0.0.1 or localhost");
   return std::nullopt;

@@ -13,9 +13,9 @@
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/store/sqlite/schema.h"
 #include "plugins/shared/store/sql/points_table.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::sql_command {
 namespace {
@@ -96,14 +96,14 @@ class Sql final : public Command {
       query::kEmbeddedStore,
       param::choice("format", "table|csv|json", "Output format; csv and json stream the rows").defaults("table"),
   };
-  static constexpr Description description = {
-      .name = "sql"_str,
-      .summary = "Run read-only SQL on the embedded store"_str,
-      .params = params,
-      .operands = "[STATEMENT]"_str,
-      .example = "atalaya sql \"select metric, count(*) from points group by 1\"\n"
-                 "atalaya sql --format csv \"select * from metrics\" > metrics.csv\n"
-                 "atalaya sql < statements.sql"_str};
+  static constexpr Description description = {.name = "sql"_str,
+                                              .summary = "Run read-only SQL on the embedded store"_str,
+                                              .params = params,
+                                              .operands = "[STATEMENT]"_str,
+                                              .example =
+                                                  "atalaya sql \"select metric, count(*) from points group by 1\"\n"
+                                                  "atalaya sql --format csv \"select * from metrics\" > metrics.csv\n"
+                                                  "atalaya sql < statements.sql"_str};
 
   explicit Sql(Host host) : options_(query::read_options(host)), format_(host.text("format")) {}
 

@@ -10,8 +10,7 @@ MatchFilter::MatchFilter(Host host) : metric_(host, "metric"), pass_absent_(host
   for (uint64_t i = 0; const auto param = host.child("", i); ++i) {
     const std::string key(param->key());
     if (key == "metric" || key == "kind" || key == "absent") continue;
-    if (param->count() == 0)
-      throw Failure(Code::bad_config, "parameter \"" + key + "\" has no pattern; write \"*\" for any value");
+    if (param->count() == 0) throw Failure(Code::bad_config, "parameter \"" + key + "\" has no pattern; write \"*\" for any value");
     tags_.push_back({host.intern(key), read_patterns(host, key)});
   }
   if (const auto kind = host.find("kind"))

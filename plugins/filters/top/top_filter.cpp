@@ -26,7 +26,8 @@ TopFilter::TopFilter(Host host)
   for (const std::string &key : host.texts("per")) per_.push_back(host.intern(key));
   if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "parameters \"by\" and \"tag\" must not be empty");
   if (std::find(per_.begin(), per_.end(), tag_) != per_.end())
-    throw Failure(Code::bad_config, "parameter \"tag\" is also in \"per\", so the sample of the rest would lose its group; use another tag");
+    throw Failure(Code::bad_config,
+                  "parameter \"tag\" is also in \"per\", so the sample of the rest would lose its group; use another tag");
 }
 
 Code TopFilter::process(const Window &window, Batch &batch) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/match/patterns.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
 #include "plugins/shared/samples/totals.h"
-#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::top {
 
@@ -22,7 +22,9 @@ class TopFilter final : public Filter {
       param::string("by", "Metric to rank by; samples of other families (first word of the name) pass unchanged").required(),
       param::integer("k", "Number of samples to keep per window and group").defaults("20").range(1, 100000),
       param::number("hysteresis", "Margin by which a new sample must exceed one kept in the last window to replace it")
-          .defaults("10").range(0, 1000).unit("%"),
+          .defaults("10")
+          .range(0, 1000)
+          .unit("%"),
       param::list("per", kTag, "Tags that form groups, each with its own top K (default: one group per window)"),
       param::boolean("other", "Sum the rest of each group into one sample; false: drop it").defaults("true"),
       param::string("tag", "Tag with the value \"other\" in the sample of the rest").defaults("process"),

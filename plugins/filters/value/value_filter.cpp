@@ -23,8 +23,7 @@ ValueFilter::ValueFilter(Host host)
   if (thresholds_.empty())
     throw Failure(Code::bad_config, "no metric is listed; add one with its threshold, such as [\"proc.cpu.user\"] = 0.5");
   if (change_ && (below_ || hysteresis_ > 0))
-    throw Failure(Code::bad_config,
-                  "\"change\" cannot be combined with \"below\" or \"hysteresis\"");
+    throw Failure(Code::bad_config, "\"change\" cannot be combined with \"below\" or \"hysteresis\"");
   for (const Threshold &threshold : thresholds_)
     if (std::isnan(threshold.value) || (change_ && threshold.value < 0))
       throw Failure(Code::bad_config,

@@ -21,7 +21,9 @@ class ValueFilter final : public Filter {
       param::boolean("below", "Invert the comparison: values at or below the threshold reach it").defaults("false"),
       param::boolean("change", "Thresholds apply to the change since the last kept value of the same entity").defaults("false"),
       param::number("hysteresis", "Margin, in % of the threshold, before an entity that was kept is dropped again")
-          .defaults("0").range(0, 100).unit("%"),
+          .defaults("0")
+          .range(0, 100)
+          .unit("%"),
       param::choice("absent", "drop|pass", "Handling of samples of a listed family (first word of a metric) without a listed field")
           .defaults("drop"),
   };

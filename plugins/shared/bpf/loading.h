@@ -19,8 +19,8 @@ using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 // Whether a BPF program that reads processes can work here, checked before loading.
 core::Status check();
 
-// libbpf prints messages by one function for the whole process. The first line of a failure names the cause, later lines its effects.
-// capture_messages starts to keep that first line; take_message returns and clears it.
+// libbpf prints messages by one function for the whole process. The first line of a failure names the cause, later lines its
+// effects. capture_messages starts to keep that first line; take_message returns and clears it.
 void capture_messages();
 std::string take_message();
 

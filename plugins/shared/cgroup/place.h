@@ -22,9 +22,9 @@ struct Place {
   std::optional<uint32_t> user;     // owner of the slice of the container or, without one, of the process
 };
 
-// The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path in
-// version 2); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the root. Empty:
-// none.
+// The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path
+// in version 2); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the root.
+// Empty: none.
 std::string_view parse_cgroup(std::string_view text);
 // All parts of a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) do not count as inside.
 Place place_of(std::string_view path);

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "plugins/shared/containers/container.h"
 #include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/containers/container.h"
 #include "plugins/shared/containers/runtime_state.h"
 
 namespace atalaya::containers {

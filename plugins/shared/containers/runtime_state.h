@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/containers/container.h"
 #include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/containers/container.h"
 #include "plugins/shared/containers/state_file.h"
 #include "plugins/shared/containers/state_json.h"
 

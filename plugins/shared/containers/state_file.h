@@ -23,8 +23,8 @@ struct FileMark {
   }
 };
 
-// A path that may be read. `base` is a folder of the administrator and may contain links; below it no link is followed, because a user
-// could have created it. In a user's folder only regular files of that user or of root are read.
+// A path that may be read. `base` is a folder of the administrator and may contain links; below it no link is followed, because a
+// user could have created it. In a user's folder only regular files of that user or of root are read.
 struct StatePath {
   std::string base;
   std::string below;            // "ID/config.v2.json"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/encode/encoder.h"
 
-
 namespace atalaya::core {
 
 std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of, const TagLimit &limit) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/json.h"
+#include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/encode/opentsdb_name.h"
 
 namespace atalaya::core::encoders {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "plugins/shared/encode/encoder.h"
 
 namespace atalaya::core::encoders {
 namespace {

@@ -81,9 +81,9 @@ AsUser::~AsUser() {
   errno = error;
 }
 
-// Raises the permitted capabilities; switching from root back to another user clears the effective ones, so they are raised again. The
-// constructor has tried these calls; if the kernel is out of memory, the thread retries here, because it must do no other work as that
-// user.
+// Raises the permitted capabilities; switching from root back to another user clears the effective ones, so they are raised again.
+// The constructor has tried these calls; if the kernel is out of memory, the thread retries here, because it must do no other work
+// as that user.
 void AsUser::change_back() {
   static constexpr timespec kPause{0, 100'000'000};
   const auto raise = [this] { return capabilities(SYS_capset, own_capabilities_); };

@@ -22,8 +22,8 @@
 #include "core/base/now.h"
 #include "plugins/shared/jvm/as_user.h"
 #include "plugins/shared/jvm/attach_support.h"
-#include "plugins/shared/symbols/process_root.h"
 #include "plugins/shared/procfs/process_stat.h"
+#include "plugins/shared/symbols/process_root.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -189,7 +189,8 @@ core::Status may_write_map(const Target &target) {
   struct stat info {};
   const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
   if (own && info.st_uid == target.status.user) return core::Done{};
-  return core::Error{label(target) + " cannot write its perf map: its /" + name + " is not a regular file of the JVM's user; remove it"};
+  return core::Error{label(target) + " cannot write its perf map: its /" + name +
+                     " is not a regular file of the JVM's user; remove it"};
 }
 
 // Version, command and three arguments, each terminated by a NUL.
@@ -260,8 +261,7 @@ core::Status Attachment::signal(const Target &target, const core::Descriptor &pr
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
   std::string bytes;
-  const Call call{
-      .operation = "jcmd", .argument = command, .min_version = kMinVersion, .purpose = "write a perf map"};
+  const Call call{.operation = "jcmd", .argument = command, .min_version = kMinVersion, .purpose = "write a perf map"};
   auto text = ask(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HotSpot's attach protocol: a JVM opens a socket in its /tmp on request, which is a trigger file and SIGQUIT. One command per
-// connection. A JVM that does not treat the signal as an attach request prints its thread stacks into the application's output instead:
-// so the signal is sent only to JVMs that accept it, and never twice.
+// connection. A JVM that does not treat the signal as an attach request prints its thread stacks into the application's output
+// instead: so the signal is sent only to JVMs that accept it, and never twice.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct Call {
 // The attach state of one JVM. Keep it as long as the JVM is of interest.
 class Attachment {
  public:
-  // The JVM's answer to a jcmd command such as "Compiler.perfmap". An error if the JVM has ended, does not answer before the timeout, or
-  // reports a failure.
+  // The JVM's answer to a jcmd command such as "Compiler.perfmap". An error if the JVM has ended, does not answer before the
+  // timeout, or reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
   // The same for any call. The answer's text points into `bytes`, a reusable buffer.
   core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);

@@ -87,7 +87,8 @@ std::string_view shared_path_in(std::string_view maps, int32_t inner_pid) {
   return {};
 }
 
-std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status, const symbols::ProcessRoot &root) {
+std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status,
+                                                 const symbols::ProcessRoot &root) {
   const std::string maps = read_process_file(pid, "maps", kMaxMaps);
   const std::string path(shared_path_in(maps, status.inner_pid));
   const core::Descriptor found = path.empty() ? core::Descriptor() : root.open(path, O_PATH | O_NOFOLLOW);
@@ -96,7 +97,8 @@ std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::Pro
   const core::Descriptor file = open_shared(found, status);
   if (!file) return std::nullopt;
   AttachSupport support = parse_attach_support(Wiped(read_shared(file.get())));
-  if (support.options_truncated && disables_attach(Wiped(read_process_file(pid, "cmdline", kMaxText)))) support.accepts_commands = false;
+  if (support.options_truncated && disables_attach(Wiped(read_process_file(pid, "cmdline", kMaxText))))
+    support.accepts_commands = false;
   return support;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks whether a JVM accepts attach commands, before it is signalled: a JVM that does not treat SIGQUIT as an attach request prints
-// its thread stacks on its standard output.
+// Checks whether a JVM accepts attach commands, before it is signalled: a JVM that does not treat SIGQUIT as an attach request
+// prints its thread stacks on its standard output.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace atalaya::jvm {
 
 struct AttachSupport {
-  int version = 0;          // 8, 17; 0: unknown
+  int version = 0;                 // 8, 17; 0: unknown
   bool accepts_commands = true;    // not -XX:+DisableAttachMechanism
   bool options_truncated = false;  // the JVM shares only the first options
 };
@@ -26,6 +26,7 @@ bool disables_attach(std::string_view options);
 std::string_view shared_path_in(std::string_view maps, int32_t inner_pid);
 
 // Nothing: the JVM shares no counters, or the file is not readable here.
-std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status, const symbols::ProcessRoot &root);
+std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status,
+                                                 const symbols::ProcessRoot &root);
 
 }  // namespace atalaya::jvm

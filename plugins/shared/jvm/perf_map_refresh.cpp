@@ -47,7 +47,7 @@ bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
   if (user) return true;
   if (!std::exchange(refused_, true))
     report_("no names of Java code in other users' JVMs: a JVM answers only its own user, and switching to that user failed: " +
-          core::error_text(error) + "; run as root, or link the drop-in perf-jvm");
+            core::error_text(error) + "; run as root, or link the drop-in perf-jvm");
   return false;
 }
 

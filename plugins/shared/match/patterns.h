@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/shared/samples/per_name.h"
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/samples/per_name.h"
 
 namespace atalaya {
 

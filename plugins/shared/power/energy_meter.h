@@ -64,8 +64,8 @@ class EnergyMeter {
   void change(std::unique_ptr<EnergyCounters> counters);
 
   // By zone, since the last take. Absent in the first one, when a reading in between failed or was reset, and for a stopped package
-  // or platform. An interval shorter than kMaxStoppedSeconds may be too short to count: then all zones are absent, and the next take
-  // has their energy.
+  // or platform. An interval shorter than kMaxStoppedSeconds may be too short to count: then all zones are absent, and the next
+  // take has their energy.
   std::vector<std::optional<Energy>> take(int64_t now_ns);
   // The zone that had stopped in the last take, "" if none; for the thread that calls take.
   const std::string &stopped_zone() const { return stopped_zone_; }

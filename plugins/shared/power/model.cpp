@@ -16,7 +16,8 @@ std::optional<Model> model_of(const Host &host) {
   if (!host.find("model")) return std::nullopt;
   const Model model{host.number("model.idle"), host.number("model.full")};
   if (model.full_watts <= 0 || model.idle_watts > model.full_watts)
-    throw Failure(Code::bad_config, "parameter \"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }");
+    throw Failure(Code::bad_config,
+                  "parameter \"model\": full must be above 0 W and at least idle, such as { idle = 40, full = 180 }");
   return model;
 }
 

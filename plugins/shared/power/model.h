@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/procfs/tree.h"
 #include "plugins/shared/procfs/files.h"
+#include "plugins/shared/procfs/tree.h"
 
 namespace atalaya::power {
 
@@ -23,8 +23,8 @@ inline constexpr Param kModelParams[] = {
     param::number("idle", "Power of the idle host").required().range(0, 100000).unit("W"),
     param::number("full", "Power of the host with all cores busy").required().range(0, 100000).unit("W"),
 };
-inline constexpr Param kModelParam =
-    param::record("model", kModelParams, "Power from utilisation where no meter exists, tagged quality = model (default: no estimate)");
+inline constexpr Param kModelParam = param::record(
+    "model", kModelParams, "Power from utilisation where no meter exists, tagged quality = model (default: no estimate)");
 // Throws Failure for invalid values.
 std::optional<Model> model_of(const Host &host);
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/power/cpu_model.h"
 #include "plugins/shared/power/msr.h"
 #include "plugins/shared/power/powercap.h"
+#include "plugins/shared/procfs/cpus.h"
 
 namespace atalaya::power {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/procfs/tree.h"
 #include "plugins/shared/procfs/files.h"
 #include "plugins/shared/procfs/host_counters.h"
+#include "plugins/shared/procfs/tree.h"
 
 namespace atalaya::power {
 

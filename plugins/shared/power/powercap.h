@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/procfs/tree.h"
 #include "plugins/shared/power/energy_meter.h"
+#include "plugins/shared/procfs/tree.h"
 
 namespace atalaya::power {
 

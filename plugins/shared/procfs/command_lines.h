@@ -10,8 +10,8 @@
 namespace atalaya::proc {
 
 // The text of /proc/PID/cmdline on one line: arguments with a blank between them, no control characters, at most 1024 bytes; "***"
-// replaces actual and possible secrets. It hides too much rather than too little: after the name of a secret, the rest of the argument.
-// `cut`: the text may end within an argument, which is omitted then. `redact` selects further arguments.
+// replaces actual and possible secrets. It hides too much rather than too little: after the name of a secret, the rest of the
+// argument. `cut`: the text may end within an argument, which is omitted then. `redact` selects further arguments.
 std::string redacted_command(std::string_view text, bool cut, const core::MatcherList &redact);
 
 struct CommandLines {

@@ -37,8 +37,8 @@ class Tree {
   // The path for messages.
   std::string named(std::string_view path) const;
 
-  // Paths are relative to the root, with or without a leading '/'. A file with more than the maximum of bytes is EFBIG. Only regular
-  // files: others may block.
+  // Paths are relative to the root, with or without a leading '/'. A file with more than the maximum of bytes is EFBIG. Only
+  // regular files: others may block.
   Text read(std::string_view path, size_t max_bytes) const;
   // The text of a small file, trimmed; empty without one.
   std::string line(std::string_view path) const;

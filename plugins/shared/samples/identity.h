@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The identity of a series as bytes, and a table that assigns each a small number. For stages that group samples or keep state of an
-// entity from window to window.
+// The identity of a series as bytes, and a table that assigns each a small number. For stages that group samples or keep state of
+// an entity from window to window.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -39,8 +39,8 @@ class IdentityKey {
   std::vector<atalaya_tag> tags_;
 };
 
-// Numbers from 0, in the order of first appearance; equality of the bytes is checked, not assumed from a hash. The hash is seeded, so
-// that collisions cannot be constructed.
+// Numbers from 0, in the order of first appearance; equality of the bytes is checked, not assumed from a hash. The hash is seeded,
+// so that collisions cannot be constructed.
 class IdentityTable {
  public:
   explicit IdentityTable(size_t max_entries = SIZE_MAX);
@@ -59,8 +59,8 @@ class IdentityTable {
   // Forgets all and keeps the memory.
   void clear();
 
-  // Ends a window. Every kKeepWindows it forgets entries not seen since the last time, and calls moved(from, to) for each entry that
-  // stays, in ascending order with to <= from, so that the caller can move its data by number.
+  // Ends a window. Every kKeepWindows it forgets entries not seen since the last time, and calls moved(from, to) for each entry
+  // that stays, in ascending order with to <= from, so that the caller can move its data by number.
   template <class Moved>
   void next_window(Moved &&moved) {
     if (++window_ % kKeepWindows != 0) return;

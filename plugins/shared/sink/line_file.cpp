@@ -112,8 +112,7 @@ std::optional<LineFile::Problem> LineFile::cut_torn_line(uint64_t size) {
   }
   if (end == size) return std::nullopt;
   if (size - end >= kMaxLine)
-    return Problem{Code::bad_config,
-                   options_.path + ": has no line end in its last 16 MiB: not a file of this sink; change path"};
+    return Problem{Code::bad_config, options_.path + ": has no line end in its last 16 MiB: not a file of this sink; change path"};
   if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0)
     return Problem{Code::retry, options_.path + ": cannot cut a torn last line: " + error_text(errno)};
   notice_(options_.path + ": cut " + std::to_string(size - end) + " bytes of a torn last line of a killed process");

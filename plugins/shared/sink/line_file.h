@@ -17,7 +17,7 @@ namespace atalaya::file_sink {
 
 struct FileOptions {
   std::string path;
-  std::string header;  // first line of an empty file; "" for none
+  std::string header;           // first line of an empty file; "" for none
   int64_t rotate_size = 0;      // bytes; 0: never by size
   int64_t rotate_every_ns = 0;  // counted from the epoch, so that "1d" is midnight UTC; 0: never by time
   int64_t keep = 5;             // rotated files PATH.1 (the newest) ... PATH.keep
@@ -58,7 +58,7 @@ class LineFile {
   core::Descriptor file_;
   int64_t last_write_ns_ = 0;
   std::optional<uint64_t> torn_at_;  // start of a failed append that could not be undone yet
-  bool rotation_failed_ = false;  // retried when the file is opened again: retries would push out old files
+  bool rotation_failed_ = false;     // retried when the file is opened again: retries would push out old files
 };
 
 }  // namespace atalaya::file_sink

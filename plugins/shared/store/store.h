@@ -3,9 +3,9 @@
 //
 // Threads: one thread at a time uses an object; several threads open several. Readers and writers never block each other. In an
 // embedded store each call reads one snapshot; in ClickHouse each statement does, and a call may need several: scan() has one per
-// metric. Errors: everything throws store::Error (error.h); its cause decides the reaction. Exceptions of callbacks pass through, and the
-// object stays usable: limits of time and memory end a call this way. Times are Unix nanoseconds. A range is (from, to] of the ends
-// of windows.
+// metric. Errors: everything throws store::Error (error.h); its cause decides the reaction. Exceptions of callbacks pass through,
+// and the object stays usable: limits of time and memory end a call this way. Times are Unix nanoseconds. A range is (from, to] of
+// the ends of windows.
 #pragma once
 
 #include <atalaya/plugin.h>

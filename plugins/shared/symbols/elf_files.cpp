@@ -42,8 +42,8 @@ bool is_as_good(const core::Descriptor &file, const struct stat &of, bool of_pro
   return of_process ? info.st_uid == of.st_uid && info.st_dev == of.st_dev : info.st_uid == of.st_uid || info.st_uid == 0;
 }
 
-// Accepts only a file of the same build. All processes that map the file get its names, so the debug file must come from the owner of
-// the file.
+// Accepts only a file of the same build. All processes that map the file get its names, so the debug file must come from the owner
+// of the file.
 template <class Open>
 core::Descriptor find_debug_file(const ElfImage &image, const struct stat &of, const std::string &path, bool of_process,
                                  const Open &open) {

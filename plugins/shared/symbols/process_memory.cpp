@@ -20,8 +20,8 @@ bool ProcessMemory::refresh(const ProcessMark &mark) {
   return true;
 }
 
-// Opens the perf map in the process's own /tmp, named by its pid in its namespace. Accepts only a regular file of the process's user or
-// of root, and none from before the process started: such a file is of another process that had the pid.
+// Opens the perf map in the process's own /tmp, named by its pid in its namespace. Accepts only a regular file of the process's
+// user or of root, and none from before the process started: such a file is of another process that had the pid.
 void ProcessMemory::refresh_perf_map(const ProcessMark &mark) {
   static constexpr int64_t kClockStep = 20'000'000;  // maximum lag between times of files and processes
   if (!status_ || status_->inner_pid <= 0) return;

@@ -94,7 +94,8 @@ void Changes::truncated(File &file) {
   if (copy != nullptr) {
     continue_in(*copy, was);
     unseen = std::max(int64_t{0}, was.size - std::max(was.offset, size_of(*copy)));
-    text += "; " + core::in_quotes(copy->at.path) + " is its copy and is read to its end; lines written between copy and truncation are lost";
+    text += "; " + core::in_quotes(copy->at.path) +
+            " is its copy and is read to its end; lines written between copy and truncation are lost";
   } else {
     text += "; lines written since the last scan are lost, at least " + std::to_string(unseen) + " bytes";
   }

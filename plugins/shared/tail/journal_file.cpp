@@ -24,8 +24,7 @@ core::Error system_error(const std::string &what, const std::string &path) {
 
 core::Status replace(const std::string &path, const std::string &text) {
   if (text.size() > kMaxJournalBytes)
-    return core::Error{path + " not written: its size of " + std::to_string(text.size()) +
-                       " bytes exceeds the maximum"};
+    return core::Error{path + " not written: its size of " + std::to_string(text.size()) + " bytes exceeds the maximum"};
   const std::string fresh = path + ".new";
   {
     const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));

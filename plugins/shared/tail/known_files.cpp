@@ -125,14 +125,16 @@ core::Descriptor KnownFiles::open_found(const Found &found) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (found.asked ? 0 : O_NOFOLLOW);
   core::Descriptor fd(::open(found.path.c_str(), flags));
   if (!fd && errno != ENOENT)
-    log_once(core::in_quotes(found.path) + ": " + core::error_text(errno) + "; give the agent read access; until then its lines wait");
+    log_once(core::in_quotes(found.path) + ": " + core::error_text(errno) +
+             "; give the agent read access; until then its lines wait");
   return fd;
 }
 
 void KnownFiles::wait(const File &file) {
   if (waiting_++ == 0 && (!waited_ns_ || context_.now_ns - *waited_ns_ >= kLogInterval_ns))
     context_.log("more than max_files = " + std::to_string(context_.options.max_files) + " files have unread lines; " +
-                 core::in_quotes(file.at.path) + " and possibly others wait until another file is read to its end and has not grown for linger");
+                 core::in_quotes(file.at.path) +
+                 " and possibly others wait until another file is read to its end and has not grown for linger");
   waited_ns_ = context_.now_ns;
 }
 

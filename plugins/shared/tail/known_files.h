@@ -57,7 +57,7 @@ class KnownFiles {
   bool first_ = true, looked_ = false;  // the very first scan; a scan of this run
   int64_t began_ns_ = 0;                // realtime
   size_t waiting_ = 0;
-  std::optional<int64_t> waited_ns_;     // monotonic time at which a file last had to wait
+  std::optional<int64_t> waited_ns_;       // monotonic time at which a file last had to wait
   std::set<std::string> logged_, before_;  // current problems, in this scan and the previous one
 };
 

@@ -24,9 +24,10 @@ class ClickHouse final : public Sink {
   static constexpr Param params[] = {
       param::string("url", "http://host:port/database of the server's HTTP interface, or https; the database must exist")
           .defaults("http://127.0.0.1:8123/atalaya"),
-      param::string("cluster",
-                    "Name of a cluster of the server's configuration: its tables are replicated and spread over its shards (default: "
-                    "tables of one server)"),
+      param::string(
+          "cluster",
+          "Name of a cluster of the server's configuration: its tables are replicated and spread over its shards (default: "
+          "tables of one server)"),
       param::choice("compress", "gzip|none", "Compression of requests").defaults("gzip"),
       param::integer("batch_rows", "Maximum rows per request; larger batches become several requests")
           .defaults("100000")
@@ -35,9 +36,9 @@ class ClickHouse final : public Sink {
       param::size("batch_size", "Maximum size of a request before compression").defaults("16 MiB").range(1024, 1 << 30),
       sinks::span_of_time("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
       sinks::deadline("30s"_str),
-      sinks::dead_letters(
-          "Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the oldest half is deleted "
-          "first. 0 B: none"_str),
+      sinks::dead_letters("Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the "
+                          "oldest half is deleted "
+                          "first. 0 B: none"_str),
       param::string("basic", "A file with user:password; read again for every request"),
       sinks::kHttpTls,
   };

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/files.h"
+#include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/sink/line_file.h"
 
 namespace atalaya::file_sink {

@@ -13,7 +13,7 @@ namespace atalaya::http_sink {
 enum class Verdict {
   accepted,
   refused,  // the server refuses something in this request for good: find it
-  retry,  // the server, the connection or the configuration is at fault, not the points
+  retry,    // the server, the connection or the configuration is at fault, not the points
 };
 Verdict judge(int status);
 
@@ -24,7 +24,7 @@ int64_t retry_after(std::string_view header, int64_t now_ns);
 struct RefusedPoint {
   std::string key;    // point_key of it
   std::string error;  // the server's message
-  bool retry;  // a temporary failure of the server, not a refusal
+  bool retry;         // a temporary failure of the server, not a refusal
 };
 // All points that the answer names; none if the answer has another form, or names fewer points than it reports as failed.
 std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body);

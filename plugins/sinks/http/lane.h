@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/flat.h"
+#include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/http/client/compressor.h"
 #include "plugins/shared/http/client/connection.h"
 #include "plugins/sinks/http/answer.h"
@@ -132,8 +132,8 @@ class Lane {
   std::string problem_;
   size_t home_ = 0;
   std::string_view authorization_;
-  size_t searches_ = 0;  // splits of the request that is being searched
-  size_t searched_to_ = 0;  // end of that request
+  size_t searches_ = 0;        // splits of the request that is being searched
+  size_t searched_to_ = 0;     // end of that request
   bool accepted_any_ = false;  // of this batch
   int refusals_of_everything_ = 0;
   bool details_useless_ = false;  // the server does not support it

@@ -12,10 +12,10 @@
 
 #include "plugins/shared/http/client/authorization.h"
 #include "plugins/shared/secret/secret.h"
-#include "plugins/sinks/http/lane.h"
 #include "plugins/shared/sink/dead_letters.h"
 #include "plugins/shared/sink/fingerprint.h"
 #include "plugins/shared/sink/params.h"
+#include "plugins/sinks/http/lane.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -31,8 +31,9 @@ class Http final : public Sink {
                   "The default path depends on the format.")
           .defaults("http://127.0.0.1:4242"),
       param::list("weights", kWeight, "Shares of the series per url; a series stays with its server while that works"),
-      param::string("health",
-                    "Path, such as /health, that must answer 2xx before a failed server gets data again (default: retry with data)"),
+      param::string(
+          "health",
+          "Path, such as /health, that must answer 2xx before a failed server gets data again (default: retry with data)"),
       param::choice("format", "opentsdb|influx|flat|jsonlines|stacks",
                     "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
                     "jsonlines: a point per line; stacks: CPU stacks as documents")
@@ -40,7 +41,10 @@ class Http final : public Sink {
       param::choice("compress", "gzip|zstd|none", "Compression of request bodies; zstd is smaller and cheaper, if supported")
           .defaults("gzip"),
       param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19),
-      param::integer("batch_points", "Maximum points per request; larger batches are split").defaults("5000").range(1, 1e6).unit("points"),
+      param::integer("batch_points", "Maximum points per request; larger batches are split")
+          .defaults("5000")
+          .range(1, 1e6)
+          .unit("points"),
       param::size("batch_size", "Maximum size of a request before compression").defaults("4 MiB").range(1024, 1024.0 * 1024 * 1024),
       param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
           .defaults("1")
@@ -61,9 +65,7 @@ class Http final : public Sink {
       param::string("proxy", "http://HOST:PORT of a proxy for all requests"),
   };
   static constexpr Description description = {
-      .name = "http"_str,
-      .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB or another agent"_str,
-      .params = params};
+      .name = "http"_str, .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB or another agent"_str, .params = params};
 
   explicit Http(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
     read_urls();

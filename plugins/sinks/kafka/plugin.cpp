@@ -8,12 +8,12 @@
 #include <string>
 
 #include "plugins/shared/secret/secret.h"
-#include "plugins/sinks/kafka/delivery.h"
-#include "plugins/sinks/kafka/messages.h"
-#include "plugins/sinks/kafka/settings.h"
 #include "plugins/shared/sink/dead_letters.h"
 #include "plugins/shared/sink/fingerprint.h"
 #include "plugins/shared/sink/params.h"
+#include "plugins/sinks/kafka/delivery.h"
+#include "plugins/sinks/kafka/messages.h"
+#include "plugins/sinks/kafka/settings.h"
 
 namespace atalaya::kafka_sink {
 namespace {
@@ -56,7 +56,10 @@ class Kafka final : public Sink {
           .defaults("series"),
       param::choice("compress", "none|gzip|lz4|zstd", "Compression of requests; zstd needs brokers of version 2.1 or later")
           .defaults("zstd"),
-      param::integer("batch_messages", "Maximum messages per request and partition").defaults("10000").range(1, 1e6).unit("messages"),
+      param::integer("batch_messages", "Maximum messages per request and partition")
+          .defaults("10000")
+          .range(1, 1e6)
+          .unit("messages"),
       param::size("batch_size",
                   "Maximum size of a request per partition, and of a message, before compression; at most the topic's "
                   "max.message.bytes")

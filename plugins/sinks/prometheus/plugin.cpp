@@ -18,13 +18,16 @@ class Prometheus final : public Sink {
       param::string("listen", "Address and port: 127.0.0.1:9464, [::1]:9464, *:9464 for all addresses; port 0 takes any free one")
           .defaults("127.0.0.1:9464"),
       param::string("path", "Path of the metrics").defaults("/metrics"),
-      param::string("tokens", "File of tokens, one per line; scrapers must show one; read again when it changes (default: no tokens)"),
+      param::string("tokens",
+                    "File of tokens, one per line; scrapers must show one; read again when it changes (default: no tokens)"),
       http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,
-      param::boolean("timestamps", "Expose the time of each value; Prometheus then does not notice the end of a series").defaults("false"),
-      param::integer("stale", "Values vanish after this many windows without a sample of their source; a series that its source leaves "
-                              "out vanishes at once")
+      param::boolean("timestamps", "Expose the time of each value; Prometheus then does not notice the end of a series")
+          .defaults("false"),
+      param::integer("stale",
+                     "Values vanish after this many windows without a sample of their source; a series that its source leaves "
+                     "out vanishes at once")
           .defaults("3")
           .range(1, 1000)
           .unit("windows"),
@@ -45,12 +48,9 @@ class Prometheus final : public Sink {
       http_server::kIdleTimeout,
   };
   static constexpr Description description = {
-      .name = "prometheus"_str,
-      .summary = "Expose the latest values to Prometheus and OpenMetrics scrapers"_str,
-      .params = params};
+      .name = "prometheus"_str, .summary = "Expose the latest values to Prometheus and OpenMetrics scrapers"_str, .params = params};
 
-  explicit Prometheus(Host host)
-      : host_(host), address_(http_server::parse_address(host.text("listen"))) {
+  explicit Prometheus(Host host) : host_(host), address_(http_server::parse_address(host.text("listen"))) {
     options_.http = http_server::read_options(host);
     options_.http.threads = 1;
     tls_ = http_server::read_tls_files(host);
@@ -62,8 +62,7 @@ class Prometheus final : public Sink {
                              .max_bytes = static_cast<size_t>(host.integer("max_memory")),
                              .patience = options_.patience};
     table_ = std::make_unique<SeriesTable>(
-        table, [host](uint32_t id) { return host.name_of(id); },
-        [host](uint32_t id) { return host.metric(id); });
+        table, [host](uint32_t id) { return host.name_of(id); }, [host](uint32_t id) { return host.metric(id); });
   }
 
   void start() override {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/samples/identity.h"
 #include "core/base/name_cache.h"
+#include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
 #include "plugins/sinks/prometheus/metric.h"
 #include "plugins/sinks/prometheus/stream.h"

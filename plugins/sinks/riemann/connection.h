@@ -19,7 +19,7 @@ namespace atalaya::riemann_sink {
 struct ConnectionOptions {
   Server server;
   Poco::Net::Context::Ptr tls;          // null: plain
-  std::chrono::nanoseconds timeout{};  // limit for connecting, and for the silence of the server
+  std::chrono::nanoseconds timeout{};   // limit for connecting, and for the silence of the server
   std::chrono::nanoseconds deadline{};  // of a message and its answer
 };
 

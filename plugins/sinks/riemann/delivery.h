@@ -63,10 +63,10 @@ class Delivery {
   std::deque<Range> todo_;  // in order; each is one message or several
   std::vector<Dead> dead_;
   std::string problem_;
-  int refusals_ = 0;  // of the current message
-  size_t searches_ = 0;  // splits of the current message
-  size_t searched_to_ = 0;  // its end, during a search
-  int confirmations_ = 0;  // repetitions of the refused events
+  int refusals_ = 0;           // of the current message
+  size_t searches_ = 0;        // splits of the current message
+  size_t searched_to_ = 0;     // its end, during a search
+  int confirmations_ = 0;      // repetitions of the refused events
   bool accepted_any_ = false;  // since then
 };
 

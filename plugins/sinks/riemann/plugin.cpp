@@ -9,13 +9,13 @@
 #include <string>
 
 #include "plugins/shared/http/client/authorization.h"
+#include "plugins/shared/sink/dead_letters.h"
+#include "plugins/shared/sink/fingerprint.h"
+#include "plugins/shared/sink/params.h"
 #include "plugins/sinks/riemann/connection.h"
 #include "plugins/sinks/riemann/delivery.h"
 #include "plugins/sinks/riemann/events.h"
 #include "plugins/sinks/riemann/server.h"
-#include "plugins/shared/sink/dead_letters.h"
-#include "plugins/shared/sink/fingerprint.h"
-#include "plugins/shared/sink/params.h"
 
 namespace atalaya::riemann_sink {
 namespace {
@@ -26,7 +26,8 @@ class Riemann final : public Sink {
  public:
   static constexpr Param params[] = {
       param::string("server", "Server: HOST or HOST:PORT (default port: 5555, with tls 5554)").defaults("127.0.0.1"),
-      param::string("prefix", "Prefix of the services of profiles, as in \"atalaya profiler rate\"; \"\" for none").defaults("atalaya"),
+      param::string("prefix", "Prefix of the services of profiles, as in \"atalaya profiler rate\"; \"\" for none")
+          .defaults("atalaya"),
       param::choice("host", "host|pid@host",
                     "Host of an event: the tag host, or pid@host if there is a pid. Riemann's index keeps one event per host and "
                     "service.")

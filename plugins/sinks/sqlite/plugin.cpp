@@ -26,9 +26,10 @@ Code code_of(store::Cause cause) {
 }
 
 constexpr Param kLevel[] = {
-    param::duration("after",
-                    "Age by arrival from which samples are rolled up; longer than any sample may be late. A roll-up is done when they "
-                    "are half as old again")
+    param::duration(
+        "after",
+        "Age by arrival from which samples are rolled up; longer than any sample may be late. A roll-up is done when they "
+        "are half as old again")
         .required()
         .range(3.6e12, 3.1536e18),
     param::duration("every", "Length of a step: a divisor of the steps of queries, and a multiple of the level before")
@@ -56,7 +57,9 @@ class SqliteSink final : public Sink {
   static constexpr Param params[] = {
       param::string("path", "The database file (default: $ATALAYA_STORE, else atalaya.db in the state folder)"),
       param::duration("retain", "Maximum age by arrival; older data is deleted; 0s: no limit").defaults("7d").range(0, 9.2e18),
-      param::size("max_size", "Maximum size of the data; the oldest arrivals are deleted; 0 B: no limit").defaults("4 GiB").range(0, 9.2e18),
+      param::size("max_size", "Maximum size of the data; the oldest arrivals are deleted; 0 B: no limit")
+          .defaults("4 GiB")
+          .range(0, 9.2e18),
       param::size("min_free",
                   "Minimum free space of the disk; the oldest arrivals are deleted, except for the last 64 MiB; 0 B: no limit")
           .defaults("1 GiB")
@@ -64,7 +67,8 @@ class SqliteSink final : public Sink {
       param::list("rollup", kRollup,
                   "Levels of roll-ups of old samples, such as { { after = \"2d\", every = \"1m\", retain = \"90d\" } } (default: "
                   "none, all samples are kept)"),
-      param::choice("sync", "normal|full", "normal: a commit survives the end of the agent; full: a power cut too, with an fsync per batch")
+      param::choice("sync", "normal|full",
+                    "normal: a commit survives the end of the agent; full: a power cut too, with an fsync per batch")
           .defaults("normal"),
   };
   static constexpr Description description = {
@@ -83,7 +87,8 @@ class SqliteSink final : public Sink {
     if (writer_) return;
     answer([&] {
       writer_.emplace(
-          options_, [host = host_](uint32_t id) { return host.name_of(id); }, [host = host_](uint32_t id) { return host.metric(id); });
+          options_, [host = host_](uint32_t id) { return host.name_of(id); },
+          [host = host_](uint32_t id) { return host.metric(id); });
     });
   }
   void stop() override { writer_.reset(); }

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/files.h"
 #include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/encode/table.h"
-#include "core/base/files.h"
 #include "plugins/sinks/stdout/output.h"
 
 namespace atalaya::stdout_sink {

@@ -46,7 +46,8 @@ BtraceSource::BtraceSource(Host host)
       rules_(read_rules(host)),
       poll_ns_(host.integer("poll")),
       builder_(host, static_cast<size_t>(host.integer("max_names"))) {
-  if (tail_options_.path.empty()) throw Failure(Code::bad_config, "parameter \"path\" is empty; set it to a file, a folder or a glob");
+  if (tail_options_.path.empty())
+    throw Failure(Code::bad_config, "parameter \"path\" is empty; set it to a file, a folder or a glob");
 }
 
 void BtraceSource::start() {

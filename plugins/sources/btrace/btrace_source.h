@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "plugins/sources/btrace/line_reader.h"
-#include "plugins/sources/btrace/btrace_metrics.h"
-#include "plugins/sources/btrace/read_rules.h"
-#include "plugins/sources/btrace/record_builder.h"
 #include "plugins/shared/tail/journal_file.h"
 #include "plugins/shared/tail/tail.h"
+#include "plugins/sources/btrace/btrace_metrics.h"
+#include "plugins/sources/btrace/line_reader.h"
+#include "plugins/sources/btrace/read_rules.h"
+#include "plugins/sources/btrace/record_builder.h"
 
 namespace atalaya::btrace {
 
@@ -43,7 +43,9 @@ class BtraceSource final : public PushSource {
       param::duration("linger", "Time without growth after which a renamed or deleted file is finished")
           .defaults("10s")
           .range(1e7, 3.6e12),
-      param::size("max_line", "Maximum length of a line; longer lines are skipped and counted").defaults("64 KiB").range(64, 4194304),
+      param::size("max_line", "Maximum length of a line; longer lines are skipped and counted")
+          .defaults("64 KiB")
+          .range(64, 4194304),
       param::integer("max_files", "Maximum open files; fully read files that have not grown for linger are closed first")
           .defaults("1000")
           .unit("files")

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "plugins/shared/samples/metric_name.h"
 #include "core/base/text.h"
+#include "plugins/shared/samples/metric_name.h"
 #include "plugins/shared/tail/journal.h"
 
 namespace atalaya::btrace {

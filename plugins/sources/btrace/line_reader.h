@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "plugins/shared/tail/content_mark.h"
+#include "plugins/shared/tail/journal_file.h"
 #include "plugins/sources/btrace/forms.h"
 #include "plugins/sources/btrace/phase_line.h"
 #include "plugins/sources/btrace/record.h"
 #include "plugins/sources/btrace/rules.h"
 #include "plugins/sources/btrace/spans.h"
-#include "plugins/shared/tail/content_mark.h"
-#include "plugins/shared/tail/journal_file.h"
 
 namespace atalaya::btrace {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "plugins/sources/btrace/times.h"
 #include "plugins/shared/tail/journal.h"
+#include "plugins/sources/btrace/times.h"
 
 namespace atalaya::btrace {
 namespace {
@@ -121,7 +121,8 @@ core::Status set_key(SpanEvent &event, std::string_view key, std::string_view va
   } else {
     return core::Error{"unknown key " + core::in_quotes(key)};
   }
-  if (!good) return core::Error{"invalid value " + core::in_quotes(value) + " of " + std::string(key) + "; expected " + expected(key)};
+  if (!good)
+    return core::Error{"invalid value " + core::in_quotes(value) + " of " + std::string(key) + "; expected " + expected(key)};
   return core::Done{};
 }
 

@@ -15,8 +15,9 @@ inline constexpr Param kRuleMembers[] = {
                   "A sample with fields, the begin or end of a span, a complete span, or nothing")
         .defaults("metrics"),
     param::choice("level", "job|stage|task|phase|region", "Level of a span"),
-    param::list("captures", kCapture,
-                "Meaning of each capture: tag.NAME, field.NAME, time, a key of phase lines (job, start, bytes, ...), or _ for none"),
+    param::list(
+        "captures", kCapture,
+        "Meaning of each capture: tag.NAME, field.NAME, time, a key of phase lines (job, start, bytes, ...), or _ for none"),
     param::map("tags", kTagText, "Constant tags of the rule's samples"),
     param::string("time",
                   "Format of times: epoch (s, ms, us or ns), or a strptime format, optionally with a fraction: %Y-%m-%d %H:%M:%S")

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "core/base/lua_pattern.h"
-#include "plugins/shared/samples/metric_name.h"
 #include "core/base/text.h"
+#include "plugins/shared/samples/metric_name.h"
 #include "plugins/sources/btrace/phase_line.h"
 #include "plugins/sources/btrace/times.h"
 

@@ -47,7 +47,8 @@ struct SpanCounts {
 
 class Spans {
  public:
-  Spans(size_t max_open, size_t max_bytes, bool report_open) : max_open_(max_open), max_bytes_(max_bytes), report_open_(report_open) {}
+  Spans(size_t max_open, size_t max_bytes, bool report_open)
+      : max_open_(max_open), max_bytes_(max_bytes), report_open_(report_open) {}
 
   // `line_ns`: the line's time, used if the event has none; `read_ns`: the time of reading.
   void take(const SpanEvent &event, int64_t line_ns, int64_t read_ns, const Output &out);

@@ -103,8 +103,7 @@ void Collector::find_events() {
 
 void Collector::log_missing(const Slots &wanted, const Slots &counted) {
   if (only_software(counted) == counted && only_software(wanted) != wanted)
-    return host_.log(Level::info,
-                     "this host, perhaps a virtual machine, has no hardware counters: only kernel events are counted");
+    return host_.log(Level::info, "this host, perhaps a virtual machine, has no hardware counters: only kernel events are counted");
   std::set<std::string_view> missing;
   for (size_t slot = 0; slot < kSlots; ++slot)
     if (wanted[slot] && !counted[slot]) missing.insert(kEvents[slot].name);

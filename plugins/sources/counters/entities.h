@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/match/matcher.h"
 #include "plugins/shared/cgroup/cgroup_walk.h"
+#include "plugins/shared/match/matcher.h"
 
 namespace atalaya::counters {
 

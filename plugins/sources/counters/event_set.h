@@ -50,8 +50,8 @@ class EventFile {
 
 class EventSet {
  public:
-  // 0, or the error number; then nothing is open. Events that do not fit into their group lead a new one. The next reading covers the
-  // time from here on.
+  // 0, or the error number; then nothing is open. Events that do not fit into their group lead a new one. The next reading covers
+  // the time from here on.
   int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
   // Adds the counts since the last reading, or since the opening, `elapsed_ns` ago.
   void read(Opener &opener, int64_t elapsed_ns, Tally &tally);

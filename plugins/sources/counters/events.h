@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events and their groups: a CPU counts all events of a group at the same time or none of them, so their ratio is exact even when
-// groups are multiplexed. Few events per group: a CPU has four to eight counters.
+// The events and their groups: a CPU counts all events of a group at the same time or none of them, so their ratio is exact even
+// when groups are multiplexed. Few events per group: a CPU has four to eight counters.
 #pragma once
 
 #include <linux/perf_event.h>

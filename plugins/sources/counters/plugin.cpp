@@ -62,9 +62,13 @@ class Counters final : public CollectingSource<Collector> {
           .defaults("pipeline,branches,cache,llc,l1d,l1i,tlb,software"),
       param::boolean("kernel", "Also count while the kernel runs").defaults("true"),
       param::integer("max_processes", "Maximum number of processes; each takes a descriptor per event and thread")
-          .defaults("50").range(1, 10000).unit("processes"),
+          .defaults("50")
+          .range(1, 10000)
+          .unit("processes"),
       param::integer("max_cgroups", "Maximum number of cgroups; each takes a descriptor per event and CPU")
-          .defaults("50").range(1, 10000).unit("cgroups"),
+          .defaults("50")
+          .range(1, 10000)
+          .unit("cgroups"),
   };
   static constexpr auto metrics = joined(kHostMetrics, kCgroupMetrics, kProcessMetrics);
   static constexpr Need needs[] = {
@@ -73,12 +77,13 @@ class Counters final : public CollectingSource<Collector> {
       need::optional_file("/sys/bus/event_source/devices/{cpu,cpu_core,armv8*,armv9*}",
                           "no hardware events, as in most virtual machines", "hardware"),
   };
-  static constexpr Description description = {.name = "counters"_str,
-                                              .summary = "CPU event counters: instructions per cycle, caches, branches, switches"_str,
-                                              .params = params,
-                                              .metrics = metrics,
-                                              .needs = needs,
-                                              .flags = ATALAYA_BLOCKING};
+  static constexpr Description description = {
+      .name = "counters"_str,
+      .summary = "CPU event counters: instructions per cycle, caches, branches, switches"_str,
+      .params = params,
+      .metrics = metrics,
+      .needs = needs,
+      .flags = ATALAYA_BLOCKING};
 
   explicit Counters(Host host) : CollectingSource(host, options_of(host)) {}
 };

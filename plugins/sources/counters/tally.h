@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counts of a window, over all CPUs or threads of an entity, and the metrics derived from them.
 //
-// When a CPU has fewer counters than events, groups are multiplexed: a group is enabled for some time and counts for a part of it. Its
-// counts are scaled to the whole time: an estimate, whose quality `running` shows.
+// When a CPU has fewer counters than events, groups are multiplexed: a group is enabled for some time and counts for a part of it.
+// Its counts are scaled to the whole time: an estimate, whose quality `running` shows.
 #pragma once
 
 #include <array>

@@ -74,8 +74,7 @@ class Walk {
     }
     if (file_name(folder.path).starts_with(kRolled)) return rolled(folder, entries);
     for (const Entry &entry : entries) {
-      if (++looked_at_ == kMaxFiles)
-        out_.problems.push_back(folder.path + ": more than a million files; the rest is not read");
+      if (++looked_at_ == kMaxFiles) out_.problems.push_back(folder.path + ": more than a million files; the rest is not read");
       if (looked_at_ >= kMaxFiles) return;
       if (entry.folder && depth < kMaxDepth) {
         this->folder(entry, depth + 1);

@@ -5,11 +5,11 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr MetricTag kSpanTags[] = {
-    metric::identity("host"),  metric::identity("framework"), metric::identity("job"),      metric::identity("name"),
-    metric::identity("stage"), metric::identity("task"),      metric::identity("attempt"),  metric::identity("phase"),
-    metric::identity("locality"), metric::identity("executor"), metric::identity("source"), metric::identity("quality"),
-    metric::identity("fact"),  metric::identity("value")};
+inline constexpr MetricTag kSpanTags[] = {metric::identity("host"),     metric::identity("framework"), metric::identity("job"),
+                                          metric::identity("name"),     metric::identity("stage"),     metric::identity("task"),
+                                          metric::identity("attempt"),  metric::identity("phase"),     metric::identity("locality"),
+                                          metric::identity("executor"), metric::identity("source"),    metric::identity("quality"),
+                                          metric::identity("fact"),     metric::identity("value")};
 
 // In addition, every counter is a field counter.GROUP.NAME.
 inline constexpr Metric kMetrics[] = {

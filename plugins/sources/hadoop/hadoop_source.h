@@ -19,11 +19,10 @@ namespace atalaya::hadoop {
 // Turns histories below a path into spans: scans the folders, reads new data and sends it to the sinks.
 class HadoopSource final : public PushSource {
  public:
-  static constexpr Description description = {
-      .name = "hadoop"_str,
-      .summary = "Import jobs and tasks from Hadoop histories and Spark event logs"_str,
-      .params = kParams,
-      .metrics = kMetrics};
+  static constexpr Description description = {.name = "hadoop"_str,
+                                              .summary = "Import jobs and tasks from Hadoop histories and Spark event logs"_str,
+                                              .params = kParams,
+                                              .metrics = kMetrics};
 
   explicit HadoopSource(Host host);
 

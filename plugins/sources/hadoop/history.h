@@ -31,8 +31,8 @@ class History {
 
   // Consumes the spans so far. False: stop.
   using Between = std::function<bool()>;
-  // Reads the next bytes and appends completed spans in the order of the text. Because few bytes may become many spans, `between` is
-  // called in between. False: `between` stopped; do not feed more.
+  // Reads the next bytes and appends completed spans in the order of the text. Because few bytes may become many spans, `between`
+  // is called in between. False: `between` stopped; do not feed more.
   bool feed(
       std::string_view bytes, Spans &out, const Between &between = [] { return true; });
   // The current end of the file: a last line without a line end is used if it is complete.

@@ -77,7 +77,8 @@ bool read_counter(std::string_view &text, const std::string &group, Counters &ou
 
 void read_counters(const Values &values, std::string_view key, Counters Event::*out, Event &event) {
   const auto found = values.find(key);
-  if (found != values.end() && !read_old_counters(found->second, event.*out)) event.problem = "the counters are cut off or malformed";
+  if (found != values.end() && !read_old_counters(found->second, event.*out))
+    event.problem = "the counters are cut off or malformed";
 }
 
 bool is_running(std::string_view status) {

@@ -48,7 +48,8 @@ std::vector<std::string> globbed(const std::string &pattern) {
 
 Places::Places(const Host &host) : host_(host), path_(host.text("path")), root_(host.text("root")), webhdfs_(webhdfs_of(host)) {
   if (path_.starts_with("hdfs://"))
-    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ + "\" uses the native HDFS protocol, which is not supported; write " + web_path(path_) +
+    throw Failure(Code::bad_config, "parameter \"path\": \"" + path_ +
+                                        "\" uses the native HDFS protocol, which is not supported; write " + web_path(path_) +
                                         ", the web address of its name node (port 50070 in Hadoop 2)");
   if (is_webhdfs(path_)) {
     storage_of(path_);  // reports an invalid address now

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "plugins/sources/hadoop/span.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/sources/hadoop/span.h"
 
 namespace atalaya::hadoop {
 

@@ -48,7 +48,7 @@ class Reading {
   const std::string path_;
   std::string key_;
   std::optional<Position> held_;  // by the sinks at the start of the reading
-  Position sent_;                // sent since then
+  Position sent_;                 // sent since then
   bool looked_up_ = false, begun_ = false;
   uint64_t part_ = 0, offset_ = 0;  // raw bytes of the part that were fed
   uint64_t read_ = 0;

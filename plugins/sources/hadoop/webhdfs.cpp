@@ -126,7 +126,8 @@ class WebHdfs final : public Storage {
     const std::string text = path + ": the server returned status " + std::to_string(answer.status) + ": " + words_of(answer.body);
     if (answer.status == 404) throw Missing(text);
     if (answer.body.find("StandbyException") != std::string::npos) throw NotActive(text);
-    throw Unreadable(text + (answer.status == 401 || answer.status == 403 ? "; set the parameter \"user\" to a permitted user" : ""));
+    throw Unreadable(text +
+                     (answer.status == 401 || answer.status == 403 ? "; set the parameter \"user\" to a permitted user" : ""));
   }
 
   const std::string user_;

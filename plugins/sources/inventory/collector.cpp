@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/sources/inventory/hardware.h"
 #include "plugins/shared/procfs/files.h"
+#include "plugins/sources/inventory/hardware.h"
 
 namespace atalaya::inventory {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "core/base/text.h"
 #include "plugins/shared/procfs/cpus.h"
-#include "plugins/sources/inventory/properties.h"
 #include "plugins/shared/procfs/files.h"
+#include "plugins/sources/inventory/properties.h"
 
 namespace atalaya::inventory {
 namespace {

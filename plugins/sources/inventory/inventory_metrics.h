@@ -16,7 +16,8 @@ inline constexpr Metric kNumber =
     metric::gauge("fact.number", "1", metric::count, kFactTags, "the value", "Value of the fact, where it is a whole number");
 inline constexpr std::array kOwnMetrics = {
     metric::gauge("inventory.facts", "1", metric::count, metric::host_tags, "the facts", "Current facts"),
-    metric::delta("inventory.changes", "1", metric::count, metric::host_tags, "the facts", "Facts that ended or began since the last collection; a changed fact counts twice. Absent in the first one."),
+    metric::delta("inventory.changes", "1", metric::count, metric::host_tags, "the facts",
+                  "Facts that ended or began since the last collection; a changed fact counts twice. Absent in the first one."),
 };
 
 inline constexpr std::array kMetrics = {kNumber, kOwnMetrics[0], kOwnMetrics[1]};

@@ -33,7 +33,8 @@ constexpr Param kPattern[] = {param::string("pattern", "A key, glob or ~regular 
 class Inventory final : public CollectingSource<Collector> {
  public:
   static constexpr Param params[] = {
-      param::string("root", "Folder that holds proc, sys and etc: the host's root in a container, or a recorded tree").defaults("/"),
+      param::string("root", "Folder that holds proc, sys and etc: the host's root in a container, or a recorded tree")
+          .defaults("/"),
       param::list("jdks", kFolder, "Folders that contain JDKs").defaults("/usr/lib/jvm,/usr/java,/opt"),
       param::list("configurations", kPlace,
                   "Configuration files of Hadoop (.xml) and Spark, or folders with *-site.xml and spark-defaults.conf")
@@ -53,7 +54,8 @@ class Inventory final : public CollectingSource<Collector> {
                     "spark.sql.adaptive.*,spark.shuffle.*,spark.io.compression.*,spark.reducer.*,spark.locality.*,"
                     "spark.speculation*,spark.dynamicAllocation.*,spark.serializer,spark.master"),
       param::duration("repeat", "Interval at which all current facts are emitted again, for stores with a short retention")
-          .defaults("1d").range(1e9, 365.0 * 86400e9),
+          .defaults("1d")
+          .range(1e9, 365.0 * 86400e9),
   };
   static constexpr Need needs[] = {
       need::file("/proc", "no processors, memory and kernel"),

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "plugins/shared/hadoop_config/config.h"
-#include "plugins/sources/inventory/properties.h"
 #include "plugins/shared/procfs/command_lines.h"
+#include "plugins/sources/inventory/properties.h"
 
 namespace atalaya::inventory {
 namespace {

@@ -23,8 +23,8 @@ struct Configurations {
   std::vector<std::string> places;  // files, or folders with files of well-known names
   core::MatcherList keys;           // to report
 };
-// config.PATH:KEY of each file, once per file whatever its names. Keys that name a secret are never reported, and possible secrets in
-// values are "***".
+// config.PATH:KEY of each file, once per file whatever its names. Keys that name a secret are never reported, and possible secrets
+// in values are "***".
 void read_configurations(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts);
 
 // Whether the value of the key may be a password, a token or a key.

@@ -80,7 +80,8 @@ class Collector {
   void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
   void emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch);
-  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags, Batch &batch);
+  Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags,
+                     Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch);
   void emit_spans(const Window &window, Batch &batch);
   void emit_account(size_t count, int64_t cost_ns, int64_t passed_ns, Batch &batch);
@@ -96,8 +97,8 @@ class Collector {
   std::map<JvmId, Known> known_;
   std::map<std::string, uint32_t> export_ids_;
   size_t unshared_ = 0;
-  bool logged_missing_ = false;                                // JVMs of other users may be missing
-  bool logged_exports_ = false, logged_names_ = false;         // a limit was reached
+  bool logged_missing_ = false;                         // JVMs of other users may be missing
+  bool logged_exports_ = false, logged_names_ = false;  // a limit was reached
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
   double spent_ = 0;  // share of a core that this thread used in the last window
 };

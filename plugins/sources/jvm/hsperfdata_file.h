@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a JVM's hsperfdata file. Uses pread, because a mapped file that its owner truncates would crash the reader. Has no effect on the
-// JVM.
+// Reads a JVM's hsperfdata file. Uses pread, because a mapped file that its owner truncates would crash the reader. Has no effect
+// on the JVM.
 #pragma once
 
 #include <string>

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plugins/shared/samples/metric_name.h"
 #include "plugins/shared/jvm/hsperfdata.h"
+#include "plugins/shared/samples/metric_name.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -147,9 +147,9 @@ inline constexpr MetricTag kCauseTags[] = {metric::identity("host"), metric::ide
                                            metric::identity("cause")};
 inline constexpr MetricTag kFunctionTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("pid"),
                                               metric::identity("function"), metric::identity("quality")};
-inline constexpr MetricTag kStackTags[] = {metric::identity("host"),     metric::identity("profile"), metric::identity("bias"),
-                                           metric::identity("process"),  metric::identity("pid"),
-                                           metric::identity("function"), metric::identity("quality")};
+inline constexpr MetricTag kStackTags[] = {metric::identity("host"),    metric::identity("profile"), metric::identity("bias"),
+                                           metric::identity("process"), metric::identity("pid"),     metric::identity("function"),
+                                           metric::identity("quality")};
 
 inline constexpr Metric kOtherMetrics[] = {
     metric::gauge("proc.start.time", "ns", metric::count, kJvmTags, "/proc/PID/stat", "Start of the process, Unix time"),
@@ -163,8 +163,7 @@ inline constexpr Metric kOtherMetrics[] = {
                   "Threads that wait to enter a monitor"),
     metric::gauge("jvm.threads.waiting", "1", metric::count, kJvmTags, "the last thread dump",
                   "Threads that wait without a timeout"),
-    metric::gauge("jvm.threads.sleeping", "1", metric::count, kJvmTags, "the last thread dump",
-                  "Threads that wait with a timeout"),
+    metric::gauge("jvm.threads.sleeping", "1", metric::count, kJvmTags, "the last thread dump", "Threads that wait with a timeout"),
     metric::rate("jvm.profile.rate", "/s", kRateDecimals, kJvmTags, "the thread dumps", "Thread dumps per second"),
     metric::rate("jvm.profile.cost", "%", kPercentDecimals, kJvmTags,
                  "CLOCK_THREAD_CPUTIME_ID; sun.rt.safepointTime; CPU time of the Attach Listener",

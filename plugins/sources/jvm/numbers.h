@@ -6,8 +6,8 @@
 #include <optional>
 #include <variant>
 
-#include "plugins/sources/jvm/jvm_metrics.h"
 #include "plugins/sources/jvm/jvm_counters.h"
+#include "plugins/sources/jvm/jvm_metrics.h"
 
 namespace atalaya::jvm {
 

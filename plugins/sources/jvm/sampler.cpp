@@ -27,11 +27,8 @@ constexpr int64_t kSlow = 200'000'000, kSlowPauses = 4;
 // Limits for all JVMs together.
 constexpr size_t kMaxNodes = size_t{1} << 20, kMaxBytes = size_t{64} << 20;
 // Enough for stacks of thousands of threads; longer dumps are too expensive.
-constexpr Call kThreadDump{.operation = "threaddump",
-                           .argument = {},
-                           .min_version = 6,
-                           .purpose = "dump threads",
-                           .max_answer = size_t{8} << 20};
+constexpr Call kThreadDump{
+    .operation = "threaddump", .argument = {}, .min_version = 6, .purpose = "dump threads", .max_answer = size_t{8} << 20};
 
 // A stopped JVM answers only when it is continued.
 bool is_stopped(int32_t pid) {
@@ -57,7 +54,8 @@ int64_t safepoint_ns(const JvmCounters &now, const JvmCounters &before) {
   static constexpr CounterMetric kSafepoints = of_counter("safepoints", Conversion::seconds, safepoint_ticks, "", "");
   static constexpr CounterMetric kCollections{
       "collections", Conversion::seconds, {young_ticks, full_ticks, concurrent_ticks, old_used}, 3, "", ""};
-  return std::max<int64_t>(seconds_to_ns(kSafepoints, now, before) - std::max<int64_t>(seconds_to_ns(kCollections, now, before), 0), 0);
+  return std::max<int64_t>(seconds_to_ns(kSafepoints, now, before) - std::max<int64_t>(seconds_to_ns(kCollections, now, before), 0),
+                           0);
 }
 
 }  // namespace
@@ -203,7 +201,8 @@ void Sampler::add(const FoundJvm &jvm) {
   const std::lock_guard lock(mutex_);
   if (sampled_.size() >= kMaxSampled) {
     if (!std::exchange(logged_full_, true))
-      report_("more than " + std::to_string(kMaxSampled) + " JVMs: further ones have no thread dumps; select JVMs by `processes` or `main`");
+      report_("more than " + std::to_string(kMaxSampled) +
+              " JVMs: further ones have no thread dumps; select JVMs by `processes` or `main`");
     return;
   }
   const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_.all_threads, limits());
@@ -226,7 +225,8 @@ core::Result<std::string_view> Sampler::dump(SampledJvm &sampled, DumpCost &cost
   shared_.wipe();
   if (before && after) cost.pause_ns = safepoint_ns(*after, *before);
   if (after) cost.last = {std::move(*after), core::monotonic()};
-  if (text && !is_whole(*text)) return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " sent an incomplete answer"};
+  if (text && !is_whole(*text))
+    return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " sent an incomplete answer"};
   return text;
 }
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "plugins/sources/jvm/discovery.h"
+#include "plugins/sources/jvm/hsperfdata_file.h"
 #include "plugins/sources/jvm/numbers.h"
 #include "plugins/sources/jvm/pace.h"
 #include "plugins/sources/jvm/profile.h"
-#include "plugins/sources/jvm/hsperfdata_file.h"
 
 namespace atalaya::jvm {
 
@@ -64,8 +64,8 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: the profiles since the last call, including those of ended JVMs. `spent`: the share of a core that the caller
-  // used for JVMs, which counts against the budget.
+  // From another thread: the profiles since the last call, including those of ended JVMs. `spent`: the share of a core that the
+  // caller used for JVMs, which counts against the budget.
   std::map<JvmId, Profiled> take_window(double spent);
   // Discards the profiles of the window; failures are reported in the next one.
   void skip_window();

@@ -44,8 +44,8 @@ class StackTree {
   StackTree() : StackTree(Limits{}) {}
   explicit StackTree(Limits limits) : limits_(limits) {}
 
-  // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits are
-  // reported as "[stack lost]". Allocates only for new frames.
+  // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits
+  // are reported as "[stack lost]". Allocates only for new frames.
   void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall);
   // CPU time without a stack, reported as "[not seen running]".
   void add_unseen(const Time &time) { unseen_.add(time); }

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "plugins/shared/procfs/process_stat.h"
 #include "plugins/sources/net/diag_backend.h"
 #include "plugins/sources/net/text.h"
-#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::net {
 namespace {
@@ -78,8 +78,7 @@ std::unique_ptr<Backend> Collector::open_backend() {
       }
       return std::move(*bpf);
     }
-    if (options_.backend == "bpf" || !plain)
-      throw Failure(Code::unsupported, "the BPF programs do not work here: " + bpf.error());
+    if (options_.backend == "bpf" || !plain) throw Failure(Code::unsupported, "the BPF programs do not work here: " + bpf.error());
     return open_fallback(bpf.error());
   }
   auto diag = open_diag_backend();

@@ -34,31 +34,37 @@ class Net final : public CollectingSource<Collector> {
       param::boolean("flows", "Emit a sample per flow: traffic of a process between two addresses and a port").defaults("true"),
       param::choice("backend", "auto|bpf|diag", "How sockets are read: BPF programs or sock_diag; auto: bpf where it works")
           .defaults("auto"),
-      param::choice("mode", "accounting|connections|events",
-                    "accounting: bytes per window; connections: only connects and closes; events: a record of each send and receive")
+      param::choice(
+          "mode", "accounting|connections|events",
+          "accounting: bytes per window; connections: only connects and closes; events: a record of each send and receive")
           .defaults("accounting"),
-      param::choice("attribution", "socket|syscall",
-                    "Process charged with TCP bytes: the holder of the socket, or the caller (also shared and Unix sockets; costs more)")
+      param::choice(
+          "attribution", "socket|syscall",
+          "Process charged with TCP bytes: the holder of the socket, or the caller (also shared and Unix sockets; costs more)")
           .defaults("socket"),
       param::boolean("udp", "Include UDP, by a hook in each send and receive (Linux 6.3); always on with attribution = \"syscall\"")
           .defaults("false"),
       param::choice("ports", "merge|all", "merge: one flow per server port; all: one flow per pair of ports").defaults("merge"),
       param::integer("max_flows", "Maximum flows per window, by bytes; the rest is the process other")
-          .defaults("10000").range(1, 1000000),
+          .defaults("10000")
+          .range(1, 1000000),
       param::integer("exited_groups", "Maximum process names of ended processes per window; the rest is the process other")
-          .defaults("100").range(1, 10000),
+          .defaults("100")
+          .range(1, 10000),
       param::size("buffer", "Size of the kernel's ring for connections and events; overflow is counted in proc.net.lost")
-          .defaults("1 MiB").range(65536, 1073741824),
+          .defaults("1 MiB")
+          .range(65536, 1073741824),
       param::integer("calls",
                      "Maximum pairs of process and socket per window whose calls are counted. More flows are the process other, "
                      "other losses count in proc.net.lost.")
-          .defaults("65536").range(64, 4194304),
+          .defaults("65536")
+          .range(64, 4194304),
   };
   static constexpr auto metrics = kNetMetrics;
   static constexpr Need needs[] = {
-      need::optional_capability("CAP_BPF",
-                                "sockets are read by sock_diag: no UDP, other network namespaces and connections shorter than a window",
-                                "bpf"),
+      need::optional_capability(
+          "CAP_BPF", "sockets are read by sock_diag: no UDP, other network namespaces and connections shorter than a window",
+          "bpf"),
       need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
   };

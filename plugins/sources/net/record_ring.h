@@ -57,7 +57,8 @@ class RecordRing {
   Briefs briefs_, taken_briefs_;
   std::unordered_map<Key, net_use, Hash> uses_;
   uint64_t lost_ = 0;
-  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
+  bpf::Ring ring_{
+      [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::net

@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "core/base/files.h"
-#include "plugins/sources/net/text.h"
 #include "plugins/shared/procfs/process_stat.h"
+#include "plugins/sources/net/text.h"
 
 namespace atalaya::net {
 namespace {

@@ -26,10 +26,10 @@
 #include "perf.skel.h"
 #include "plugins/shared/bpf/loading.h"
 #include "plugins/shared/procfs/cpus.h"
+#include "plugins/shared/symbols/unwinder.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/shared/symbols/unwinder.h"
 
 namespace atalaya::perf {
 namespace {

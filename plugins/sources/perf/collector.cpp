@@ -113,7 +113,8 @@ void Collector::pump_once() {
     sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
-      host_.log(Level::warning, std::string("cannot read new processes at once; they are read at the end of the window: ") + error.what());
+      host_.log(Level::warning,
+                std::string("cannot read new processes at once; they are read at the end of the window: ") + error.what());
   }
 }
 

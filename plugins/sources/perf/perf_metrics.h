@@ -7,8 +7,8 @@ namespace atalaya::perf {
 
 inline constexpr int kPercentDecimals = 3, kMemoryDecimals = 2;
 
-inline constexpr MetricTag kStackTags[] = {metric::identity("host"),  metric::identity("profile"), metric::identity("process"),
-                                           metric::identity("pid"),   metric::extra("container"),  metric::extra("runtime")};
+inline constexpr MetricTag kStackTags[] = {metric::identity("host"), metric::identity("profile"), metric::identity("process"),
+                                           metric::identity("pid"),  metric::extra("container"),  metric::extra("runtime")};
 
 inline constexpr Metric kMetrics[] = {
     metric::delta("profile.samples", "1", metric::count, kStackTags, "perf event, or sched_switch",

@@ -69,8 +69,9 @@ class Perf final : public CollectingSource<Collector> {
       param::integer("max_stacks", "Maximum distinct stacks per window; each takes 1.3 KB of kernel memory")
           .defaults("16384")
           .range(256, 262144),
-      param::size("symbol_memory", "Memory for symbols; dwarf adds half as much for unwind tables").defaults("64 MiB").range(
-          1 << 20, 1099511627776.0),
+      param::size("symbol_memory", "Memory for symbols; dwarf adds half as much for unwind tables")
+          .defaults("64 MiB")
+          .range(1 << 20, 1099511627776.0),
       param::boolean("jvm", "Requests names of compiled code from JVMs 17 and later; they write a perf map to their /tmp")
           .defaults("true"),
       param::duration("jvm_refresh", "Minimum time between two requests to one JVM; it grows after failures")
@@ -83,7 +84,8 @@ class Perf final : public CollectingSource<Collector> {
       need::file("/proc/sys/kernel/perf_event_paranoid", "the kernel has no perf events"),
       need::capability("CAP_PERFMON", "the kernel refuses to sample other users' processes"),
       need::optional_capability("CAP_PERFMON", "no samples", "bpf"),
-      need::optional_capability("CAP_BPF", "stacks are read sample by sample, at several times the cost; no off-CPU profile", "bpf"),
+      need::optional_capability("CAP_BPF", "stacks are read sample by sample, at several times the cost; no off-CPU profile",
+                                "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
       need::optional_capability("CAP_PERFMON", "no samples", "symbols"),
       need::optional_capability("CAP_SYS_PTRACE", "no function names in other users' processes", "symbols"),

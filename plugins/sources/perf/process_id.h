@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "plugins/sources/perf/sampler.h"
 #include "plugins/shared/symbols/process_memory.h"
+#include "plugins/sources/perf/sampler.h"
 
 namespace atalaya::perf {
 

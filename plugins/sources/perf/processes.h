@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "plugins/shared/jvm/perf_map_refresh.h"
-#include "plugins/sources/perf/sampler.h"
 #include "plugins/shared/symbols/process_memory.h"
+#include "plugins/sources/perf/sampler.h"
 
 namespace atalaya::perf {
 

@@ -18,11 +18,11 @@
 
 #include "core/base/now.h"
 #include "plugins/shared/procfs/cpus.h"
+#include "plugins/shared/procfs/process_stat.h"
+#include "plugins/shared/symbols/process_memory.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/ring_records.h"
 #include "plugins/sources/perf/sampler.h"
-#include "plugins/shared/symbols/process_memory.h"
-#include "plugins/shared/procfs/process_stat.h"
 
 namespace atalaya::perf {
 namespace {
@@ -79,8 +79,7 @@ class RingSampler final : public Sampler {
     if (!events) return core::Error{events.error()};
     events_ = std::move(*events);
     for (CpuEvent &event : events_.events)
-      if (!add_ring(event.cpu, std::move(event.file)))
-        return core::Error{"cannot map a perf ring: " + core::error_text(errno)};
+      if (!add_ring(event.cpu, std::move(event.file))) return core::Error{"cannot map a perf ring: " + core::error_text(errno)};
     for (const auto &[cpu, ring] : rings_) ring.enable();
     return core::Done{};
   }

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/match/matcher.h"
 #include "core/base/result.h"
+#include "plugins/shared/match/matcher.h"
 
 namespace atalaya::perf {
 

@@ -82,7 +82,7 @@ void Collector::log_missing_parts() {
                 tree_.named("dev/cpu/*/msr") + "; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
   if (options_.sensors && !sensors_.any())
     log_missing("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
-         " has sensors");
+                " has sensors");
 }
 
 void Collector::open_ipmi() {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/power/numbers.h"
-#include "plugins/sources/power/output.h"
+#include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/procfs/host_counters.h"
+#include "plugins/sources/power/output.h"
 
 namespace atalaya::power {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/power/cpu_model.h"
 #include "plugins/shared/power/msr.h"
-#include "plugins/sources/power/output.h"
+#include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/procfs/host_counters.h"
+#include "plugins/sources/power/output.h"
 
 namespace atalaya::power {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library, declared as in its documentation (NVML API Reference Guide) and loaded when the source starts, so that
-// nothing is linked. Only the functions and members that are used.
+// NVIDIA's management library, declared as in its documentation (NVML API Reference Guide) and loaded when the source starts, so
+// that nothing is linked. Only the functions and members that are used.
 #pragma once
 
 #include <cstdint>

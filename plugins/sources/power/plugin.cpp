@@ -27,8 +27,10 @@ Options options_of(const Host &host) {
 class Power final : public CollectingSource<Collector> {
  public:
   static constexpr Param params[] = {
-      param::string("root", "Folder that holds sys, proc and dev: the host's root in a container, or a recorded tree").defaults("/"),
-      param::choice("rapl", "auto|powercap|msr|off", "Energy from powercap or MSRs; auto: the first that works; AMD cores: MSRs only")
+      param::string("root", "Folder that holds sys, proc and dev: the host's root in a container, or a recorded tree")
+          .defaults("/"),
+      param::choice("rapl", "auto|powercap|msr|off",
+                    "Energy from powercap or MSRs; auto: the first that works; AMD cores: MSRs only")
           .defaults("auto"),
       param::boolean("msr", "Busy frequency, C-states and throttling from the MSRs of Intel and AMD CPUs").defaults("true"),
       param::boolean("cstates", "Emit a sample per idle state of each CPU").defaults("true"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of the source "power". One sample per host, package, core, C-state, sensor, battery and GPU, and per process on a GPU.
+// The metrics of the source "power". One sample per host, package, core, C-state, sensor, battery and GPU, and per process on a
+// GPU.
 #pragma once
 
 #include <atalaya/plugin.hpp>

@@ -49,19 +49,24 @@ constexpr auto kOwnParams = std::to_array<Param>({
     param::boolean("processes", "Emit a sample per process").defaults("true"),
     param::boolean("host", "Emit samples of cores, memory, disks, interfaces, file systems and load").defaults("true"),
     param::boolean("cgroups", "Emit a sample per cgroup").defaults("true"),
-    param::choice("backend", "auto|bpf|procfs", "How processes are read: a BPF program or files of procfs; auto: bpf where it works")
+    param::choice("backend", "auto|bpf|procfs",
+                  "How processes are read: a BPF program or files of procfs; auto: bpf where it works")
         .defaults("auto"),
     param::boolean("kernel_threads", "Include kernel threads").defaults("true"),
     param::boolean("active_only", "Only processes that used CPU time in the window").defaults("false"),
     param::boolean("exited", "Emit a sample without pid per name, parent and cgroup of processes that ended in the window")
         .defaults("true"),
     param::integer("exited_groups", "Maximum samples of ended processes per window, by CPU time; the rest is the process other")
-        .defaults("100").range(1, 10000),
+        .defaults("100")
+        .range(1, 10000),
     param::boolean("unattributed", "Emit CPU time charged to no process as the processes irq and unattributed").defaults("true"),
     param::list("tags", kTagParam, "Extra tags of processes"),
-    param::record("command_lines", kCommandLines, "The extra tag command: arguments of allowed processes, without secrets (default: none)"),
+    param::record("command_lines", kCommandLines,
+                  "The extra tag command: arguments of allowed processes, without secrets (default: none)"),
     param::integer("expensive_budget", "Processes per window whose open files are counted and extra tags read again")
-        .defaults("32").range(0, 1000000).unit("processes"),
+        .defaults("32")
+        .range(0, 1000000)
+        .unit("processes"),
 });
 
 template <class T, size_t... sizes>
@@ -78,13 +83,13 @@ class Proc final : public Source {
   static constexpr auto metrics = joined(kProcessMetrics, kHostMetrics, kCgroupMetrics);
   static constexpr Need needs[] = {
       need::file("/proc", "no metrics"),
-      need::optional_capability("CAP_BPF", "processes are read from procfs at ten times the cost; short ones are partly unattributed",
-                                "bpf"),
+      need::optional_capability("CAP_BPF",
+                                "processes are read from procfs at ten times the cost; short ones are partly unattributed", "bpf"),
       need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
       need::optional_capability("CAP_NET_ADMIN", "without BPF: processes that end within a window count as unattributed", "exits"),
-      need::optional_capability("CAP_SYS_PTRACE", "with procfs: no proc.disk.*, proc.io.* and proc.files.open of other users' processes",
-                                "io"),
+      need::optional_capability("CAP_SYS_PTRACE",
+                                "with procfs: no proc.disk.*, proc.io.* and proc.files.open of other users' processes", "io"),
       need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "io"),
       need::optional_kernel("CONFIG_TASK_IO_ACCOUNTING", "no proc.disk.* and proc.io.*", "disk"),
       need::optional_kernel("CONFIG_SCHED_INFO", "no proc.cpu.delay", "delay"),

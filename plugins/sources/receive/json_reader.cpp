@@ -257,7 +257,8 @@ core::Status JsonReader::span(const Document &document) {
   record_.duration_ns = -1;
   if (!document.end.is_nothing()) {
     const auto end = scaled(document.end, kNanosPerMilli);
-    if (!end || *end < *start || (*start < 0 && *end > INT64_MAX + *start)) return core::Error{"end: must be an integer, not before start"};
+    if (!end || *end < *start || (*start < 0 && *end > INT64_MAX + *start))
+      return core::Error{"end: must be an integer, not before start"};
     record_.duration_ns = *end - *start;
   }
   if (core::Status status = add_tags(document); !status) return status;

@@ -194,8 +194,7 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
 
 void ReceiveSource::settle(const Pendings &pending, Code status) {
   for (const Pending &held : pending)
-    held.request->answer(status == Code::ok ? held.answer
-                                            : unavailable("A sink refused the points, or they were dropped"));
+    held.request->answer(status == Code::ok ? held.answer : unavailable("A sink refused the points, or they were dropped"));
 }
 
 void ReceiveSource::emit(Pendings pending) {

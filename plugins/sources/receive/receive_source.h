@@ -38,8 +38,9 @@ class ReceiveSource final : public PushSource {
           .unit("connections")
           .range(1, 1000000),
       http_server::kMaxHeader,
-      param::size("max_body", "Maximum size of a body as sent; larger ones are refused with 413").defaults("16 MiB").range(
-          1024, 1073741824),
+      param::size("max_body", "Maximum size of a body as sent; larger ones are refused with 413")
+          .defaults("16 MiB")
+          .range(1024, 1073741824),
       param::size("max_decoded", "Maximum size of a body after decompression; larger ones are refused with 413")
           .defaults("64 MiB")
           .range(1024, 1073741824),
@@ -56,9 +57,8 @@ class ReceiveSource final : public PushSource {
           .defaults("4s")
           .range(1e8, 3.6e12),
   };
-  static constexpr Description description = {.name = "receive"_str,
-                                              .summary = "Receive points, stacks, spans and samples from other hosts by HTTP"_str,
-                                              .params = params};
+  static constexpr Description description = {
+      .name = "receive"_str, .summary = "Receive points, stacks, spans and samples from other hosts by HTTP"_str, .params = params};
 
   explicit ReceiveSource(Host host);
 

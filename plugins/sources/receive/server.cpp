@@ -95,8 +95,7 @@ void Server::gather(Call &call, std::string_view data) {
   };
   std::string &body = call.request->body;
   if (body.size() + data.size() > options_.max_body)
-    return refuse(
-        error_answer(413, "Request too large", "The maximum is " + std::to_string(options_.max_body) + " bytes"));
+    return refuse(error_answer(413, "Request too large", "The maximum is " + std::to_string(options_.max_body) + " bytes"));
   call.held += data.size();
   if (held_ += data.size(); held_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
   body += data;

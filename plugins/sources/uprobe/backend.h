@@ -19,9 +19,9 @@ struct BackendOptions {
   std::vector<uint8_t> by_return;  // of each region: 1 if it ends where its function returns
   // Whether to include processes of this name; called from any thread. Empty: all, and counts are not kept by name.
   std::function<bool(std::string_view)> wants;
-  uint64_t min_ns = 0;        // shorter runs are not reported
+  uint64_t min_ns = 0;          // shorter runs are not reported
   uint64_t max_events = 10000;  // per region and second
-  size_t max_kept = 131072;   // runs between two calls of take
+  size_t max_kept = 131072;     // runs between two calls of take
 };
 
 // Probes of one region in one file; the destructor detaches them.
@@ -37,8 +37,8 @@ class Backend {
   // Attaches to the open file `file`, which may be closed afterwards.
   virtual core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) = 0;
 
-  // The reported runs that ended since the last call; returns the number of runs per region that were dropped because the buffer here
-  // was full.
+  // The reported runs that ended since the last call; returns the number of runs per region that were dropped because the buffer
+  // here was full.
   virtual std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take) = 0;
   // Counts since the start, by region and, with `wants`, process name; entries without a name are those that had no room by name.
   // If `take` returns false, processes of that name are excluded from now on.

@@ -19,7 +19,8 @@ constexpr int64_t kFirstPause = 1'000'000'000, kMaxPause = 60'000'000'000;
 
 }  // namespace
 
-Binaries::Binaries(std::vector<Region> regions, Attach attach, Report report) : attach_(std::move(attach)), report_(std::move(report)) {
+Binaries::Binaries(std::vector<Region> regions, Attach attach, Report report)
+    : attach_(std::move(attach)), report_(std::move(report)) {
   for (Region &region : regions) {
     watched_.emplace_back();
     watched_.back().region = std::move(region);

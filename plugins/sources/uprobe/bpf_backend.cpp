@@ -28,8 +28,8 @@ struct SkeletonDeleter {
   void operator()(uprobe_bpf *skeleton) const { uprobe_bpf__destroy(skeleton); }
 };
 
-// Since 6.6 (89ae89f53d20) the kernel has multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf events,
-// which require CAP_SYS_ADMIN. Debian 12's headers and libbpf lack the former.
+// Since 6.6 (89ae89f53d20) the kernel has multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf
+// events, which require CAP_SYS_ADMIN. Debian 12's headers and libbpf lack the former.
 constexpr auto kTraceUprobeMulti = static_cast<bpf_attach_type>(48);
 constexpr uint32_t kReturn = 1;  // BPF_F_UPROBE_MULTI_RETURN
 

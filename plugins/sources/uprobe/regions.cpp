@@ -84,8 +84,8 @@ bool is_go(const symbols::ElfImage &image) {
   return std::any_of(std::begin(kSections), std::end(kSections), [&](auto name) { return !image.section(name).empty(); });
 }
 
-// A return probe replaces the function's return address by one of the kernel's: code that unwinds the stack for an exception, or moves
-// the stack, then ends the program.
+// A return probe replaces the function's return address by one of the kernel's: code that unwinds the stack for an exception, or
+// moves the stack, then ends the program.
 core::Result<Points> points_until_return(const Region &region, uint64_t enter, int file) {
   const auto image = symbols::ElfImage::of_file(file);
   if (!image) return Points{enter, std::nullopt};
@@ -104,7 +104,8 @@ core::Result<Points> points_until_return(const Region &region, uint64_t enter, i
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts) {
   if (texts.empty()) return core::Error{"has no region"};
-  if (texts.size() > UPROBE_REGIONS) return core::Error{"has more than the maximum of " + std::to_string(UPROBE_REGIONS) + " regions"};
+  if (texts.size() > UPROBE_REGIONS)
+    return core::Error{"has more than the maximum of " + std::to_string(UPROBE_REGIONS) + " regions"};
   std::vector<Region> regions;
   std::set<std::string> names;
   for (const RegionText &text : texts) {

@@ -29,8 +29,9 @@ class RunRing {
   const size_t max_kept_;
   const Wants wants_;
   std::vector<uprobe_run> kept_, taken_;
-  std::vector<uint64_t> lost_;                                                   // by region
-  bpf::Ring ring_{[this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
+  std::vector<uint64_t> lost_;  // by region
+  bpf::Ring ring_{
+      [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::uprobe

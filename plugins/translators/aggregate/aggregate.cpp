@@ -26,7 +26,8 @@ Aggregate::Aggregate(Host host)
   for (const std::string &key : host.texts("by")) by_.push_back(host.intern(key));
   if (const auto count = host.find("count")) {
     count_name_ = host.intern(count->text());
-    if (count_name_ == 0) throw Failure(Code::bad_config, "parameter \"count\" must be the name of a field, such as \"proc.count\"");
+    if (count_name_ == 0)
+      throw Failure(Code::bad_config, "parameter \"count\" must be the name of a field, such as \"proc.count\"");
   }
   read_functions();
 }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/match/patterns.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
 #include "plugins/shared/samples/totals.h"
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/match/patterns.h"
 
 namespace atalaya::aggregate {
 
@@ -22,14 +22,14 @@ class Aggregate final : public Translator {
   static constexpr Param kFunction[] = {param::choice("", "sum|avg|min|max|count", "Function of the fields that match")};
   static constexpr Param kParams[] = {
       param::list("by", kTag, "Tags to keep in addition to host; samples equal in them are merged (default: one sample per host)"),
-      param::choice("default", "sum|avg|min|max|count", "Function of the fields that \"functions\" does not list")
-          .defaults("sum"),
+      param::choice("default", "sum|avg|min|max|count", "Function of the fields that \"functions\" does not list").defaults("sum"),
       param::map("functions", kFunction,
                  "Functions by metric or pattern; an exact name wins over a pattern, a longer pattern over a shorter one"),
       param::list("fields", kPattern, "Patterns for the fields to keep: those that are meaningful for several entities together")
           .defaults("*,!*.state,!*.start.time,!*.pid"),
       param::string("count", "Name of a field to add: the number of merged samples"),
-      param::list("metric", kPattern, "Patterns: samples without a matching field pass unchanged (default: all samples are merged)"),
+      param::list("metric", kPattern,
+                  "Patterns: samples without a matching field pass unchanged (default: all samples are merged)"),
   };
   static constexpr Description description = {
       .name = "aggregate"_str, .summary = "Merge samples that are equal in the chosen tags"_str, .params = kParams};

@@ -100,7 +100,8 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &w
   meter_->keep_up(window.interval_ns);
   const auto energy = meter_->take(host_.monotonic());
   if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
-    host_.log(Level::warning, "the energy counter of " + meter_->stopped_zone() + " has stopped: no energy of processes until it counts again");
+    host_.log(Level::warning,
+              "the energy counter of " + meter_->stopped_zone() + " has stopped: no energy of processes until it counts again");
   Total total{0, 0};
   for (size_t i = 0; i < energy.size(); ++i) {
     if (meter_->zones()[i].domain != power::Domain::package) continue;
@@ -157,8 +158,8 @@ void EnergyTranslator::write(const Window &window, Batch &batch, const Total &to
   host_.created(meter_ ? 1 : users_.size() + 1);
 }
 
-// Measured energy is added to the sample of the process; energy from the model is a separate sample, because the tag quality does not
-// apply to the other fields.
+// Measured energy is added to the sample of the process; energy from the model is a separate sample, because the tag quality does
+// not apply to the other fields.
 void EnergyTranslator::emit_user(Batch &batch, size_t user, double energy) {
   const double value = round_to(energy, kJouleDecimals);
   if (meter_) return batch.field(batch.samples()[samples_[user]], energy_, value);

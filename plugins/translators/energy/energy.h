@@ -20,7 +20,7 @@ namespace atalaya::energy {
 
 inline constexpr int kJouleDecimals = 6;
 inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process"),
-                                            metric::identity("quality")};
+                                             metric::identity("quality")};
 inline constexpr MetricTag kHostTags[] = {metric::identity("host"), metric::identity("quality")};
 
 // The last CPU of a process, from /proc/PID/stat; absent when the text ends before it.
@@ -32,7 +32,9 @@ class EnergyTranslator final : public Translator {
   static constexpr Param kParams[] = {
       param::string("root", "Folder that holds sys, proc and dev; the same as that of the processes' source").defaults("/"),
       param::choice("rapl", "auto|powercap|msr|off", "Energy from powercap or MSRs; auto: the first that works").defaults("auto"),
-      param::number("idle", "Power of all idle packages (default: the least power seen in an idle window)").range(0, 100000).unit("W"),
+      param::number("idle", "Power of all idle packages (default: the least power seen in an idle window)")
+          .range(0, 100000)
+          .unit("W"),
       param::boolean("frequency", "Weight processes of one thread by the frequency of their last CPU").defaults("true"),
       power::kModelParam,
   };
@@ -45,7 +47,8 @@ class EnergyTranslator final : public Translator {
                     "Part of sys.energy.packages that idle packages draw"),
       metric::delta("sys.energy.processes", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh",
                     "Part of sys.energy.packages of the processes in the batch"),
-      metric::delta("sys.energy.unattributed", "J", kJouleDecimals, kHostTags, "powercap package-N energy_uj, MSR 611h, C001029Bh, /proc/stat",
+      metric::delta("sys.energy.unattributed", "J", kJouleDecimals, kHostTags,
+                    "powercap package-N energy_uj, MSR 611h, C001029Bh, /proc/stat",
                     "Part of sys.energy.packages of CPU time of no process in the batch"),
   };
   static constexpr Need kNeeds[] = {

@@ -19,10 +19,10 @@ struct ExtraTag {
 
 struct KnownCgroup {
   std::vector<ExtraTag> tags;
-  uint32_t seen = 0;   // the last window with a sample of it
+  uint32_t seen = 0;         // the last window with a sample of it
   uint32_t next_window = 0;  // the window of the next question; 0: an answer is pending
   uint8_t tries = 0;
-  bool ask = true;     // its question is due
+  bool ask = true;            // its question is due
   bool unresponsive = false;  // its reader hangs: no further questions
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes with a derived name, and those that may get one. Sorted by pid: samples come in that order, so that a window reads this
-// memory once, from start to end.
+// The processes with a derived name, and those that may get one. Sorted by pid: samples come in that order, so that a window reads
+// this memory once, from start to end.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ struct Known {
 
 struct KnownProcess {
   int32_t pid = 0;
-  uint32_t name = 0;     // hash of the kernel's name
-  int64_t start_ns = 0;  // 0: unknown
-  uint64_t image = 0;    // of the program that `known` describes
-  uint32_t seen = 0;     // the last window with a sample of it
-  uint32_t next_window = 0;    // the window of the next question; 0: none
+  uint32_t name = 0;         // hash of the kernel's name
+  int64_t start_ns = 0;      // 0: unknown
+  uint64_t image = 0;        // of the program that `known` describes
+  uint32_t seen = 0;         // the last window with a sample of it
+  uint32_t next_window = 0;  // the window of the next question; 0: none
   uint8_t tries = 0;
   Rules::Kind kind = Rules::Kind::other;
-  bool ask = true;       // its question is due
-  bool suspect = false;  // it may run another program of the same name
-  bool unresponsive = false;    // its reader hangs: no further questions
+  bool ask = true;            // its question is due
+  bool suspect = false;       // it may run another program of the same name
+  bool unresponsive = false;  // its reader hangs: no further questions
   std::unique_ptr<Known> known;
 };
 

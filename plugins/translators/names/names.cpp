@@ -251,8 +251,8 @@ void Names::visit_ended(Batch &batch, Sample &sample) {
   for (const ExtraTag &tag : cgroup->tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
-// Most unknown processes are irrelevant by their name. But a JVM may have any name, so processes that began since the last window are
-// checked once.
+// Most unknown processes are irrelevant by their name. But a JVM may have any name, so processes that began since the last window
+// are checked once.
 KnownProcess *Names::add_unknown(int32_t pid, std::string_view name, int64_t start_ns) {
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
@@ -276,9 +276,8 @@ KnownProcess *Names::add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t s
 
 void Names::warn_full() {
   if (std::exchange(full_logged_, true)) return;
-  host_.log(Level::warning,
-            "more than " + std::to_string(host_.integer("cache")) +
-                " processes may get a derived name: further ones keep the kernel's; raise the parameter cache");
+  host_.log(Level::warning, "more than " + std::to_string(host_.integer("cache")) +
+                                " processes may get a derived name: further ones keep the kernel's; raise the parameter cache");
 }
 
 void Names::look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
@@ -319,8 +318,8 @@ void Names::take_name(KnownProcess &process, std::string_view name) const {
   process.next_window = process.tries = 0;
 }
 
-// exec of a program with the same name (java after java) does not change the kernel's name. It always causes page faults, but may take
-// less CPU time than a tick.
+// exec of a program with the same name (java after java) does not change the kernel's name. It always causes page faults, but may
+// take less CPU time than a tick.
 bool Names::may_have_changed(const Sample &sample) {
   const atalaya_field *faults = find_field(sample, faults_);
   return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;

@@ -20,11 +20,10 @@ namespace atalaya::names {
 // original name, and gets the derived one a window later.
 class Names final : public Translator {
  public:
-  static constexpr Description description = {
-      .name = "names"_str,
-      .summary = "Name processes by main class, framework, script or container"_str,
-      .params = kNamesParams,
-      .needs = kNamesNeeds};
+  static constexpr Description description = {.name = "names"_str,
+                                              .summary = "Name processes by main class, framework, script or container"_str,
+                                              .params = kNamesParams,
+                                              .needs = kNamesNeeds};
 
   explicit Names(Host host);
   void start() override;

@@ -20,7 +20,8 @@ inline constexpr Param kRuleMembers[] = {
     param::list("main", kPattern, "Patterns for the main class of a JVM, or the file of its jar"),
     param::list("arguments", kPattern, "Patterns for the arguments, joined by blanks"),
     param::map("option", kOption, "Values for name and tags: { value = \"--option\" } is the argument after the option"),
-    param::map("argument", kPattern, "Values for name and tags: { value = \"pattern\" } is the first matching argument of no option"),
+    param::map("argument", kPattern,
+               "Values for name and tags: { value = \"pattern\" } is the first matching argument of no option"),
     param::string("name", "Name of the process, such as \"executor {value}\"; the rule applies only if all its values exist"),
     param::map("tags", kText, "Tags to add, { tag = \"{value}\" }"),
     param::list("interpreter", kPattern, "Instead of main: patterns for the name of an interpreter"),
@@ -35,17 +36,23 @@ inline constexpr Param kNamesParams[] = {
     param::list("rules", kRule, "Rules to name programs, the first match wins (default in pipeline files: atalaya.frameworks)"),
     param::list("tags", kPlaceTag, "Extra tags for the place where a process runs"),
     param::integer("recheck", "Known processes per window that are read again, to see a new program or, with tags, a new place")
-        .defaults("16").range(0, 100000).unit("processes"),
+        .defaults("16")
+        .range(0, 100000)
+        .unit("processes"),
     param::integer("cache", "Maximum number of processes with a derived name; others keep their name")
-        .defaults("65536").range(1, 10000000).unit("processes"),
+        .defaults("65536")
+        .range(1, 10000000)
+        .unit("processes"),
     param::integer("forget", "Windows without a sample after which a process is forgotten")
-        .defaults("60").range(1, 1000000).unit("windows"),
+        .defaults("60")
+        .range(1, 1000000)
+        .unit("windows"),
     param::string("root", "Folder that holds proc, var and run: the host's root in a container").defaults("/"),
 };
 
 inline constexpr Need kNamesNeeds[] = {
-    need::optional_capability("CAP_SYS_PTRACE",
-                              "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
+    need::optional_capability(
+        "CAP_SYS_PTRACE", "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
 };

@@ -114,9 +114,9 @@ std::string_view ProcessFiles::executable() {
   return path;
 }
 
-// hsperfdata_USER/PID below the /tmp of the process. The name of its user is unknown here, because containers and directory services
-// have their users, so every such folder is tried: the user must own the file. No link is followed, because the process may have
-// created it.
+// hsperfdata_USER/PID below the /tmp of the process. The name of its user is unknown here, because containers and directory
+// services have their users, so every such folder is tried: the user must own the file. No link is followed, because the process
+// may have created it.
 std::string_view ProcessFiles::java_command() {
   const auto owner = parse_owner(read("status"));
   if (!owner || owner->inner_pid.empty()) return {};

@@ -32,8 +32,8 @@ class ProcessFiles {
  public:
   static constexpr size_t kBuffer = 256 << 10;  // a longer command line is cut; a JVM's file has 32 KiB by default
 
-  // `proc`: the folder of procfs. `buffer` holds the text until the next call, and is wiped in the destructor, because command lines
-  // contain secrets.
+  // `proc`: the folder of procfs. `buffer` holds the text until the next call, and is wiped in the destructor, because command
+  // lines contain secrets.
   ProcessFiles(int proc, int32_t pid, std::span<char, kBuffer> buffer);
   ProcessFiles(const ProcessFiles &) = delete;
   ProcessFiles &operator=(const ProcessFiles &) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers questions on a separate thread, so that the engine never waits for the files of a process. A process can block its reader
-// forever (its memory is locked, its /tmp is a file system that hangs): then the thread is detached and another one continues without
-// that question.
+// forever (its memory is locked, its /tmp is a file system that hangs): then the thread is detached and another one continues
+// without that question.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class ResolverThread {
  public:
   using AnswerOne = std::function<Answer(const Question &)>;
   struct Options {
-    size_t capacity = 65536;              // waiting questions
+    size_t capacity = 65536;             // waiting questions
     int64_t timeout_ns = 5'000'000'000;  // per answer
-    size_t max_stuck_threads = 8;          // then questions wait
+    size_t max_stuck_threads = 8;        // then questions wait
   };
   // `make` is called on each thread and returns its resolver.
   ResolverThread(std::function<AnswerOne()> make, Options options) : make_(std::move(make)), options_(options) {}

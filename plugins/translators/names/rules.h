@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
 #include "core/base/result.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/translators/names/command_line.h"
 
 namespace atalaya::names {
@@ -102,8 +102,8 @@ class Rules {
 
   std::vector<JvmRule> jvm_rules_;
   std::vector<Interpreter> interpreters_;
-  // The patterns that may match, by the first byte of a name. This byte excludes most processes, and every process of every window is
-  // checked.
+  // The patterns that may match, by the first byte of a name. This byte excludes most processes, and every process of every window
+  // is checked.
   std::array<std::vector<Candidate>, 256> by_first_byte_;
   std::vector<std::string> tags_;
 };

@@ -53,14 +53,14 @@ TEST_CASE("the first algorithm on ten tasks by hand") {
     double seconds;
     Grade grade;
   } expected[] = {{"a", 1000, 10, Grade::higher}, {"a", 980, 10, Grade::higher}, {"b", 1020, 10, Grade::higher},
-                    {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
-                    {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
-                    {"a", 1000, 5, Grade::highest}};
+                  {"b", 600, 10, Grade::medium},  {"c", 305, 5, Grade::medium},  {"c", 300, 10, Grade::lower},
+                  {"d", 310, 10, Grade::lower},   {"e", 100, 10, Grade::lowest}, {"e", 220, 20, Grade::lowest},
+                  {"a", 1000, 5, Grade::highest}};
   for (const Clustering clustering : {Clustering::pam, Clustering::kmeans}) {
     Spans spans;
     for (size_t i = 0; i < std::size(expected); ++i)
-      spans.add("task", Spans::task("map", "t" + std::to_string(i), expected[i].host), static_cast<double>(i),
-                expected[i].seconds, {{"span.bytes", expected[i].kib * kKibi}});
+      spans.add("task", Spans::task("map", "t" + std::to_string(i), expected[i].host), static_cast<double>(i), expected[i].seconds,
+                {{"span.bytes", expected[i].kib * kKibi}});
     const Analysis all = analysed(spans, {.clustering = clustering});
     const Group &group = group_of(all, "map", "");
     REQUIRE(group.entries.size() == std::size(expected));

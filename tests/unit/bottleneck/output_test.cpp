@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/shared/analysis/bottleneck/resource.h"
 #include "tests/unit/bottleneck/jobs.h"
 
 namespace atalaya::bottleneck::test {

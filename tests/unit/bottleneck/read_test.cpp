@@ -56,9 +56,8 @@ TEST_CASE("a job that only its tasks, phases or regions mention is found in the 
     return std::string();
   };
   for (const char *id : {"of-tasks", "of-phases", "of-regions", "of-itself"})
-    CHECK(error(id) ==
-          "job \"" + std::string(id) +
-              "\" is in the store memory, but not in this range or with these tags; omit --from, --to or --tag");
+    CHECK(error(id) == "job \"" + std::string(id) +
+                           "\" is in the store memory, but not in this range or with these tags; omit --from, --to or --tag");
   CHECK(error("of-taks") ==
         "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all selects all jobs of a range");
 }

@@ -27,8 +27,7 @@ TEST_CASE("a root that is no folder is named, with the fix") {
   Files files;
   files.write("file", "");
   CHECK(Tree(files.root / "nowhere").open().error() ==
-        "cannot open root \"" + files.root / "nowhere" +
-            "\": No such file or directory; name a folder that holds proc and sys");
+        "cannot open root \"" + files.root / "nowhere" + "\": No such file or directory; name a folder that holds proc and sys");
   CHECK_FALSE(Tree(files.root / "file").open());
 }
 

@@ -247,7 +247,8 @@ TEST_CASE("a reason for missing names is reported once, with the file and the fi
   fixture.find_for_a_minute(docker_place(id("d1")));
   fixture.find_for_a_minute(docker_place(id("d2")));
   REQUIRE(fixture.lines.size() == 1);
-  CHECK(fixture.lines[0] == "names of containers are missing, their ids are used instead: " + file + ": unknown format, not written by docker");
+  CHECK(fixture.lines[0] ==
+        "names of containers are missing, their ids are used instead: " + file + ": unknown format, not written by docker");
 }
 
 TEST_CASE("a host without any state files reports no error") {

@@ -121,7 +121,8 @@ TEST_CASE("a CPU that lacks some events reports the rest") {
   machine.calls.lacks(kL1iLoads);
   machine.calls.lacks(kStalledBackend);
   machine.start();
-  CHECK(machine.logged("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; metrics derived from them are absent"));
+  CHECK(
+      machine.logged("this CPU has no counter for L1-icache-loads, stalled-cycles-backend; metrics derived from them are absent"));
   machine.collect(ATALAYA_WINDOW_BASELINE);
   machine.calls.at({.cpu = 0}) = counted(1000, {{kCycles, 100}, {kInstructions, 1000}, {kL1iMisses, 7}, {kStalledFrontend, 10}});
   const Seen host = machine.collect().at(0);
@@ -134,8 +135,7 @@ TEST_CASE("a CPU that lacks some events reports the rest") {
 TEST_CASE("nothing that can be counted is no source") {
   Machine machine;
   for (size_t slot = 0; slot < kSlots; ++slot) machine.calls.lacks(slot);
-  CHECK_THROWS_WITH(machine.start(),
-                    "this CPU or virtual machine counts none of the selected groups; add the group \"software\"");
+  CHECK_THROWS_WITH(machine.start(), "this CPU or virtual machine counts none of the selected groups; add the group \"software\"");
   machine.calls.lacking.clear();
   machine.calls.denied = EACCES;
   CHECK_THROWS_WITH(machine.start(), "cannot open perf events: Permission denied; run as root or grant CAP_PERFMON");

@@ -9,8 +9,8 @@
 #include "core/base/batch.h"
 #include "plugins/commands/serve/api.h"
 #include "plugins/shared/analysis/plot/lines.h"
-#include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/downsample.h"
+#include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/usage.h"
 #include "plugins/sinks/prometheus/exposition.h"
@@ -59,8 +59,8 @@ struct Stored {
     core::Symbols symbols;
     core::Batch batch;
     fill(batch, symbols);
-    testing::LoadedSink sink(SINK_SQLITE, symbols, {{"path", path}, {"sync", "normal"}}, {{"retain", 0}, {"max_size", 0}, {"min_free", 0}},
-                             declared());
+    testing::LoadedSink sink(SINK_SQLITE, symbols, {{"path", path}, {"sync", "normal"}},
+                             {{"retain", 0}, {"max_size", 0}, {"min_free", 0}}, declared());
     REQUIRE_MESSAGE(sink.created() == ATALAYA_OK, sink.error());
     REQUIRE_MESSAGE(sink.start() == ATALAYA_OK, sink.error());
     REQUIRE_MESSAGE(sink.write(batch.raw()) == ATALAYA_OK, sink.error());
@@ -99,8 +99,8 @@ TEST_CASE("query adds deltas and averages the rest, also unknown metrics; totals
 TEST_CASE("tables, CSV, JSON, plots and reports have the declared units") {
   Stored stored;
   const auto answers = stored.ask();
-  const std::map<std::string, std::string> shown{{"made.gauge", "°C"}, {"made.rate", "MiB/s"}, {"made.delta", "B"},
-                                                 {"made.errors", "error"}, {"made.seconds", "s"}, {"made.foreign", ""}};
+  const std::map<std::string, std::string> shown{{"made.gauge", "°C"},     {"made.rate", "MiB/s"}, {"made.delta", "B"},
+                                                 {"made.errors", "error"}, {"made.seconds", "s"},  {"made.foreign", ""}};
   for (const auto &[metric, unit] : shown) {
     CAPTURE(metric);
     const query::Answer &answer = answers.at(metric);
@@ -108,7 +108,8 @@ TEST_CASE("tables, CSV, JSON, plots and reports have the declared units") {
     CHECK((query::as_table({answer}).find(metric + " (" + unit + ")") != std::string::npos) == !unit.empty());
   }
   CHECK(query::as_csv({answers.at("made.rate")}).find(",3.5,MiBy/s\r\n") != std::string::npos);
-  CHECK(query::as_json({answers.at("made.delta")}).find(R"("kind":"delta","unit":"By","summary":"An amount",)") != std::string::npos);
+  CHECK(query::as_json({answers.at("made.delta")}).find(R"("kind":"delta","unit":"By","summary":"An amount",)") !=
+        std::string::npos);
   CHECK(query::as_json({answers.at("made.foreign")}).find("unit") == std::string::npos);
   query::Budget budget({});
   std::map<std::string, std::string> sums;
@@ -129,15 +130,15 @@ TEST_CASE("serve has kind, unit and help wherever there is room") {
     CHECK(answer.status == 200);
     return answer.body;
   };
-  CHECK(get("/api/v1/metadata") ==
-        R"({"status":"success","data":{)"
-        R"("made.delta":[{"type":"gauge","help":"An amount","unit":"By"}],)"
-        R"("made.errors":[{"type":"counter","help":"A counter","unit":"{error}"}],)"
-        R"("made.foreign":[{"type":"unknown","help":"","unit":""}],)"
-        R"("made.gauge":[{"type":"gauge","help":"A temperature","unit":"Cel"}],)"
-        R"("made.rate":[{"type":"gauge","help":"A speed","unit":"MiBy/s"}],)"
-        R"("made.seconds":[{"type":"counter","help":"A duration","unit":"s"}]}})");
-  CHECK(get("/api/metrics").find(R"({"metric":"made.delta","kind":"delta","unit":"By","summary":"An amount"},{"metric":"made.errors",)") !=
+  CHECK(get("/api/v1/metadata") == R"({"status":"success","data":{)"
+                                   R"("made.delta":[{"type":"gauge","help":"An amount","unit":"By"}],)"
+                                   R"("made.errors":[{"type":"counter","help":"A counter","unit":"{error}"}],)"
+                                   R"("made.foreign":[{"type":"unknown","help":"","unit":""}],)"
+                                   R"("made.gauge":[{"type":"gauge","help":"A temperature","unit":"Cel"}],)"
+                                   R"("made.rate":[{"type":"gauge","help":"A speed","unit":"MiBy/s"}],)"
+                                   R"("made.seconds":[{"type":"counter","help":"A duration","unit":"s"}]}})");
+  CHECK(get("/api/metrics")
+            .find(R"({"metric":"made.delta","kind":"delta","unit":"By","summary":"An amount"},{"metric":"made.errors",)") !=
         std::string::npos);
   CHECK(get("/api/query", {{"start", "1795219500"}, {"end", "1795219560"}, {"m", "sum:1m-avg:made.rate"}})
             .find(R"("kind":"rate","unit":"MiBy/s","summary":"A speed")") != std::string::npos);

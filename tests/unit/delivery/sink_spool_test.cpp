@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 
+#include "core/base/flat.h"
 #include "core/delivery/spool_view.h"
 #include "core/pipeline/engine.h"
-#include "core/base/flat.h"
 #include "tests/unit/pipeline/test_components.h"
 #include "tests/unit/temporary_folder.h"
 

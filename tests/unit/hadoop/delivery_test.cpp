@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/plugin/instance.h"
 #include "core/base/now.h"
+#include "core/plugin/instance.h"
 
 namespace atalaya::hadoop {
 namespace {

@@ -41,7 +41,8 @@ TEST_CASE("http server: tokens by Bearer and as the password of Basic") {
 TEST_CASE("http server: an unusable file of tokens is reported with the reason, a new one takes effect") {
   const testing::TemporaryFolder folder;
   const std::string path = folder / "tokens";
-  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; create it with one secret per line"), std::runtime_error);
+  CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("No such file or directory; create it with one secret per line"),
+                       std::runtime_error);
   write(path, "secret\n", 0644);
   CHECK_THROWS_WITH_AS(Tokens{path}, doctest::Contains("chmod 640"), std::runtime_error);
   write(path, "# nothing\n");

@@ -132,7 +132,8 @@ TEST_CASE("a damaged state is reported, and all facts start again") {
   machine.start();
   CHECK(machine.look(1010) == Spans{{"kernel.release", "6.1", 1010, -1}});
   REQUIRE(machine.host.fake.log.size() == 1);
-  CHECK(machine.host.fake.log[0] == (machine.state / "facts") + " is damaged; the start times of facts are lost, all facts begin now");
+  CHECK(machine.host.fake.log[0] ==
+        (machine.state / "facts") + " is damaged; the start times of facts are lost, all facts begin now");
 }
 
 TEST_CASE("a root that is no folder") {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "core/base/batch.h"
 #include "core/isolation/capabilities.h"
 #include "core/isolation/wire.h"
-#include "core/base/batch.h"
 
 using namespace atalaya::core;
 

@@ -20,7 +20,8 @@ JvmCounters shared(std::initializer_list<std::pair<Counter, int64_t>> numbers) {
 }
 
 const CounterMetric &named(std::string_view name) {
-  const auto *found = std::find_if(kCounterMetrics.begin(), kCounterMetrics.end(), [&](const CounterMetric &metric) { return metric.name == name; });
+  const auto *found = std::find_if(kCounterMetrics.begin(), kCounterMetrics.end(),
+                                   [&](const CounterMetric &metric) { return metric.name == name; });
   REQUIRE(found != kCounterMetrics.end());
   return *found;
 }

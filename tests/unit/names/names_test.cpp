@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "core/config/evaluate.h"
-#include "tests/unit/names/fake_processes.h"
 #include "tests/unit/count_allocations.h"
+#include "tests/unit/names/fake_processes.h"
 #include "tests/unit/stages/fixture.h"
 
 namespace atalaya::testing {
@@ -168,8 +168,7 @@ TEST_CASE("rules that cannot work are refused") {
                                rules.list.push_back(table({{"name", text("x")}}));
                                return rules;
                              }()}}));
-  CHECK(bench.refused.find("parameter \"rules\": rule 1: set either \"main\", for JVMs, or \"interpreter\"") !=
-        std::string::npos);
+  CHECK(bench.refused.find("parameter \"rules\": rule 1: set either \"main\", for JVMs, or \"interpreter\"") != std::string::npos);
 }
 
 TEST_CASE("a JVM under any name is found when it begins") {

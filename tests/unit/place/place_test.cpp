@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "plugins/commands/place/gather.h"
+#include "plugins/commands/place/host_capacity.h"
 #include "plugins/commands/place/problem.h"
 #include "plugins/commands/place/report.h"
-#include "plugins/commands/place/host_capacity.h"
 #include "plugins/commands/place/search.h"
 #include "tests/unit/graph/flows.h"
 

@@ -6,10 +6,10 @@
 #include <ctime>
 
 #include "plugins/commands/report/page.h"
-#include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/plot/lines.h"
 #include "plugins/shared/analysis/plot/svg.h"
 #include "plugins/shared/analysis/plot/ticks.h"
+#include "plugins/shared/analysis/query/downsample.h"
 
 namespace atalaya::plot {
 namespace {
@@ -148,9 +148,20 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
 TEST_CASE("units are rendered for people; an unknown unit is not shown") {
   query::Answer answer{"made.up", {}, {}, ramp(), {}};
   CHECK(unit_of(answer).empty());
-  for (const auto &[unit, shown] : {std::pair("%", "%"), {"MiBy/s", "MiB/s"}, {"Mibit/s", "Mibit/s"}, {"By", "B"}, {"1", ""},
-                                    {"/s", "/s"}, {"1/s", "/s"}, {"Cel", "°C"}, {"us", "µs"}, {"{core}", "core"}, {"%{core}", "%"},
-                                    {"{a/b}/s", "a/b/s"}, {"ms/s", "ms/s"}, {"Symbols", "Symbols"}}) {
+  for (const auto &[unit, shown] : {std::pair("%", "%"),
+                                    {"MiBy/s", "MiB/s"},
+                                    {"Mibit/s", "Mibit/s"},
+                                    {"By", "B"},
+                                    {"1", ""},
+                                    {"/s", "/s"},
+                                    {"1/s", "/s"},
+                                    {"Cel", "°C"},
+                                    {"us", "µs"},
+                                    {"{core}", "core"},
+                                    {"%{core}", "%"},
+                                    {"{a/b}/s", "a/b/s"},
+                                    {"ms/s", "ms/s"},
+                                    {"Symbols", "Symbols"}}) {
     CAPTURE(unit);
     answer.info = std::make_shared<const store::MetricInfo>(store::MetricInfo{store::Kind::gauge, 1, unit, ""});
     CHECK(unit_of(answer) == shown);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation describes, with numbers that a
-// test sets; registers and controllers that a test records.
+// Trees of /sys and /proc as several kinds of machine have them, laid out as the kernel's documentation describes, with numbers
+// that a test sets; registers and controllers that a test records.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -137,8 +137,8 @@ TEST_CASE("depth and number are bounded, and the bound is logged once") {
   Machine few("laptop/a", 1);
   few.collect();
   CHECK(few.collect().size() == 1);
-  CHECK(few.fake.log == std::vector<std::string>{
-                            "more than 1 cgroups: the rest has no samples and counts in the parents only; raise max_cgroups"});
+  CHECK(few.fake.log ==
+        std::vector<std::string>{"more than 1 cgroups: the rest has no samples and counts in the parents only; raise max_cgroups"});
 }
 
 TEST_CASE("a host without cgroups reports it and continues") {

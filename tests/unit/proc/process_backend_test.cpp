@@ -347,7 +347,8 @@ TEST_CASE("a separate pid namespace is reported") {
     }
     return true;
   });
-  CHECK(reason == "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace");
+  CHECK(reason ==
+        "the agent runs in its own pid namespace, where pids differ from the kernel's; run it in the host's pid namespace");
 }
 
 }  // namespace

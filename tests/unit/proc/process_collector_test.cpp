@@ -224,9 +224,8 @@ TEST_CASE("broken and ended processes are absent, reported once, and harm no oth
   REQUIRE(collector.host.logged.size() == 2);
   CHECK(collector.host.logged[1] ==
         "cannot read the CPU time of the host from /proc/stat: the processes irq and unattributed are absent");
-  CHECK(
-      collector.host.logged[0] ==
-      "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
+  CHECK(collector.host.logged[0] ==
+        "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
 }
 
 TEST_CASE("CPU time of the host beyond its processes is unattributed, after interrupts") {
@@ -310,11 +309,10 @@ TEST_CASE("only processes that used CPU time, on request") {
 TEST_CASE("a root without procfs is refused with the fix") {
   TestHost host;
   ProcessCollector collector(host.host(), {.root = "/nonexistent"});
-  CHECK_THROWS_WITH_AS(
-      collector.start(),
-      "cannot open the folder proc in /nonexistent: No such file or directory; mount procfs there or change the "
-      "parameter root",
-      Failure);
+  CHECK_THROWS_WITH_AS(collector.start(),
+                       "cannot open the folder proc in /nonexistent: No such file or directory; mount procfs there or change the "
+                       "parameter root",
+                       Failure);
 }
 
 double own_cpu_seconds() {
@@ -430,9 +428,8 @@ TEST_CASE("refused io is reported once; root gets the first process instead of t
   const std::vector<std::string> skipped{"skip"};
   const auto to_user = logged_in_child({.root = tree.path()}, [] { return ::geteuid() != 0 || ::setuid(65534) == 0; });
   if (to_user != skipped)
-    CHECK(to_user ==
-          std::vector<std::string>{"cannot read /proc/PID/io of other users: proc.disk.* and proc.io.* are absent for "
-                                   "their processes; run as root or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"});
+    CHECK(to_user == std::vector<std::string>{"cannot read /proc/PID/io of other users: proc.disk.* and proc.io.* are absent for "
+                                              "their processes; run as root or grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"});
   const auto to_root = logged_in_child({.root = tree.path()}, [] { return ::geteuid() == 0 && drop_capabilities(); });
   if (to_root == skipped) {
     MESSAGE("needs root: skipped");

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
 #include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/shared/store/store.h"
 #include "tests/unit/query/usual_metrics.h"
 

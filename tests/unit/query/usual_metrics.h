@@ -14,8 +14,7 @@ inline store::Catalogue usual_metrics() {
   using store::Kind;
   store::Catalogue all;
   const auto add = [&](Kind kind, const char *unit, std::initializer_list<const char *> names) {
-    for (const char *name : names)
-      all[name] = std::make_shared<const store::MetricInfo>(store::MetricInfo{kind, -1, unit, ""});
+    for (const char *name : names) all[name] = std::make_shared<const store::MetricInfo>(store::MetricInfo{kind, -1, unit, ""});
   };
   add(Kind::gauge, "%",
       {"proc.cpu.user", "proc.cpu.kernel", "proc.cpu.delay", "sys.cpu.usage", "sys.cpu.user", "sys.cpu.idle", "sys.cpu.steal",

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/batch.h"
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/symbols.h"
+#include "plugins/shared/encode/encoder.h"
 
 namespace atalaya::receive {
 namespace {

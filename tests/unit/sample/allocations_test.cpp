@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "plugins/shared/encode/encoder.h"
 #include "core/base/flat.h"
+#include "plugins/shared/encode/encoder.h"
 #include "tests/unit/count_allocations.h"
 #include "tests/unit/sample/sample_maker.h"
 

@@ -153,8 +153,7 @@ TEST_CASE("a torn last line is cut at the next start, however long it is") {
     put(options.path, "whole\nlines\n" + std::string(torn, 'x'));
     Opened opened(options);
     REQUIRE(opened.notices.size() == 1);
-    CHECK(opened.notices[0] ==
-          options.path + ": cut " + std::to_string(torn) + " bytes of a torn last line of a killed process");
+    CHECK(opened.notices[0] == options.path + ": cut " + std::to_string(torn) + " bytes of a torn last line of a killed process");
     opened.file.append("more\n", kSecond);
     CHECK(content(options.path) == "whole\nlines\nmore\n");
   }

@@ -70,10 +70,14 @@ TEST_CASE("regular expressions search; the exclamation mark negates either form"
 }
 
 TEST_CASE("regular expressions match bytes") {
-  CHECK(matches("~^a.b$", "a\xff" "b"));
+  CHECK(matches("~^a.b$",
+                "a\xff"
+                "b"));
   CHECK(matches("~^a.b$", "a\nb"));
   CHECK(matches("~^caf\xc3\xa9$", "caf\xc3\xa9"));
-  CHECK(matches("~^a.{2}b$", "a\xc3\xa9" "b"));
+  CHECK(matches("~^a.{2}b$",
+                "a\xc3\xa9"
+                "b"));
   CHECK_FALSE(matches("~^a$", "a\n"));
 }
 

@@ -23,7 +23,8 @@ TEST_CASE("a metric is stored with its declaration") {
   write(writer, store.symbols, kNow, "x.queue");
   write(writer, store.symbols, kNow, "x.sent");
   write(writer, store.symbols, kNow, "x.foreign.bytes");
-  CHECK(store.sql(kAll) == Lines{"x.foreign.bytes||||", "x.queue|gauge|MiBy|2|Memory of the queue", "x.sent|delta|By|-1|Sent bytes"});
+  CHECK(store.sql(kAll) ==
+        Lines{"x.foreign.bytes||||", "x.queue|gauge|MiBy|2|Memory of the queue", "x.sent|delta|By|-1|Sent bytes"});
   SqliteStore reader(store.path);
   const Catalogue catalogue = reader.catalogue();
   CHECK(catalogue.size() == 3);
@@ -67,8 +68,9 @@ TEST_CASE("the first declaration wins; a conflict is counted and logged once") {
   Writer writer(options, store.names(), store.declared.metric_of(store.names()));
   for (int i = 0; i < 3; ++i) write(writer, store.symbols, kNow + i * kSecond, "x.sent");
   CHECK(writer.conflicts() == 1);
-  CHECK(warnings == Lines{"metric x.sent is stored as delta in \"By\" and is now declared as gauge in \"1\"; the store keeps the first "
-                          "declaration"});
+  CHECK(warnings ==
+        Lines{"metric x.sent is stored as delta in \"By\" and is now declared as gauge in \"1\"; the store keeps the first "
+              "declaration"});
   CHECK(store.sql(kAll) == Lines{"x.sent|delta|By|-1|First"});
 }
 
@@ -76,7 +78,8 @@ TEST_CASE("a declaration of a batch that was rolled back is written with the nex
   TestStore store;
   store.declared.add("x.sent", ATALAYA_DELTA, "By");
   Writer writer = store.writer();
-  Database(store.path, Access::read_write).execute("CREATE TRIGGER no BEFORE INSERT ON windows BEGIN SELECT RAISE(ABORT, 'no'); END");
+  Database(store.path, Access::read_write)
+      .execute("CREATE TRIGGER no BEFORE INSERT ON windows BEGIN SELECT RAISE(ABORT, 'no'); END");
   CHECK_THROWS_AS(write(writer, store.symbols, kNow, "x.sent"), Error);
   CHECK(store.sql(kAll).empty());
   Database(store.path, Access::read_write).execute("DROP TRIGGER no");

@@ -67,7 +67,8 @@ TEST_CASE("levels that cannot work are refused with the fix") {
   CHECK(problem({{kAfter, kMinute, {}}}, 3 * kDay) == "");
   CHECK(problem({{kAfter, kMinute, 90 * kDay}, {30 * kDay, kHour, 0}}, 7 * kDay) == "");
   CHECK(problem({{kAfter, kMinute, {}}}, 3 * kDay - 1 * kHour) ==
-        "parameter \"retain\": samples are deleted after 2d23h, which may be before their roll-up; parameter \"rollup[1].after\" is 2d, "
+        "parameter \"retain\": samples are deleted after 2d23h, which may be before their roll-up; parameter \"rollup[1].after\" "
+        "is 2d, "
         "and the roll-up is done within 3d: keep them until then");
   CHECK(problem({{kAfter, kMinute, {}}, {kDay, kHour, {}}}) ==
         "parameter \"rollup[2].after\": 1d is not longer than the 2d of the level before; sort the levels by age");

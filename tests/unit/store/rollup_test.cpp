@@ -263,7 +263,8 @@ TEST_CASE("many entities are rolled up with a step a batch, and nothing is delet
   constexpr int kEntities = 300;
   for (int pid = 0; pid < kEntities; ++pid) {
     Samples samples = store.samples();
-    samples.metrics(kStart + (pid + 1) * kSecond, {{"host", "ant"}, {"pid", std::to_string(pid)}}, kSecond).count("flow.sent.bytes", 1);
+    samples.metrics(kStart + (pid + 1) * kSecond, {{"host", "ant"}, {"pid", std::to_string(pid)}}, kSecond)
+        .count("flow.sent.bytes", 1);
     writer.write(samples.span(), kStart);
   }
   settle(writer, kStart + kDay);

@@ -117,8 +117,7 @@ TEST_CASE("in a database that is no store the view is left alone") {
   database.execute("CREATE TABLE points(x); INSERT INTO points VALUES(5)");
   REQUIRE(register_points(database.handle()));
   CHECK(database.number("SELECT x FROM points") == 5);
-  CHECK_THROWS_WITH_AS(lines_of(database, "SELECT * FROM atalaya_chunk_points"), doctest::Contains("no such table: main."),
-                       Error);
+  CHECK_THROWS_WITH_AS(lines_of(database, "SELECT * FROM atalaya_chunk_points"), doctest::Contains("no such table: main."), Error);
 }
 
 }  // namespace

@@ -185,7 +185,9 @@ TEST_CASE("a JVM in whose place a socket is left over is signalled, unless it li
   Attachment attachment, another;
   CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("did not open its attach socket"));
   CHECK(jvm.signals() == 1);
-  CHECK(another.run(listens.target(), "VM.version", kTimeout).error().ends_with("not at the socket in its /tmp; it is not signalled"));
+  CHECK(another.run(listens.target(), "VM.version", kTimeout)
+            .error()
+            .ends_with("not at the socket in its /tmp; it is not signalled"));
   CHECK(listens.signals() == 0);
 }
 
@@ -212,7 +214,8 @@ TEST_CASE("a JVM that would not take the signal as a call is not sent it") {
     return answer.error();
   };
   const std::string who = "the JVM ";
-  CHECK(refused(Pretender(jdk("17", "-XX:+DisableAttachMechanism"))).ends_with("accepts no commands (-XX:+DisableAttachMechanism)"));
+  CHECK(
+      refused(Pretender(jdk("17", "-XX:+DisableAttachMechanism"))).ends_with("accepts no commands (-XX:+DisableAttachMechanism)"));
   CHECK(refused(Pretender(jdk("11.0.2"))).find("has version 11; version 17 or later is required") != std::string::npos);
   CHECK(refused(Pretender("")).find("does not report whether it accepts commands") != std::string::npos);
 
@@ -234,9 +237,7 @@ TEST_CASE("a process that does not handle SIGQUIT, or is another one by now, is 
   CHECK_FALSE(attachment.run(target, "VM.version", kTimeout));
   ::kill(target.pid, SIGSTOP);
   while (::waitpid(target.pid, nullptr, WUNTRACED) != target.pid) continue;
-  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout)
-            .error()
-            .ends_with("is stopped, has ended, or ignores SIGQUIT (-Xrs)"));
+  CHECK(attachment.run(jvm.target(), "VM.version", kTimeout).error().ends_with("is stopped, has ended, or ignores SIGQUIT (-Xrs)"));
   ::kill(target.pid, SIGCONT);
   CHECK(jvm.signals() == 0);
   CHECK(jvm.is_alive());

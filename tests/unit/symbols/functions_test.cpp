@@ -119,10 +119,9 @@ TEST_CASE("a stripped file, and one with its debug data") {
   const std::string name = "a_plain_function_of_the_test";
   const auto bare = find(stripped, name);
   REQUIRE_FALSE(bare);
-  CHECK(
-      bare.error() ==
-      "no function \"" + name + "\" in " + stripped +
-          ", which has only exported names (or too many): install its debug symbols, or build it without stripping it");
+  CHECK(bare.error() ==
+        "no function \"" + name + "\" in " + stripped +
+            ", which has only exported names (or too many): install its debug symbols, or build it without stripping it");
   const uint64_t offset = find(own_path(), name).value().offset;
   CHECK(find(packed, name).value().offset == offset);
   CHECK(find(linked, name).value().offset == offset);

@@ -144,8 +144,8 @@ TEST_CASE("a binary that is replaced by one that cannot be read") {
   world.look();
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{first});
-  CHECK(world.take_said() ==
-        Said{"problem: region \"work\": cannot read " + world.path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": cannot read " + world.path +
+                                  " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
   std::filesystem::remove(world.path);
   world.install();
   world.look();
@@ -163,7 +163,8 @@ TEST_CASE("a binary that is rewritten in place is detached first") {
   CHECK(world.inode() == inode);
   CHECK(world.kernel.attached.empty());
   CHECK_FALSE(world.binaries->attached(0));
-  CHECK(world.take_said() == Said{"problem: region \"work\": " + world.path + " is not a program or library (ELF) for this machine"});
+  CHECK(world.take_said() ==
+        Said{"problem: region \"work\": " + world.path + " is not a program or library (ELF) for this machine"});
   world.install();
   world.look();
   CHECK(world.kernel.attached == std::set<uint64_t>{inode});
@@ -235,8 +236,8 @@ TEST_CASE("a folder is no binary") {
   World world;
   std::filesystem::create_directory(world.path);
   world.look();
-  CHECK(world.take_said() ==
-        Said{"problem: region \"work\": cannot read " + world.path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
+  CHECK(world.take_said() == Said{"problem: region \"work\": cannot read " + world.path +
+                                  " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
 }
 
 }  // namespace atalaya::uprobe

@@ -80,14 +80,14 @@ TEST_CASE("invalid regions") {
   CHECK(refusal_of([](auto &text) { text.leave = "+4"; }) == R"(region "parse": leave has no function name)");
   CHECK(refusal_of([](auto &text) { text.leave = "f+4x"; }) ==
         R"(region "parse": leave is "f+4x", where + is not followed by a number of bytes; write FUNCTION+24 or FUNCTION+0x18)");
-  CHECK(refusal_of([](auto &text) { text.leave = "f+99999999999999999999"; }).find("not followed by a number of bytes") != std::string::npos);
+  CHECK(refusal_of([](auto &text) { text.leave = "f+99999999999999999999"; }).find("not followed by a number of bytes") !=
+        std::string::npos);
   CHECK(refusal_of([](auto &text) { text.enter = "f+4"; }) ==
         R"(region "parse": enter is within a function, so leave cannot be "return"; name the function where the region ends)");
   for (const char *bytes : {"arg0", "arg6", "arg12", "size", "ARG1"})
     CHECK(refusal_of([bytes](auto &text) { text.bytes = bytes; }) ==
           R"(region "parse": bytes is ")" + std::string(bytes) + R"("; use arg1 to arg5, or return)");
-  CHECK(refusal({{"x", "/x", "f", "g", "return"}}) ==
-        R"(region "x": bytes is "return", which requires leave = "return")");
+  CHECK(refusal({{"x", "/x", "f", "g", "return"}}) == R"(region "x": bytes is "return", which requires leave = "return")");
   CHECK(refusal({{"x", "/x", "f+4", "g", "arg1"}}) ==
         R"(region "x": bytes is "arg1", but arguments are known only at the begin of a function)");
 }

@@ -70,9 +70,8 @@ void add_notes_on_spans(Analysis &all) {
     all.notes.push_back(std::to_string(all.data.without_end) +
                         " tasks have no end although their jobs are over: their outcome is not known");
   if (all.data.reruns > 0)
-    all.notes.push_back(
-        std::to_string(all.data.reruns) +
-        " tasks were run again under the same ids, as by a second attempt of an application: the later runs count");
+    all.notes.push_back(std::to_string(all.data.reruns) +
+                        " tasks were run again under the same ids, as by a second attempt of an application: the later runs count");
   if (all.data.regions_without_job > 0)
     all.notes.push_back(std::to_string(all.data.regions_without_job) +
                         " runs of code regions have no job: they ran on its nodes in its time, and may belong to another job");

@@ -15,9 +15,9 @@ namespace atalaya::bottleneck {
 struct JobTotals {
   uint32_t job = 0;
   size_t tasks = 0, failed = 0, killed = 0, running = 0;    // attempts
-  bool has_end = false;  // a span of the job with an end; else its tasks define the length
-  double seconds = 0;  // from its start to its end; 0 while it runs
-  double of_tasks = 0;  // from the start of the first to the end of the last; 0 while it runs
+  bool has_end = false;                                     // a span of the job with an end; else its tasks define the length
+  double seconds = 0;                                       // from its start to its end; 0 while it runs
+  double of_tasks = 0;                                      // from the start of the first to the end of the last; 0 while it runs
   double bytes = std::numeric_limits<double>::quiet_NaN();  // NaN: no task reports any
 };
 
@@ -36,8 +36,8 @@ struct Analysis {
   std::vector<RegionCost> regions;
   std::vector<Finding> findings;
   std::vector<std::string> notes;
-  std::vector<Grade> grades;  // of whole tasks
-  std::vector<double> speeds;  // of tasks; NaN: unknown, and not graded
+  std::vector<Grade> grades;      // of whole tasks
+  std::vector<double> speeds;     // of tasks; NaN: unknown, and not graded
   std::vector<bool> bottlenecks;  // tasks that a finding names
 };
 

@@ -13,19 +13,19 @@ namespace atalaya::bottleneck {
 namespace {
 
 // Minimum differences between a node and the others.
-constexpr double kPoints = 15;  // percentage points: busy, pressure
-constexpr double kStealPoints = 5;  // percentage points of CPU used by other guests
+constexpr double kPoints = 15;        // percentage points: busy, pressure
+constexpr double kStealPoints = 5;    // percentage points of CPU used by other guests
 constexpr double kThrottledMs = 100;  // per second
 constexpr double kProgramCpu = 20;    // % of a core that a program uses here
 constexpr double kPartOfCores = 0.1;  // of the node's cores: a program that uses less slows nothing down
 constexpr double kProgramDisk = 1;    // MiB/s
-constexpr double kPartOfDisk = 0.2;  // of the traffic of the node's disks
-constexpr double kBusy = 85;  // % of all cores: no capacity left
-constexpr double kElsewhere = 0.25;  // of its use here: below it, it is a program of this node
-constexpr double kShare = 0.1;  // of bytes that are remote, of time in garbage collection
+constexpr double kPartOfDisk = 0.2;   // of the traffic of the node's disks
+constexpr double kBusy = 85;          // % of all cores: no capacity left
+constexpr double kElsewhere = 0.25;   // of its use here: below it, it is a program of this node
+constexpr double kShare = 0.1;        // of bytes that are remote, of time in garbage collection
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
 constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
-constexpr double kAlike = 1.1;  // times the others': no difference
+constexpr double kAlike = 1.1;                 // times the others': no difference
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
 
 struct Pair {

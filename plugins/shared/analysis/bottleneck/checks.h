@@ -20,7 +20,7 @@ struct TaskShares {
 // A node and the others in the same phase.
 struct Sides {
   std::string node;
-  size_t set = 0;  // index of the windows' set in the metrics
+  size_t set = 0;              // index of the windows' set in the metrics
   std::optional<Needs> needs;  // of the phase; absent: whole tasks
   std::vector<Window> own, others;
   TaskShares own_tasks, other_tasks;
@@ -33,9 +33,9 @@ std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "
 struct Check {
   Reason reason = Reason::none;
   Verdict verdict = Verdict::unknown;
-  std::string text;  // with its values: the evidence
+  std::string text;        // with its values: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
-  bool last = false;  // found, but the phase's name does not say that it waits for this: the reason only if there is no other
+  bool last = false;       // found, but the phase's name does not say that it waits for this: the reason only if there is no other
 };
 
 // In the order of elimination.

@@ -12,9 +12,9 @@ namespace atalaya::bottleneck {
 enum class Clustering { pam, kmeans };
 
 struct Clusters {
-  std::vector<double> centres;  // ascending: medoids, which are values, or means
+  std::vector<double> centres;    // ascending: medoids, which are values, or means
   std::vector<uint8_t> of_value;  // the centre of each value, in the order of the values
-  double cost = 0;  // sum of distances to the medoids; for k-means, of their squares
+  double cost = 0;                // sum of distances to the medoids; for k-means, of their squares
 };
 
 // At most `count` (up to 255) clusters, and at most one per different value.

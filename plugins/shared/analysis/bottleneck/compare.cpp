@@ -34,7 +34,7 @@ using Cells = std::array<Cell, kWaves>;
 struct Own {
   NodeSpeed node;
   Cells cells;
-  double mean = 0;  // without the effect of waves
+  double mean = 0;               // without the effect of waves
   double needed = 0, taken = 0;  // time: at the others' speed, and actual
 };
 

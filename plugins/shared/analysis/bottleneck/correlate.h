@@ -18,7 +18,7 @@ struct Table {
 Table normalised(Table table);
 
 struct Component {
-  double explained = 0;  // share of the total variance
+  double explained = 0;          // share of the total variance
   std::vector<double> loadings;  // the correlation of each column with it; the largest is positive
 };
 // Of the columns' correlation matrix, the largest first. The table must be normalised.
@@ -34,7 +34,7 @@ struct Coefficient {
 };
 struct Correlated {
   std::vector<Coefficient> all;  // by size of the correlation
-  size_t leading = 0;  // the first ones, with 80 % of the sum of all absolute values
+  size_t leading = 0;            // the first ones, with 80 % of the sum of all absolute values
   double explained = 0;          // by the first component
   size_t rows = 0;
 };

@@ -39,17 +39,17 @@ struct NodeSpeed {
   // Medians. Others: of tasks on all other nodes, weighted by the node's waves; NaN if there are none.
   double speed = 0, others = 0;
   double chance = 1;  // probability of a node as slow as this by chance
-  double lost = 0;  // share of its tasks' time that they would not have taken at the others' speed
+  double lost = 0;    // share of its tasks' time that they would not have taken at the others' speed
   double slower() const { return 1 - speed / others; }
 };
 
 // The tasks of a stage of a job, or one phase of them.
 struct Group {
-  uint32_t job = 0, stage = 0, phase = 0;  // job: its index; phase: 0 = whole tasks
-  bool bytes_of_task = false;  // a phase without reported bytes
-  bool is_remote = false;  // a phase with bytes that came over the network
-  double offset_ns = 0;  // average start after the start of its task
-  size_t without_speed = 0;  // ended, but with unknown bytes or 0
+  uint32_t job = 0, stage = 0, phase = 0;                   // job: its index; phase: 0 = whole tasks
+  bool bytes_of_task = false;                               // a phase without reported bytes
+  bool is_remote = false;                                   // a phase with bytes that came over the network
+  double offset_ns = 0;                                     // average start after the start of its task
+  size_t without_speed = 0;                                 // ended, but with unknown bytes or 0
   double speed = std::numeric_limits<double>::quiet_NaN();  // the median; NaN: unknown for all tasks
   std::vector<Entry> entries;
   std::vector<NodeSpeed> nodes;  // by name
@@ -63,7 +63,7 @@ struct DetectOptions {
 // Sorted by job, then by stage in order of start; first whole tasks, then their phases in order of start.
 std::vector<Group> grade(const JobData &data, const DetectOptions &options, query::Budget &budget);
 
-constexpr double kChance = 0.01;  // probability of a false verdict per job, over all comparisons
+constexpr double kChance = 0.01;      // probability of a false verdict per job, over all comparisons
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: smaller losses do not matter
 
 // Conditions for a verdict on the nodes of a group.

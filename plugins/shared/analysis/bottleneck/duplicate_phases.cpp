@@ -19,7 +19,7 @@ struct Name {
 
 struct Stage {
   size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
-  std::map<uint32_t, Name> names;  // if its lines count
+  std::map<uint32_t, Name> names;                           // if its lines count
   bool lines_count() const { return with_lines >= with_history_only; }
 };
 
@@ -30,7 +30,8 @@ class DuplicatePhases {
     std::sort(lines.begin(), lines.end(), by_name);
     for (const Phase &phase : lines) reporters_[phase.task] |= kLines;
     for (const Phase &phase : history) {
-      const bool is_twice = (reporters_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
+      const bool is_twice =
+          (reporters_[phase.task] & kLines) != 0 && std::binary_search(lines.begin(), lines.end(), phase, by_name);
       reporters_[phase.task] |= is_twice ? kTwice | kHistory : kHistory;
     }
     for (size_t i = 0; i < reporters_.size(); ++i)
@@ -58,9 +59,9 @@ class DuplicatePhases {
     };
     if (by_lines > 0)
       notes.push_back(both(by_lines) + "the lines count" +
-                      (without == 0 ? ""
-                                    : ", and those of " + std::to_string(without) +
-                                          " other tasks that only a history reports are ignored"));
+                      (without == 0
+                           ? ""
+                           : ", and those of " + std::to_string(without) + " other tasks that only a history reports are ignored"));
     if (by_history > 0) notes.push_back(both(by_history) + "the history counts, because most other tasks have no lines");
   }
 
@@ -152,7 +153,7 @@ class DuplicatePhases {
 }  // namespace
 
 std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector<Phase> history, const JobData &data,
-                             std::vector<std::string> &notes) {
+                                           std::vector<std::string> &notes) {
   if (history.empty()) return lines;
   if (lines.empty()) return history;
   DuplicatePhases duplicates(lines, history, data);

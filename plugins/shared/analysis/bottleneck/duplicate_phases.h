@@ -13,6 +13,6 @@ namespace atalaya::bottleneck {
 // both ways, the lines count if at least half of the stage's tasks have any, else the history. Notes report what is ignored.
 // Bytes that only the history reports are kept, and so are its phases with names and times that no line of their task has.
 std::vector<Phase> remove_duplicate_phases(std::vector<Phase> lines, std::vector<Phase> history, const JobData &data,
-                             std::vector<std::string> &notes);
+                                           std::vector<std::string> &notes);
 
 }  // namespace atalaya::bottleneck

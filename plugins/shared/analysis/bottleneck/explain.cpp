@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/analysis/bottleneck/measurement_table.h"
 #include "plugins/shared/analysis/bottleneck/explain_tasks.h"
 #include "plugins/shared/analysis/bottleneck/map_phase_ends.h"
+#include "plugins/shared/analysis/bottleneck/measurement_table.h"
 #include "plugins/shared/analysis/bottleneck/phases.h"
 #include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/shared/analysis/bottleneck/statistics.h"
@@ -113,7 +113,8 @@ class Explainer {
     finding_.leading = leading_resource(finding_.metrics);
     finding_.summary = subject() + conclusion(finding_.checks);
     if (finding_.reason == Reason::none && !finding_.metrics.all.empty())
-      finding_.summary += "; the metrics with the largest correlation with its speed are of " + std::string(resource_text(finding_.leading));
+      finding_.summary +=
+          "; the metrics with the largest correlation with its speed are of " + std::string(resource_text(finding_.leading));
   }
 
   // Keeps the results so far; does not guess the others.

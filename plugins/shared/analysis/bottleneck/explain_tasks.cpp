@@ -33,7 +33,8 @@ void explain_tasks(Finding &finding, const JobData &data, const std::vector<Grou
   sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
   sides.needs = needs_of_phase(data, groups, group, finding.phase);
   for (Check &check : check_all(Metrics(), sides))
-    if (check.reason == Reason::garbage_collection || check.reason == Reason::remote_reads) finding.checks.push_back(std::move(check));
+    if (check.reason == Reason::garbage_collection || check.reason == Reason::remote_reads)
+      finding.checks.push_back(std::move(check));
   // The node's metrics include everything that ran there then, mostly other tasks.
   finding.evidence.emplace_back(
       "metrics of nodes are not compared for single tasks: no statement about CPU, memory, disk, network and other programs");

@@ -17,10 +17,10 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kMuchSlower = 3;  // of a single task: this multiple of the time at the stage's median speed
+constexpr double kMuchSlower = 3;    // of a single task: this multiple of the time at the stage's median speed
 constexpr double kMinLostNs = 10e9;  // short pauses of hosts lose seconds now and then
-constexpr double kFarAway = 3.5;  // robust deviations; with many tasks more, because some deviate by chance
-constexpr double kMaxOfAll = 0.2;  // a larger share of tasks is no outlier
+constexpr double kFarAway = 3.5;     // robust deviations; with many tasks more, because some deviate by chance
+constexpr double kMaxOfAll = 0.2;    // a larger share of tasks is no outlier
 constexpr size_t kMinForOutliers = 10;
 
 // The groups of a stage: whole tasks at `begin`, then their phases.
@@ -342,10 +342,11 @@ std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionC
     if (!region.critical) continue;
     Finding finding{.kind = Finding::Kind::region, .job = region.job, .region = region.name};
     finding.lost = region.share;
-    finding.summary = "critical code region " + data.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
-                      short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " +
-                      percent_text(region.share) + " of all regions" +
-                      (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks on its nodes");
+    finding.summary =
+        "critical code region " + data.name(region.name) + ": " + std::string(severity_text(region.severity)) + ", " +
+        short_text(region.seconds) + " s in " + std::to_string(region.count) + " runs, " + percent_text(region.share) +
+        " of all regions" +
+        (std::isnan(region.of_tasks) ? "" : ", " + percent_text(region.of_tasks) + " of the time of tasks on its nodes");
     finding.evidence.push_back(short_text(region.seconds / static_cast<double>(region.count) * 1000) + " ms per run");
     if (region.bytes_seconds > 0) finding.evidence.push_back(short_text(region.bytes / 1024 / region.bytes_seconds) + " KiB/s");
     found.push_back(std::move(finding));

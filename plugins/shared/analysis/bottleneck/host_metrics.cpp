@@ -202,8 +202,7 @@ class MetricsReader : public store::PointVisitor {
   std::vector<store::Series> series_of(std::vector<std::string> hosts) {
     std::vector<store::Series> found = store_.series({{}, {{"host", std::move(hosts)}}, wider()}, kMaxSeries + 1);
     if (found.size() > kMaxSeries)
-      throw query::TooMuch("more than " + std::to_string(kMaxSeries) + " series belong to the nodes" +
-                           query::kAskForLess);
+      throw query::TooMuch("more than " + std::to_string(kMaxSeries) + " series belong to the nodes" + query::kAskForLess);
     std::erase_if(found, [](const store::Series &series) {
       return combine_of(series.metric, series.info.get()) == Combine::leave_out || tag_of(series.tags, "interface") == "lo";
     });

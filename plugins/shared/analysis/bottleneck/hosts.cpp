@@ -63,11 +63,12 @@ std::vector<std::string> SameHosts::notes(const std::string &subject) const {
   for (const auto &[stored, span_host] : span_names_)
     if (stored != span_host) taken.push_back(core::in_quotes(stored) + " for " + core::in_quotes(span_host));
   for (const auto &[span_host, candidates] : unclear_)
-    for (const std::string &candidate : candidates) unclear.push_back(core::in_quotes(span_host) + " or " + core::in_quotes(candidate));
+    for (const std::string &candidate : candidates)
+      unclear.push_back(core::in_quotes(span_host) + " or " + core::in_quotes(candidate));
   if (!taken.empty()) notes.push_back(subject + ": hosts with the same first label are treated as one: " + list_of(taken));
   if (!unclear.empty())
-    notes.push_back(subject + ": several hosts have the same first label, the match is ambiguous: " +
-                    list_of(unclear) + "; use `hosts` of source hadoop to give nodes the names of agents");
+    notes.push_back(subject + ": several hosts have the same first label, the match is ambiguous: " + list_of(unclear) +
+                    "; use `hosts` of source hadoop to give nodes the names of agents");
   return notes;
 }
 

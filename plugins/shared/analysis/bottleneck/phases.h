@@ -12,10 +12,10 @@
 namespace atalaya::bottleneck {
 
 struct PhaseRank {
-  size_t group = 0;  // its index among the groups
-  double correlation = 0;  // of its speed with that of the task; NaN if unknown
+  size_t group = 0;         // its index among the groups
+  double correlation = 0;   // of its speed with that of the task; NaN if unknown
   double loading = 0;       // on the first principal component of the speeds of all phases and the task
-  double share = 0;  // of the time of the tasks with a known speed in it; NaN without any
+  double share = 0;         // of the time of the tasks with a known speed in it; NaN without any
   bool bottleneck = false;  // among the top 20 % of the stage's phases
 };
 

@@ -110,7 +110,7 @@ void check_known(const std::vector<std::string> &ids, const JobData &data, store
 }  // namespace
 
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-               store::Store &store, query::Budget &budget) {
+                  store::Store &store, query::Budget &budget) {
   store::Selection selection{
       {}, tags, range};  // all names: filtering four of them among millions takes longer than reading the rest
   if (!ids.empty()) {

@@ -16,7 +16,7 @@ namespace atalaya::bottleneck {
 
 // All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-               store::Store &store, query::Budget &budget);
+                  store::Store &store, query::Budget &budget);
 
 // By task, then by name: counters of the framework in these tasks. Reads the spans again.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;

@@ -21,8 +21,8 @@ struct RegionCost {
   uint32_t name = 0;
   size_t count = 0;  // runs
   double seconds = 0;
-  double share = 0;  // of the cost of all regions of the job
-  double of_tasks = 0;  // the same relative to the time of the tasks on their nodes; NaN without tasks
+  double share = 0;                     // of the cost of all regions of the job
+  double of_tasks = 0;                  // the same relative to the time of the tasks on their nodes; NaN without tasks
   double bytes = 0, bytes_seconds = 0;  // bytes_seconds: of the runs with known bytes
   bool has_bytes = false;
   Severity severity = Severity::negligible;

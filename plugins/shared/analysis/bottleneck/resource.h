@@ -20,7 +20,7 @@ Combine combine_of(std::string_view metric, const store::MetricInfo *info);
 
 // By common names of phases: the resources that a phase waits for, the CPU aside.
 struct Needs {
-  bool input = false;  // input data, possibly from another node
+  bool input = false;    // input data, possibly from another node
   bool reads = false;    // from disks
   bool writes = false;   // to disks
   bool network = false;  // data of other nodes, always

@@ -59,7 +59,7 @@ struct Task {
 // All spans of a phase of a task.
 struct Phase {
   uint32_t task = 0, phase = 0;
-  Work work;  // from the start of the first to the end of the last one
+  Work work;            // from the start of the first to the end of the last one
   int64_t busy_ns = 0;  // the sum of their durations; kUnknown while one is open
 };
 
@@ -90,13 +90,13 @@ struct JobData {
   std::vector<Job> jobs;
   std::vector<Task> tasks;
   std::vector<Phase> phases;  // by task, in order of their start
-  std::vector<Part> parts;  // by task, phase, and start; none for phases with one span
+  std::vector<Part> parts;    // by task, phase, and start; none for phases with one span
   std::vector<Region> regions;
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
   size_t without_identity = 0;                     // spans of tasks and phases without a task
-  size_t reruns = 0, without_end = 0;               // tasks of an earlier run; tasks without an end in a job that is over
+  size_t reruns = 0, without_end = 0;              // tasks of an earlier run; tasks without an end in a job that is over
 
-  std::vector<std::string> idle;  // jobs known only by spans that were open before the range
+  std::vector<std::string> idle;   // jobs known only by spans that were open before the range
   size_t regions_without_job = 0;  // attributed to jobs by node and time
   std::vector<std::string> notes;
 
@@ -141,7 +141,7 @@ class Collector {
   void complete(Task &task, const Phase *begin, const Phase *end, DataSource &data_source) const;
 
   JobData all_;
-  std::vector<Phase> history_phases_;  // less exact than those of the tasks
+  std::vector<Phase> history_phases_;            // less exact than those of the tasks
   std::unordered_map<uint32_t, uint32_t> jobs_;  // by text id
   std::string key_;
 };

@@ -76,7 +76,7 @@ class UncapturedRuns final : public store::PointVisitor {
 
   store::Store &store_;
   query::Budget &budget_;
-  const JobHosts *hosts_ = nullptr;  // nullptr: any place and time
+  const JobHosts *hosts_ = nullptr;    // nullptr: any place and time
   std::vector<store::Series> series_;  // to read
   std::set<std::string, std::less<>> names_;
 };
@@ -96,7 +96,7 @@ std::string note_on(const std::set<std::string, std::less<>> &names) {
 }  // namespace
 
 void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &ids, const JobHosts *hosts,
-                             const store::Selection &selection, store::Store &store, query::Budget &budget) {
+                                 const store::Selection &selection, store::Store &store, query::Budget &budget) {
   store::Selection of_jobs = selection;
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};

@@ -17,6 +17,6 @@ namespace atalaya::bottleneck {
 // a job to the jobs that ran there then; nullptr: no attribution. The note has no numbers, because a window does not show the
 // exact times. Uses at most half of the budget; a failure adds a note and has no other effect.
 void add_note_on_uncaptured_runs(JobData &data, const std::vector<std::string> &ids, const JobHosts *hosts,
-                             const store::Selection &selection, store::Store &store, query::Budget &budget);
+                                 const store::Selection &selection, store::Store &store, query::Budget &budget);
 
 }  // namespace atalaya::bottleneck

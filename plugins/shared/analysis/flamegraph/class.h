@@ -11,11 +11,11 @@
 namespace atalaya::flamegraph {
 
 enum class Class : uint8_t {
-  group,  // no code: the root, a host, a process
+  group,        // no code: the root, a host, a process
   application,  // code of the program
-  runtime,  // of a JVM or another runtime: its compilers, collectors, interpreter
+  runtime,      // of a JVM or another runtime: its compilers, collectors, interpreter
   system,       // the kernel, and system libraries
-  unknown,  // placeholders of unknown frames
+  unknown,      // placeholders of unknown frames
 };
 
 // Facts from the other frames of the process.

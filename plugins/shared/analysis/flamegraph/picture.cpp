@@ -18,8 +18,8 @@ namespace {
 
 // Pixels. The controls are next to the root, which a browser shows first in an image of any height.
 constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
-constexpr double kGap = 0.5;           // between neighbours
-constexpr double kLetter = 7.25;       // of the font of frames
+constexpr double kGap = 0.5;       // between neighbours
+constexpr double kLetter = 7.25;   // of the font of frames
 constexpr size_t kMaxName = 1000;  // columns
 constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: unknown";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";

@@ -16,7 +16,7 @@ enum class Unit : uint8_t { samples, nanoseconds };
 struct Style {
   std::string title, subtitle;
   int width = 1200;
-  bool icicle = false;  // the root at the top
+  bool icicle = false;    // the root at the top
   bool compared = false;  // colours show changes instead of classes
   Unit unit = Unit::samples;
   size_t frames = 30'000;  // maximum drawn frames, the widest ones

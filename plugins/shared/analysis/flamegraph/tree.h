@@ -21,7 +21,7 @@ using Values = std::array<double, 2>;
 
 struct Node {
   uint32_t parent = 0, name = 0, depth = 0;  // of the root: 0
-  Values self{}, total{};  // of stacks that end in it; of all that contain it
+  Values self{}, total{};                    // of stacks that end in it; of all that contain it
   double shown() const { return total[0]; }
   double before() const { return total[1]; }
 };
@@ -66,9 +66,9 @@ class Tree {
   Limits limits_;
   std::vector<Node> nodes_;
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> numbers_;
-  std::vector<const std::string *> names_;  // keys of numbers_, whose addresses are stable
+  std::vector<const std::string *> names_;           // keys of numbers_, whose addresses are stable
   std::unordered_map<uint64_t, uint32_t> children_;  // (parent, name) -> node
-  std::vector<uint32_t> ordered_, begins_;  // children of all nodes, and the start of those of each node
+  std::vector<uint32_t> ordered_, begins_;           // children of all nodes, and the start of those of each node
   size_t bytes_ = 0, cut_ = 0;
 };
 

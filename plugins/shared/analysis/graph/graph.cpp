@@ -80,7 +80,7 @@ class Projection {
   const std::vector<Flow> &flows_;
   const By by_;
   std::map<std::string, std::set<std::string>> owners_;  // of addresses
-  std::map<ProcessKey, size_t> processes_;  // one flow each
+  std::map<ProcessKey, size_t> processes_;               // one flow each
 };
 
 const std::string &largest(const std::map<std::string, double> &amounts) {

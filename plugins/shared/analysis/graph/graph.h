@@ -20,7 +20,7 @@ enum class By { process, command, container, host };
 std::optional<By> by_of(std::string_view name);
 
 struct Resources {
-  double cpu = 0;  // cores, average over the range
+  double cpu = 0;     // cores, average over the range
   double memory = 0;  // MiB, the same
   bool known = false;
 };
@@ -35,11 +35,11 @@ struct Worker {
 };
 
 struct Node {
-  std::string host;  // empty: several hosts, or unknown
-  std::string name;  // label
+  std::string host;     // empty: several hosts, or unknown
+  std::string name;     // label
   std::string command;  // selects the colour; for a container, the process with most traffic
   std::string pid;
-  bool outside = false;  // an address of no known host
+  bool outside = false;    // an address of no known host
   bool contained = false;  // a container, not a process outside containers
   Resources used;
 
@@ -51,10 +51,10 @@ struct Node {
 
 struct Graph {
   By by = By::process;
-  std::vector<Node> nodes;  // sorted by id
+  std::vector<Node> nodes;                            // sorted by id
   std::map<std::pair<size_t, size_t>, double> bytes;  // from, to: bytes sent by the first to the second
   double total = 0;                                   // sum of these
-  double estimated = 0;  // the part that was divided among several clients and servers
+  double estimated = 0;                               // the part that was divided among several clients and servers
 };
 
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by);

@@ -246,7 +246,7 @@ class Pairing {
 
   const std::vector<Flow> &flows_;
   const Translations &translations_;
-  std::vector<Amount> left_;  // by flow: traffic without a known other end
+  std::vector<Amount> left_;   // by flow: traffic without a known other end
   std::vector<bool> divided_;  // by flow: whether that is an estimate
   std::vector<Link> links_;
 };

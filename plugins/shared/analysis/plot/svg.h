@@ -13,7 +13,7 @@ namespace atalaya::plot {
 struct Line {
   std::string label, unit;
   std::vector<query::Point> points;  // gaps at points that are not a number, and after longer distances than usual
-  bool reference = false;  // dashed: the reference of a comparison
+  bool reference = false;            // dashed: the reference of a comparison
 };
 struct Band {
   int64_t from_ns = 0, to_ns = 0;

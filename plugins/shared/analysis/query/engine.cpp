@@ -10,13 +10,13 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/match/matcher.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/query/merge.h"
 #include "plugins/shared/analysis/query/rate.h"
 #include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/match/matcher.h"
 #include "plugins/shared/units/ucum.h"
 
 namespace atalaya::query {
@@ -96,8 +96,8 @@ class Collector : public store::PointVisitor {
   void check_points() const {
     if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
     const std::string until = time_text(rolled_until_ns_);
-    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " + until +
-                " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
+    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " +
+                until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
   }
 
   // Of a series whose stored points are the answer.
@@ -261,7 +261,8 @@ void check_intervals(const Query &query, size_t series, const Limits &limits) {
 std::shared_ptr<const store::MetricInfo> info_of(const std::shared_ptr<const store::MetricInfo> &stored, const Query &query) {
   const auto counts = [](const Aggregator &one) { return one.function == Aggregator::Function::count; };
   if (!stored || stored->kind == store::Kind::unknown) return nullptr;
-  const bool is_count = counts(query.aggregator) || (query.downsample && query.downsample->function && counts(*query.downsample->function));
+  const bool is_count =
+      counts(query.aggregator) || (query.downsample && query.downsample->function && counts(*query.downsample->function));
   if (!is_count && !query.rate) return stored;
   store::MetricInfo info = *stored;
   info.kind = is_count ? store::Kind::gauge : store::Kind::rate;

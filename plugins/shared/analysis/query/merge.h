@@ -10,8 +10,8 @@
 namespace atalaya::query {
 
 // One series of several: at every time that any of them has a point. A series counts from its first to its last point; in between
-// it has its value, or the aggregator's substitute for a missing one: a value on the line between its neighbours, 0, or nothing. Points
-// that are not a number count as nothing.
+// it has its value, or the aggregator's substitute for a missing one: a value on the line between its neighbours, 0, or nothing.
+// Points that are not a number count as nothing.
 std::vector<Point> merged(std::span<const std::vector<Point>> series, const Aggregator &aggregator, Budget &budget);
 
 }  // namespace atalaya::query

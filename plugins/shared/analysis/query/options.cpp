@@ -25,8 +25,7 @@ std::string text_of(Host host, std::string_view name) {
 void check(const ReadOptions &options) {
   if (!options.experiment.empty() && !(options.from + options.to).empty())
     throw Wrong("--experiment sets the time range; omit --from and --to");
-  if (options.experiment.empty() && !options.workload.empty())
-    throw Wrong("--workload needs --experiment");
+  if (options.experiment.empty() && !options.workload.empty()) throw Wrong("--workload needs --experiment");
 }
 
 Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {

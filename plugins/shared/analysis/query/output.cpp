@@ -36,7 +36,8 @@ bool replaceable(const std::string &file) {
 int replace(const std::string &file, std::string_view bytes) {
   const std::string beside = file + "." + std::to_string(::getpid()) + ".part";
   std::FILE *out = std::fopen(beside.c_str(), "wxe");
-  if (out == nullptr) return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may be writable, though its folder is not
+  if (out == nullptr)
+    return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may be writable, though its folder is not
   struct stat before {};
   if (::stat(file.c_str(), &before) == 0) (void)::fchmod(::fileno(out), before.st_mode & 07777);
   int error = write_all(out, bytes);

@@ -33,7 +33,8 @@ inline constexpr Param kFrom = param::string("from",
                                              "Unix seconds or milliseconds, or 2026/11/21-10:00:00")
                                    .unit("TIME");
 inline constexpr Param kTo = param::string("to", "End of the range (default: now)").unit("TIME");
-inline constexpr Param kExperiment = param::string("experiment", "Time range of this experiment, instead of --from and --to").unit("NAME");
+inline constexpr Param kExperiment =
+    param::string("experiment", "Time range of this experiment, instead of --from and --to").unit("NAME");
 inline constexpr Param kWorkload = param::string("workload", "Time range of this workload of the experiment").unit("NAME");
 inline constexpr Param kAggregate =
     param::string("aggregate",
@@ -48,7 +49,8 @@ inline constexpr Param kGroupBy = param::list("group_by", kText, "Tags to group 
 inline constexpr Param kRate = param::boolean("rate", "Change of a counter per second; a reset leaves a gap");
 inline constexpr Param kTop = param::integer("top", "Maximum series per metric, those with the largest averages").range(1, 1e6);
 inline constexpr Param kFormula =
-    param::string("formula", "Arithmetic on the metrics: a is the first --metric, b the second, as in \"a / b * 100\"").unit("FORMULA");
+    param::string("formula", "Arithmetic on the metrics: a is the first --metric, b the second, as in \"a / b * 100\"")
+        .unit("FORMULA");
 inline constexpr Param kMaxPoints =
     param::integer("max_points", "Maximum points in memory; a query that needs more fails").defaults("10000000").range(1, 1e10);
 inline constexpr Param kTimeout = param::duration("timeout", "Time limit of a query").defaults("1m").range(1e6, 8.64e13);

@@ -22,8 +22,8 @@ Tags common_tags(const std::vector<Answer> &answers);
 void append_tags(std::string &out, const Tags &tags);
 void append_list(std::string &out, const std::vector<std::string> &texts);
 
-// [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit (UCUM)
-// and summary if they are known. An unknown value and one that is not finite are null.
+// [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit
+// (UCUM) and summary if they are known. An unknown value and one that is not finite are null.
 std::string as_json(const std::vector<Answer> &answers);
 // A line per point: time, metric, a column for each tag, value, unit (UCUM). RFC 4180.
 std::string as_csv(const std::vector<Answer> &answers);

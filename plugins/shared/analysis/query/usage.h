@@ -20,7 +20,7 @@ struct Usage {
   double min = 0, max = 0;  // of the group, window by window
   std::string unit;         // UCUM; "": unknown
   std::string sum_unit;     // for people: "core-seconds", "MiB-hours", "MiB"
-  Coverage covered;  // by windows of the group
+  Coverage covered;         // by windows of the group
 };
 
 // The unit of the integral of a metric over time, for people, and the value of a second at 1: 0.01 core-seconds at 1 % of a core.
@@ -30,8 +30,8 @@ struct IntegralUnit {
 };
 IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *info);
 
-// By metric, the largest sums first. A window that is partly in the range counts by that part. A sample of an instant covers the time
-// since the one before, five minutes at most. Deltas are added, totals are differenced. Throws as answers_to does.
+// By metric, the largest sums first. A window that is partly in the range counts by that part. A sample of an instant covers the
+// time since the one before, five minutes at most. Deltas are added, totals are differenced. Throws as answers_to does.
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
                             const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget);
 

@@ -47,8 +47,7 @@ Url parse_url(const std::string &text, const std::string &default_path) {
   // Errors of a URL never quote it if it may contain a password.
   try {
     const Poco::URI uri(text);
-    if (!uri.getUserInfo().empty())
-      throw Failure(Code::bad_config, "a url contains a password; put it in a file and set `basic`");
+    if (!uri.getUserInfo().empty()) throw Failure(Code::bad_config, "a url contains a password; put it in a file and set `basic`");
     if (uri.getScheme() != "http" && uri.getScheme() != "https")
       throw Failure(Code::bad_config, "url \"" + text + "\" must begin with http:// or https://");
     if (uri.getHost().empty() || uri.getPort() == 0) throw Failure(Code::bad_config, "url \"" + text + "\" has no host");

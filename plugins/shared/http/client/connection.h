@@ -31,8 +31,8 @@ struct ConnectionOptions {
   std::string proxy_host;       // empty: none
   uint16_t proxy_port = 0;
   bool chunked = false;
-  std::chrono::nanoseconds timeout{};  // limit for the silence of the server
-  std::chrono::nanoseconds connect{};  // limit for connecting; 0: as `timeout`
+  std::chrono::nanoseconds timeout{};   // limit for the silence of the server
+  std::chrono::nanoseconds connect{};   // limit for connecting; 0: as `timeout`
   std::chrono::nanoseconds deadline{};  // of a whole exchange
 };
 

@@ -16,7 +16,7 @@ Address parse_address(std::string_view text);
 
 struct Listener {
   core::Descriptor socket;
-  std::string name;  // address, with the selected port for port 0
+  std::string name;       // address, with the selected port for port 0
   bool reachable = true;  // from other hosts
 };
 // Throws with the reason and the remedy.

@@ -16,7 +16,9 @@ inline constexpr Param kMaxHeader =
         .defaults("16 KiB")
         .range(4096, 1048576);
 inline constexpr Param kRequestTimeout =
-    param::duration("request_timeout", "Time limit for receiving a request, and for sending an answer").defaults("30s").range(1e8, 3.6e12);
+    param::duration("request_timeout", "Time limit for receiving a request, and for sending an answer")
+        .defaults("30s")
+        .range(1e8, 3.6e12);
 inline constexpr Param kIdleTimeout =
     param::duration("idle_timeout", "Time after which an idle connection is closed").defaults("5m").range(1e9, 8.64e13);
 

@@ -60,8 +60,7 @@ core::Status Tokens::load() {
   if (::stat(path_.c_str(), &status) != 0)
     return core::Error{path_ + ": " + core::error_text(errno) + "; create it with one secret per line, and run chmod 600"};
   stamp_ = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
-  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    return core::Error{path_ + ": readable or writable by everyone; run chmod 640"};
+  if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return core::Error{path_ + ": readable or writable by everyone; run chmod 640"};
   auto text = core::read_file(path_, kMaxFile);
   if (!text) return core::Error{text.error()};
   std::vector<std::string> tokens;

@@ -126,8 +126,8 @@ void Writer::send_declarations(std::span<const atalaya_sample> samples, int64_t 
   const std::string rows = declarations_.rows_for(samples, now_ns);
   if (rows.empty()) return;
   if (const auto refusal = client_.insert(kMetricsColumns, rows))
-    throw Error(Cause::retry,
-                name() + " refuses declarations of metrics (" + refusal->words + "); fix the table metrics, its constraints and views");
+    throw Error(Cause::retry, name() + " refuses declarations of metrics (" + refusal->words +
+                                  "); fix the table metrics, its constraints and views");
 }
 
 // First: no point without its series.

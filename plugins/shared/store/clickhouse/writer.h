@@ -47,8 +47,8 @@ class Writer final : public StoreWriter {
 
   // Connects, and creates missing tables. write() calls it if needed.
   void prepare();
-  // Afterwards refused_rows() has the rows that are refused for good; each of them was refused alone. If the database accepts no row,
-  // the table is the cause: that is an error, which can be fixed while the batch waits.
+  // Afterwards refused_rows() has the rows that are refused for good; each of them was refused alone. If the database accepts no
+  // row, the table is the cause: that is an error, which can be fixed while the batch waits.
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   // The server merges by itself.
   bool maintain(int64_t /*now_ns*/) override { return false; }

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::store {

@@ -90,8 +90,8 @@ bool Dictionary::declare(uint32_t name, int64_t metric) {
       [&](const Row &row) {
         text = row.text(0);
         first = info_of(row, 1);
-        is_complete = row.type(1) != SQLITE_NULL && row.type(2) != SQLITE_NULL && row.type(3) != SQLITE_NULL &&
-                      row.type(4) != SQLITE_NULL;
+        is_complete =
+            row.type(1) != SQLITE_NULL && row.type(2) != SQLITE_NULL && row.type(3) != SQLITE_NULL && row.type(4) != SQLITE_NULL;
       },
       metric);
   if (is_conflict(first, info)) {
@@ -159,7 +159,8 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     }
     return entity;
   }
-  add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns, entity.last_ns);
+  add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns,
+                  entity.last_ns);
   entity.id = database_.last_id();
   return entity;
 }

@@ -20,8 +20,8 @@
 
 namespace atalaya::store {
 
-// The ids of metrics, entities and stacks, cached by name id and tags, so that a point costs no look-up of a string. The tables stay
-// the truth: other writers and the end of an entity do no harm. Calls are in a transaction.
+// The ids of metrics, entities and stacks, cached by name id and tags, so that a point costs no look-up of a string. The tables
+// stay the truth: other writers and the end of an entity do no harm. Calls are in a transaction.
 class Dictionary {
  public:
   Dictionary(Database &database, core::NameOf name_of, MetricOf metric_of = nullptr, Warn warn = nullptr);
@@ -76,8 +76,8 @@ class Dictionary {
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
   StackTree stacks_;
 
-  std::vector<int64_t> metrics_;          // by name id
-  std::vector<uint32_t> undeclared_;      // name ids
+  std::vector<int64_t> metrics_;           // by name id
+  std::vector<uint32_t> undeclared_;       // name ids
   std::unordered_set<int64_t> conflicts_;  // metrics
   int64_t declarations_checked_ns_ = 0;
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;

@@ -77,8 +77,8 @@ class Packer {
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement list_rows_, read_rows_, find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_,
-      delete_samples_, has_stacks_, delete_window_, swept_window_;
+  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
+      delete_window_, swept_window_;
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0, looked_batch_ = 0;  // looked_: there was nothing to do then

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/packer.h"
 #include "plugins/shared/store/sqlite/rollup/rollup.h"
-#include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::store {
 

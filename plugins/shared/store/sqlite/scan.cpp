@@ -29,7 +29,8 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       visitor_(visitor),
       rows_(database,
             "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
-            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY 1, 2"),
+            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY "
+            "1, 2"),
       chunks_(database,
               "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
               "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),

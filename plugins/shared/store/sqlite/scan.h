@@ -8,8 +8,8 @@
 
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/base/name_cache.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {

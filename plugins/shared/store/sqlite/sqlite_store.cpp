@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/declarations.h"
 #include "plugins/shared/store/sqlite/entities.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
-#include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/scan.h"
 #include "plugins/shared/store/sqlite/schema.h"
 #include "plugins/shared/store/sqlite/stacks/stack_reader.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/packer.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/packer.h"
 
 namespace atalaya::store {
 

@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "core/base/name_cache.h"
 #include "core/base/files.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
+#include "core/base/name_cache.h"
 #include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/packer.h"
 #include "plugins/shared/store/sqlite/retention.h"
 #include "plugins/shared/store/sqlite/rollup/rollup.h"
 #include "plugins/shared/store/sqlite/rows/row_writer.h"
-#include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/stacks/stack_writer.h"
-#include "plugins/shared/store/store.h"
 #include "plugins/shared/store/sqlite/window_list.h"
+#include "plugins/shared/store/store.h"
 
 namespace atalaya::store {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sources/proc/cgroup/cgroup_model.h"
 #include "plugins/shared/cgroup/cgroup_walk.h"
+#include "plugins/sources/proc/cgroup/cgroup_model.h"
 #include "plugins/sources/proc/host/host_options.h"
 #include "plugins/sources/proc/host/host_text_reader.h"
 

@@ -2,8 +2,8 @@
 // From readings of a cgroup to values under the declared names.
 #pragma once
 
-#include "plugins/sources/proc/cgroup/cgroup_metrics.h"
 #include "plugins/shared/cgroup/cgroup_reader.h"
+#include "plugins/sources/proc/cgroup/cgroup_metrics.h"
 
 namespace atalaya::proc {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/sources/proc/host/host_metrics.h"
 #include "plugins/shared/procfs/host_reader.h"
+#include "plugins/sources/proc/host/host_metrics.h"
 
 namespace atalaya::proc {
 

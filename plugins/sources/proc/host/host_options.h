@@ -42,7 +42,9 @@ inline constexpr auto kHostParams = std::to_array<Param>({
 });
 
 inline constexpr auto kCgroupParams = std::to_array<Param>({
-    param::integer("max_cgroups", "Maximum number of cgroups sampled, in the order they are found").defaults("1000").range(1, 100000),
+    param::integer("max_cgroups", "Maximum number of cgroups sampled, in the order they are found")
+        .defaults("1000")
+        .range(1, 100000),
     param::integer("cgroup_depth", "Maximum depth; deeper cgroups count in their parents only").defaults("8").range(0, 64),
 });
 

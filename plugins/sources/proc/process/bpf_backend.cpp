@@ -22,8 +22,8 @@
 #include "core/base/files.h"
 #include "core/base/now.h"
 #include "plugins/shared/bpf/loading.h"
-#include "plugins/sources/proc/process/bpf_records.h"
 #include "plugins/shared/procfs/files.h"
+#include "plugins/sources/proc/process/bpf_records.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "proc.skel.h"
 
@@ -53,7 +53,8 @@ class BpfBackend final : public ProcessBackend {
     for (const Parts parts : {Parts{exits, true}, Parts{exits, false}, Parts{false, false}}) {
       bpf::take_message();
       if (load(parts)) {
-        if (exits && !parts.exits) limitation_ = "ended processes have no samples, their CPU time is in unattributed: " + loaded.error();
+        if (exits && !parts.exits)
+          limitation_ = "ended processes have no samples, their CPU time is in unattributed: " + loaded.error();
         loaded = core::Done{};
         break;
       }

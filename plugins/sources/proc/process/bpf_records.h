@@ -7,8 +7,8 @@
 #include <span>
 
 #include "bpf/proc.h"
-#include "plugins/sources/proc/exits/exit_reading.h"
 #include "plugins/shared/procfs/process_reading.h"
+#include "plugins/sources/proc/exits/exit_reading.h"
 
 namespace atalaya::proc {
 

@@ -34,8 +34,8 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
               options_.commands}),
       turns_(options_.expensive_budget) {
   if (options_.backend == "bpf" && options_.root != "/")
-    throw Failure(Code::bad_config, "backend \"bpf\" reads the running kernel, not the tree below " + options_.root +
-                                        "; omit root or the backend");
+    throw Failure(Code::bad_config,
+                  "backend \"bpf\" reads the running kernel, not the tree below " + options_.root + "; omit root or the backend");
   for (size_t i = 0; i < kExtraTags; ++i) {
     if (i == kCommand ? options_.commands.allow.empty() : !listed(options_.tags, kTagNames[i])) continue;
     extra_ids_[i] = host.intern(kTagNames[i]);

@@ -11,11 +11,11 @@
 
 namespace atalaya::proc {
 
-inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process"),
-                                            metric::extra("user"),    metric::extra("parent"), metric::extra("cgroup"),
-                                            metric::extra("unit"),    metric::extra("container"), metric::extra("command")};
+inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"),    metric::identity("process"),
+                                             metric::extra("user"),    metric::extra("parent"),    metric::extra("cgroup"),
+                                             metric::extra("unit"),    metric::extra("container"), metric::extra("command")};
 inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("parent"),
-                                         metric::identity("cgroup")};
+                                          metric::identity("cgroup")};
 inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
 // A counter's growth per second, times the scale.
@@ -40,47 +40,57 @@ inline constexpr std::array<RateRow, kCounters> kRateRows = {{
      Counter::user_ns, kPercentPerNs},
     {metric::rate("proc.cpu.kernel", "%", 2, kProcessTags, "/proc/PID/stat stime", "CPU time in the kernel; 100 is one core"),
      Counter::kernel_ns, kPercentPerNs},
-    {metric::rate("proc.cpu.delay", "%", 2, kProcessTags, "/proc/PID/schedstat field 2", "Time runnable but waiting for a CPU; with procfs, only of processes with one thread"),
+    {metric::rate("proc.cpu.delay", "%", 2, kProcessTags, "/proc/PID/schedstat field 2",
+                  "Time runnable but waiting for a CPU; with procfs, only of processes with one thread"),
      Counter::delay_ns, kPercentPerNs},
     {metric::rate("proc.disk.reads.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io read_bytes", "Data read from storage"),
      Counter::disk_reads_bytes, kMibPerByte},
     {metric::rate("proc.disk.writes.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io write_bytes", "Data written to storage"),
      Counter::disk_writes_bytes, kMibPerByte},
-    {metric::rate("proc.io.reads.bytes", "By/s", 0, kProcessTags, "/proc/PID/io rchar", "Bytes read by system calls from files, pipes and sockets, cached or not"),
+    {metric::rate("proc.io.reads.bytes", "By/s", 0, kProcessTags, "/proc/PID/io rchar",
+                  "Bytes read by system calls from files, pipes and sockets, cached or not"),
      Counter::reads_bytes, 1},
-    {metric::rate("proc.io.writes.bytes", "By/s", 0, kProcessTags, "/proc/PID/io wchar", "Bytes written by system calls to files, pipes and sockets"),
+    {metric::rate("proc.io.writes.bytes", "By/s", 0, kProcessTags, "/proc/PID/io wchar",
+                  "Bytes written by system calls to files, pipes and sockets"),
      Counter::writes_bytes, 1},
-    {metric::rate("proc.io.reads.calls", "/s", 2, kProcessTags, "/proc/PID/io syscr", "Read system calls"),
-     Counter::reads_calls, 1},
-    {metric::rate("proc.io.writes.calls", "/s", 2, kProcessTags, "/proc/PID/io syscw", "Write system calls"),
-     Counter::writes_calls, 1},
+    {metric::rate("proc.io.reads.calls", "/s", 2, kProcessTags, "/proc/PID/io syscr", "Read system calls"), Counter::reads_calls,
+     1},
+    {metric::rate("proc.io.writes.calls", "/s", 2, kProcessTags, "/proc/PID/io syscw", "Write system calls"), Counter::writes_calls,
+     1},
     {metric::rate("proc.faults.minor", "/s", 2, kProcessTags, "/proc/PID/stat minflt", "Page faults served from memory"),
      Counter::faults_minor, 1},
     {metric::rate("proc.faults.major", "/s", 2, kProcessTags, "/proc/PID/stat majflt", "Page faults that read from disk"),
      Counter::faults_major, 1},
-    {metric::rate("proc.switches.voluntary", "/s", 2, kProcessTags, "/proc/PID/status voluntary_ctxt_switches", "Voluntary context switches; with procfs, only of processes with one thread"),
+    {metric::rate("proc.switches.voluntary", "/s", 2, kProcessTags, "/proc/PID/status voluntary_ctxt_switches",
+                  "Voluntary context switches; with procfs, only of processes with one thread"),
      Counter::switches_voluntary, 1},
-    {metric::rate("proc.switches.involuntary", "/s", 2, kProcessTags, "/proc/PID/status nonvoluntary_ctxt_switches", "Involuntary context switches; with procfs, only of processes with one thread"),
+    {metric::rate("proc.switches.involuntary", "/s", 2, kProcessTags, "/proc/PID/status nonvoluntary_ctxt_switches",
+                  "Involuntary context switches; with procfs, only of processes with one thread"),
      Counter::switches_involuntary, 1},
 }};
 
 inline constexpr std::array<GaugeRow, kGauges> kGaugeRows = {{
-    {metric::gauge("proc.mem.resident", "MiBy", 2, kProcessTags, "/proc/PID/status VmRSS", "Resident memory, shared memory included; absent for kernel threads"),
+    {metric::gauge("proc.mem.resident", "MiBy", 2, kProcessTags, "/proc/PID/status VmRSS",
+                   "Resident memory, shared memory included; absent for kernel threads"),
      Gauge::resident_kib, kMibPerKib},
-    {metric::gauge("proc.mem.virtual", "MiBy", 2, kProcessTags, "/proc/PID/status VmSize", "Virtual address space"), Gauge::virtual_kib,
-     kMibPerKib},
+    {metric::gauge("proc.mem.virtual", "MiBy", 2, kProcessTags, "/proc/PID/status VmSize", "Virtual address space"),
+     Gauge::virtual_kib, kMibPerKib},
     {metric::gauge("proc.mem.swap", "MiBy", 2, kProcessTags, "/proc/PID/status VmSwap", "Memory in swap"), Gauge::swap_kib,
      kMibPerKib},
     {metric::gauge("proc.threads", "1", metric::count, kProcessTags, "/proc/PID/stat num_threads", "Threads"), Gauge::threads, 1},
-    {metric::gauge("proc.state", "1", metric::count, kProcessTags, "/proc/PID/stat state", "State as a character code: 82 R running, 83 S sleeping, 68 D disk wait, 90 Z zombie"),
+    {metric::gauge("proc.state", "1", metric::count, kProcessTags, "/proc/PID/stat state",
+                   "State as a character code: 82 R running, 83 S sleeping, 68 D disk wait, 90 Z zombie"),
      Gauge::state, 1},
-    {metric::gauge("proc.parent.pid", "1", metric::count, kProcessTags, "/proc/PID/stat ppid", "Process id of the parent"), Gauge::parent, 1},
-    {metric::gauge("proc.files.open", "1", metric::count, kProcessTags, "/proc/PID/fd", "Open file descriptors; with procfs, only in some windows (see expensive_budget)"),
+    {metric::gauge("proc.parent.pid", "1", metric::count, kProcessTags, "/proc/PID/stat ppid", "Process id of the parent"),
+     Gauge::parent, 1},
+    {metric::gauge("proc.files.open", "1", metric::count, kProcessTags, "/proc/PID/fd",
+                   "Open file descriptors; with procfs, only in some windows (see expensive_budget)"),
      Gauge::open_files, 1},
 }};
 
 inline constexpr Metric kStartTimeMetric =
-    metric::gauge("proc.start.time", "ns", metric::count, kProcessTags, "/proc/PID/stat starttime + /proc/stat btime", "Start time, Unix time; with the pid it identifies a process");
+    metric::gauge("proc.start.time", "ns", metric::count, kProcessTags, "/proc/PID/stat starttime + /proc/stat btime",
+                  "Start time, Unix time; with the pid it identifies a process");
 
 // Of groups of processes that ended: without a pid.
 inline constexpr Metric kExitsMetric =

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "plugins/sources/proc/exits/taskstats_listener.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "plugins/sources/proc/process/process_reader.h"
-#include "plugins/sources/proc/exits/taskstats_listener.h"
 
 namespace atalaya::proc {
 
@@ -21,9 +21,7 @@ class ProcfsBackend final : public ProcessBackend {
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
   void take_exits(const ProcessModel &model, const TakeExit &take) override;
-  std::optional<uint64_t> lost_exits() const override {
-    return listener_ ? std::optional(listener_->errors().lost) : std::nullopt;
-  }
+  std::optional<uint64_t> lost_exits() const override { return listener_ ? std::optional(listener_->errors().lost) : std::nullopt; }
 
  private:
   void listen();

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/packer.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_tables.h"
-#include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::store {
 

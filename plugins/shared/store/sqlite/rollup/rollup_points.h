@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rolled points: the summary of the points of a step, in their place. docs/explanation/store.md describes their bytes, which are those of a
-// chunk with several columns a metric.
+// Rolled points: the summary of the points of a step, in their place. docs/explanation/store.md describes their bytes, which are
+// those of a chunk with several columns a metric.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
-#include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {

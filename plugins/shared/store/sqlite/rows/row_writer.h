@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 
 namespace atalaya::store {

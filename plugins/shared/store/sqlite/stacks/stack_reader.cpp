@@ -6,8 +6,7 @@
 namespace atalaya::store {
 
 StackReader::StackReader(Database &database)
-    : find_(database, "SELECT entity, field, numbers FROM stacks WHERE window = ?1 ORDER BY entity, field"),
-      texts_(database) {}
+    : find_(database, "SELECT entity, field, numbers FROM stacks WHERE window = ?1 ORDER BY entity, field"), texts_(database) {}
 
 void StackReader::read(int64_t window, const Wanted &wanted, const Visitor &visitor) {
   int64_t entity = 0;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 
 namespace atalaya::store {

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 
 namespace atalaya::store {
