@@ -25,7 +25,7 @@ namespace {
 constexpr OptionSpec kOptions[] = {
     {"--format", "FORMAT", "Output format. ls: table or json (default: table); export: samples or jsonlines (default: samples)"},
     {"--sink", "NAME", "Sink of FILE that replay sends to (default: its only sink)"},
-    {"--patience", "TIME", "Stop replay after this time without a delivery (default: 60s)"},
+    {"--timeout", "TIME", "Stop replay after this time without a delivery (default: 60s)"},
 };
 
 int fail(const std::string &text, int status = kFailed) {
@@ -186,7 +186,7 @@ int64_t queued_in(Ledger &ledger) {
 }
 
 // Delivers until the spool is empty or delivery stalls. May be interrupted at any time without damage to the spool.
-int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_ns, Symbols &symbols) {
+int deliver_all(StageDescription sink, const std::string &dir, int64_t timeout_ns, Symbols &symbols) {
   sink.queue.spread_ns = 0;
   sink.spool = {.dir = dir,
                 .max_bytes = INT64_MAX,
@@ -202,7 +202,7 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
   if (const Status started = worker.start(); !started) return fail(started.error());
   int64_t queued = queued_in(ledger);
   const int64_t all = queued;
-  for (int64_t moved_at = read_clocks().monotonic; queued > 0 && read_clocks().monotonic - moved_at < patience_ns;) {
+  for (int64_t moved_at = read_clocks().monotonic; queued > 0 && read_clocks().monotonic - moved_at < timeout_ns;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const int64_t now_queued = queued_in(ledger);
     if (now_queued != queued) moved_at = read_clocks().monotonic;
@@ -229,8 +229,8 @@ int deliver_all(StageDescription sink, const std::string &dir, int64_t patience_
 
 int replay(const std::string &dir, const Arguments &arguments) {
   if (arguments.positional.size() < 3) return fail("replay needs DIR and FILE, the pipeline file of the sink", kWrongUse);
-  const auto patience = parse_duration(arguments.get("--patience").value_or("60s"));
-  if (!patience) return fail("--patience: " + patience.error(), kWrongUse);
+  const auto timeout = parse_duration(arguments.get("--timeout").value_or("60s"));
+  if (!timeout) return fail("--timeout: " + timeout.error(), kWrongUse);
   Symbols symbols;
   Registry registry = scan_plugins(arguments);
   LoadedFile loaded = load_file(arguments.positional[2], registry, symbols, default_lua_library());
@@ -238,7 +238,7 @@ int replay(const std::string &dir, const Arguments &arguments) {
   if (!loaded.description) return kWrongUse;
   const auto sink = choose_sink(*loaded.description, arguments.get("--sink"));
   if (!sink) return fail(sink.error(), kWrongUse);
-  return deliver_all(sink.value(), dir, patience.value(), symbols);
+  return deliver_all(sink.value(), dir, timeout.value(), symbols);
 }
 
 int spool(const Arguments &arguments) {

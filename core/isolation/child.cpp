@@ -89,7 +89,7 @@ class HostNames final : public NameTable {
     const atalaya_metric_info info = read_metric(reader);
     if (found && reader.ok()) {
       catalogue_.declare(id, info);
-      return catalogue_.find(id);
+      if (const atalaya_metric_info *known = catalogue_.find(id)) return known;  // null when the catalogue is full
     }
     missed.store(size, std::memory_order_relaxed);
     return nullptr;

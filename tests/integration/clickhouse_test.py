@@ -292,7 +292,7 @@ class OneServer(ServedCase):
         absent = self.clickhouse.replace(self.database, "absent")
         wrong = self.password_file(self.folder, "default:wrong", "wrong")
         for store, said in ((absent, "Database absent doesn't exist; make it: CREATE DATABASE absent"),
-                            (self.clickhouse.replace(self.basic, wrong), "Wrong password for user default; see the file with user:password"),
+                            (self.clickhouse.replace(self.basic, wrong), "Wrong password for user default; check the file with user:password"),
                             (self.clickhouse.replace(self.basic, "/no/such/file"), "/no/such/file"),
                             (self.clickhouse, "is empty; run a pipeline with the sink \"clickhouse\" first"),
                             ("clickhouse:http://127.0.0.1:1/x", "Connection refused"),
@@ -304,7 +304,7 @@ class OneServer(ServedCase):
             self.assertIn(said, self.errors)
             self.assertNotIn("secret", self.errors)
         self.atalaya("sql", "SELECT 1", status=2)
-        self.assertIn("embedded store only", self.errors)
+        self.assertIn("embedded stores only", self.errors)
 
     def test_other_tables_are_left_alone(self):
         self.rows("CREATE TABLE points (x UInt8) ENGINE = TinyLog")
@@ -359,7 +359,7 @@ class OneServer(ServedCase):
     def test_errors_in_the_pipeline_are_reported_before_it_runs(self):
         for parameters, said in (({"url": "ftp://x/y"}, "must begin with http:// or https://"),
                                  ({"url": self.server.url}, "names no database"),
-                                 ({"cluster": "a'b"}, "the cluster's name has other characters")):
+                                 ({"cluster": "a'b"}, "invalid name of a cluster")):
             agent = self.run_agent('local a = require "atalaya"\na.pipeline "p" { a.source.receive { listen = "127.0.0.1:0" }, %s }\n'
                                    % self.sink(**parameters))
             self.assertNotEqual(agent.join(), 0)

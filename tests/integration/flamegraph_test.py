@@ -121,7 +121,7 @@ class Stored(QueryCase):
             file.write("f;" * 500_000 + "f 5\n")
             file.writelines(f"a;g{i} 1\n" for i in range(300_000))
         self.atalaya("flamegraph", "--folded", self.path("large"), "-o", self.path("large.svg"))
-        self.assertIn("only the first frames", self.errors)
+        self.assertIn("with their first frames only", self.errors)
         self.assertLess(os.path.getsize(self.path("large.svg")), 10_000_000)
         with open(self.path("large.svg")) as file:
             self.assertIn("<title>all (300,005 samples, 100.00 %)</title>", file.read())

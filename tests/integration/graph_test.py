@@ -130,7 +130,7 @@ class Cluster(StoreCase):
         self.atalaya("graph", *WHEN, "--max-points", "1", status=1)
         self.assertIn("narrow the query with --tag or a shorter time range", self.errors)
         self.atalaya("graph", "--conntrack", "/etc/passwd", status=2)
-        self.assertIn("--conntrack: /etc/passwd: no line of it is a connection", self.errors)
+        self.assertIn("--conntrack: /etc/passwd: no connections found", self.errors)
         self.atalaya("graph", "--conntrack", "/nowhere", status=2)
         self.assertIn("--conntrack: /nowhere: No such file or directory", self.errors)
 

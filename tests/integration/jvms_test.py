@@ -95,7 +95,7 @@ class Jvms(QueryCase):
         self.assertIn('no samples of function "app.Main wrok"', self.errors)
         self.assertIn('did you mean "app.Main work"?', self.errors)
         self.assertEqual(self.atalaya("jvms", "--from", "2001-01-01", "--to", "2001-01-02", status=1), "")
-        self.assertIn("source jvm finds them", self.errors)
+        self.assertIn("run source jvm to find them", self.errors)
         self.atalaya("jvms", *WHEN, "--host", "h3", status=1)
         self.assertIn("with these tags", self.errors)
         self.atalaya("jvms", *WHEN, "--top", "0", status=2)

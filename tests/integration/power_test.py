@@ -201,7 +201,7 @@ class Power(AgentCase):
         lua = 'a.pipeline "energy" { every = "500ms", %s, a.translate.energy { root = "%s" %s }, a.sink.file { path = "OUT" } }'
         found, agent = self.run_until(lua % (source, self.path("vm"), ""), 3)
         self.assertEqual([point for point in found if "energy" in point["metric"]], [])
-        self.assertEqual(agent.errors().count('give "model" to estimate it'), 1)
+        self.assertEqual(agent.errors().count('set "model" to estimate it'), 1)
         os.remove(self.path("out"))
         found, _ = self.run_until(lua % (source, self.path("vm"), ", model = { idle = 20, full = 100 }"), 5)
         energies = [point for point in found if "energy" in point["metric"]]

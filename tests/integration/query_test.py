@@ -102,7 +102,7 @@ class Commands(QueryCase):
             self.assertEqual([float(row["sum"]) for row in csv.DictReader(file)], [row["sum"] for row in rows])
         self.assertIn(f"<td class=\"n\">{rows[0]['sum']:.3f}</td>", page)
         self.atalaya("report", "--experiment", "tera", "-o", self.path("report.doc"), status=2)
-        self.assertIn("reports are FILE.html", self.errors)
+        self.assertIn("unknown suffix; use .html, .csv, .json or .txt", self.errors)
         self.atalaya("report", "--experiment", "tera", "-o", self.path("no/such/folder.html"), status=1)
         self.assertIn("No such file or directory", self.errors)
 

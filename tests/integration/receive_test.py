@@ -232,7 +232,7 @@ class Guards(Hub):
             a.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:{taken.getsockname()[1]}" }},
               a.sink.file {{ path = "{self.path("o")}" }} }}""")
             self.assertEqual(agent.join(), 1)
-        self.assertIn("another program listens there", agent.errors())
+        self.assertIn("another program uses this address", agent.errors())
 
     @unittest.skipUnless(shutil.which("openssl"), "openssl makes the certificate")
     def test_tls(self):

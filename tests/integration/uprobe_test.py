@@ -283,8 +283,8 @@ class Uprobe(AgentCase):
         for region, text in (('binary = "%(binary)s", enter = "hot"', "%(binary)s has exceptions (C++, Rust): one that leaves hot would end the program"),
                              ('binary = "%(binary)s", enter = "hott"', 'no function "hott" in %(binary)s'),
                              ('binary = "%(binary)s", enter = "shapes::Shape::twice"', "2 functions \"shapes::Shape::twice\" in %(binary)s: "),
-                             ('binary = "%(folder)s/stripped", enter = "hot"', "which has only the names that it exports"),
-                             ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is no program or library"),
+                             ('binary = "%(folder)s/stripped", enter = "hot"', "which has only exported names"),
+                             ('binary = "%(folder)s/text", enter = "hot"', "%(folder)s/text is not a program or library"),
                              ('binary = "%(folder)s/go", enter = "hot"', "%(folder)s/go is a Go program"),
                              ('binary = "%(binary)s", enter = "hot", leave = "hot"', "enter and leave are the same place")):
             with self.subTest(region):

@@ -89,7 +89,10 @@ class Http final : public Sink {
     const auto senders = static_cast<size_t>(host_.integer("senders"));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
     const MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
-      return host.raw()->metric_of(host.raw()->self, id, &info) == ATALAYA_OK;
+      const auto found = host.metric(id);
+      if (!found) return false;
+      info = {sizeof(info), found->kind, found->decimals, 0, str(found->unit), str(found->summary), str(found->source)};
+      return true;
     };
     // With weights, each server has separate lanes.
     lanes_per_server_ = senders;

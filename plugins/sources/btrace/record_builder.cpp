@@ -23,6 +23,14 @@ uint32_t RecordBuilder::id_of(std::string_view name) {
   return id;
 }
 
+// Names of fields are known at run time only. The type of the first value decides the decimals.
+void RecordBuilder::declare(uint32_t field, std::string_view name, bool is_count) {
+  if (!declared_.insert(field).second || host_.metric(field)) return;
+  std::string clean;
+  core::append_metric_name(clean, name);
+  host_.declare(metric::gauge(clean, "1", is_count ? metric::count : 9, {}, "output of a script", "Field of a script"));
+}
+
 void RecordBuilder::add(const Record &record) {
   Sample &sample = batch_->add(record.kind, static_cast<uint32_t>(record.tags.size()), static_cast<uint32_t>(record.fields.size()));
   sample.time_ns = record.time_ns != 0 ? record.time_ns : time_ns_;
@@ -39,6 +47,7 @@ void RecordBuilder::add(const Record &record) {
   for (const auto &[name, number] : record.fields) {
     const uint32_t id = id_of(name);
     if (id == 0) continue;
+    declare(id, name, number.is_count);
     if (number.is_count) {
       batch_->field(sample, id, number.count);
     } else {

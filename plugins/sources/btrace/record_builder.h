@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "plugins/sources/btrace/record.h"
 
@@ -32,10 +33,12 @@ class RecordBuilder {
   };
 
   uint32_t id_of(std::string_view name);  // 0: limit reached
+  void declare(uint32_t field, std::string_view name, bool is_count);
 
   Host host_;
   const size_t max_names_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
+  std::unordered_set<uint32_t> declared_;  // fields
   bool names_full_ = false;
   std::unique_ptr<Batch> batch_;
   int64_t time_ns_ = 0;

@@ -246,7 +246,10 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
   if (const auto known = export_ids_.find(name); known != export_ids_.end()) return known->second;
   const bool is_full = export_ids_.size() == kMaxExportNames;
   const uint32_t id = is_full ? 0 : host_.intern(name);
-  if (id != 0) return export_ids_.emplace(name, id).first->second;
+  if (id != 0) {
+    if (!host_.metric(id)) host_.declare(metric::gauge(name, "1", metric::count, {}, "hsperfdata", "Field of a script"));
+    return export_ids_.emplace(name, id).first->second;
+  }
   if (!std::exchange(logged_names_, true))
     host_.log(Level::warning, "JVMs export fields of BTrace scripts under more than " + std::to_string(kMaxExportNames) +
                                   " names; further ones are left out until the agent restarts");

@@ -8,7 +8,7 @@ namespace atalaya::testing {
 // Phase lines, snapshots and the account emit exactly the metrics of the table.
 TEST_CASE("btrace: the metric table has each fixed name that lines emit") {
   std::vector<std::string> declared;
-  declared.reserve(btrace::kMetrics.size());
+  declared.reserve(std::size(btrace::kMetrics));
   for (const Metric &metric : btrace::kMetrics) declared.emplace_back(view(metric.name));
   const auto known = [&](std::string_view name) { return std::find(declared.begin(), declared.end(), name) != declared.end(); };
   LineBench bench({.report_open = true, .max_open = 1});

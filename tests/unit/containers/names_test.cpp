@@ -228,18 +228,18 @@ TEST_CASE("the number of stored containers is limited: the least recently reques
   CHECK_FALSE(names.find(docker_place(id("d2")), 0).known);
 }
 
-struct Told {
+struct Fixture {
   testing::TemporaryFolder root;
   std::vector<std::string> lines;
   ContainerNames names{{.root = root.path()}, [this](std::string_view line) { lines.emplace_back(line); }};
-  void ask_for_a_minute(const Place &place) {
+  void find_for_a_minute(const Place &place) {
     for (int64_t now = 0; now <= 60 * kSecond; now += kSecond) names.find(place, now);
   }
 };
 
 TEST_CASE("a reason for missing names is reported once, with the file and the fix") {
-  Told told;
-  const std::string file = docker_path(told.root.path(), id("d1"));
+  Fixture fixture;
+  const std::string file = docker_path(fixture.root.path(), id("d1"));
   write(file, "{\"ID\":");
   write(docker_path(fixture.root.path(), id("d2")), "nonsense");
   fixture.names.find(docker_place(id("d1")), 0);
@@ -252,14 +252,14 @@ TEST_CASE("a reason for missing names is reported once, with the file and the fi
 }
 
 TEST_CASE("a host without any state files reports no error") {
-  Told told;
-  told.ask_for_a_minute(place_of("/odd/" + id("d1")));
-  CHECK(told.lines.empty());
+  Fixture fixture;
+  fixture.find_for_a_minute(place_of("/odd/" + id("d1")));
+  CHECK(fixture.lines.empty());
 }
 
 TEST_CASE("a hostile list: too large, not JSON, a link, and the others continue") {
-  Told told;
-  const std::string folder = told.root / "var/lib/containers/storage/";
+  Fixture fixture;
+  const std::string folder = fixture.root / "var/lib/containers/storage/";
   write(folder + "overlay-containers/containers.json", std::string((size_t{4} << 20) + 1, ' '));
   write(folder + "overlay-containers/volatile-containers.json", std::string(1 << 20, '['));
   fs::create_directories(folder + "vfs-containers");
@@ -276,12 +276,12 @@ TEST_CASE("missing permission to read is reported once, with the fix") {
     MESSAGE("skipped: only root can give up rights");
     return;
   }
-  Told told;
-  write(docker_path(told.root.path(), id("d1")), docker_config(id("d1"), "web"));
-  fs::permissions(told.root.path(), fs::perms::others_exec, fs::perm_options::add);
-  fs::permissions(told.root / "var/lib/docker", fs::perms::owner_all);
+  Fixture fixture;
+  write(docker_path(fixture.root.path(), id("d1")), docker_config(id("d1"), "web"));
+  fs::permissions(fixture.root.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(fixture.root / "var/lib/docker", fs::perms::owner_all);
   REQUIRE(::seteuid(65534) == 0);
-  told.ask_for_a_minute(docker_place(id("d1")));
+  fixture.find_for_a_minute(docker_place(id("d1")));
   REQUIRE(::seteuid(0) == 0);
   REQUIRE(fixture.lines.size() == 1);
   CHECK(fixture.lines[0].ends_with(": permission denied; run as root or grant CAP_DAC_READ_SEARCH"));

@@ -210,8 +210,8 @@ TEST_CASE("discovery: unusable files are reported") {
   CHECK(found.problems[0].find("core-site.xml: line 1: ") != std::string::npos);
   CHECK(found.problems[1] == "\"s3a://bucket/${none}/x\" has an unset variable, or is not a path");
   CHECK(found.problems[2] ==
-        "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on a file system that is not read; only local folders "
-        "and HDFS are");
+        "s3a://bucket/tmp/hadoop-yarn/staging/history/done_intermediate is on an unsupported file system; only local folders "
+        "and HDFS are read");
   CHECK(found.problems[3] == "hdfs:///logs names no server, and dfs.namenode.http-address is not set");
   CHECK(found.looked_in == Lines{root / "etc/hadoop", root / "etc/spark"});
 }

@@ -67,7 +67,7 @@ TEST_CASE("http server: addresses") {
     CHECK_THROWS_WITH_AS(parse_address(wrong), doctest::Contains("ADDRESS:PORT"), std::runtime_error);
   const Listener first = open_listener(parse_address("127.0.0.1:0"));
   CHECK_FALSE(first.reachable);
-  CHECK_THROWS_WITH_AS(open_listener(parse_address(first.name)), doctest::Contains("another program listens there"),
+  CHECK_THROWS_WITH_AS(open_listener(parse_address(first.name)), doctest::Contains("another program uses this address"),
                        std::runtime_error);
 }
 

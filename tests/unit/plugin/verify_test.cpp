@@ -158,7 +158,7 @@ TEST_CASE("emitted metrics must be declared") {
   CHECK(problem_of(verified<Undeclared>(), "full cycle") ==
         "field \"demo.other\" is not in its metric table; field \"demo.value\" is declared as a measurement and emitted as the "
         "other; "
-        "tag \"colour\" is not declared for the fields that it stands with");
+        "tag \"colour\" is not declared for the fields of its sample");
 }
 
 TEST_CASE("a sink that breaks on legal calls") {

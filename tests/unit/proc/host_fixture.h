@@ -30,6 +30,8 @@ class FakeHost {
     table_.self = this;
     table_.log = [](void *self, int32_t, atalaya_str text) { of(self).log.emplace_back(view(text)); };
     table_.intern = [](void *self, atalaya_str name) { return of(self).symbols_.intern(view(name)); };
+    table_.metric_of = [](void *, uint32_t, atalaya_metric_info *) -> int32_t { return ATALAYA_NOTHING; };
+    table_.declare_metric = [](void *, const atalaya_metric *, uint32_t) -> int32_t { return ATALAYA_OK; };
     table_.now = [](void *self, int32_t) { return of(self).now_ns; };
     table_.allocate = [](void *, atalaya_batch *batch, uint64_t size, uint64_t alignment) {
       return static_cast<core::Batch *>(batch->arena)->arena().allocate(size, alignment);

@@ -23,6 +23,8 @@ class TestHost {
     raw_.self = this;
     raw_.log = [](void *self, int32_t, atalaya_str text) { of(self).logged.emplace_back(view(text)); };
     raw_.intern = [](void *self, atalaya_str name) { return of(self).symbols_.intern(view(name)); };
+    raw_.metric_of = [](void *, uint32_t, atalaya_metric_info *) -> int32_t { return ATALAYA_NOTHING; };
+    raw_.declare_metric = [](void *, const atalaya_metric *, uint32_t) -> int32_t { return ATALAYA_OK; };
     raw_.now = [](void *self, int32_t) { return of(self).now(); };
     raw_.allocate = [](void *, atalaya_batch *batch, uint64_t size, uint64_t alignment) {
       return static_cast<core::Batch *>(batch->arena)->arena().allocate(size, alignment);

@@ -35,6 +35,7 @@ class LoadedSink {
     host_.param = param;
     host_.param_child = [](void *, atalaya_str, uint64_t, atalaya_value *) -> int32_t { return ATALAYA_NOTHING; };
     host_.metric_of = metric_of;
+    host_.declare_metric = [](void *, const atalaya_metric *, uint32_t) -> int32_t { return ATALAYA_OK; };
     created_ = component_->ops->create(&host_, component_, &instance_, &error_);
   }
   LoadedSink(const LoadedSink &) = delete;

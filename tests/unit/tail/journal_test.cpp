@@ -81,7 +81,7 @@ TEST_CASE("tail: a journal that could not be read back is not written") {
   for (int i = 0; i < 2; ++i) {
     const auto done = file.write(journal);
     REQUIRE_FALSE(done.ok());
-    CHECK(done.error().find("more than can be read back") != std::string::npos);
+    CHECK(done.error().find("bytes exceeds the maximum") != std::string::npos);
   }
   CHECK(back_from(path).own.empty());
   journal.own = {"short"};
