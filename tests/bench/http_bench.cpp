@@ -110,7 +110,7 @@ Figures measure(Server &server, std::string_view format, const char *method, int
   connection.timeout = connection.deadline = std::chrono::seconds(60);
   Deadlines deadlines;
   Lane lane(
-      options, [&](uint32_t id) { return symbols.name(id); }, targets, Connection(connection, deadlines));
+      options, [&](uint32_t id) { return symbols.name(id); }, [](uint32_t, atalaya_metric_info &) { return false; }, targets, Connection(connection, deadlines));
   std::vector<size_t> all(kProcesses);
   std::iota(all.begin(), all.end(), size_t{0});
   std::minstd_rand random(1);
@@ -121,7 +121,7 @@ Figures measure(Server &server, std::string_view format, const char *method, int
     fill_window(batch, symbols, busy, static_cast<int64_t>(window), random);
     const double begin = cpu_seconds();
     lane.load({batch.raw().samples, batch.count()}, all, 0);
-    if (!lane.deliver({})) throw std::runtime_error(lane.problem());
+    if (!lane.deliver({batch.raw().samples, batch.count()}, {})) throw std::runtime_error(lane.problem());
     if (window == 0) {
       before = server.bytes;
     } else {

@@ -108,7 +108,7 @@ TEST_CASE("rules that cannot work are refused with the fix") {
   CHECK(refusal(jvm("a.B", "x {")) == "rule 1: name: \"x {\" has a { without a }");
   CHECK(refusal(jvm("a.B", "{id}")) ==
         "rule 1: name: unknown value \"id\"; name it in \"option\" or \"argument\", or write the number of an argument");
-  CHECK(refusal(jvm("a.B", "{0}")).find("no value \"0\"") != std::string::npos);
+  CHECK(refusal(jvm("a.B", "{0}")).find("unknown value \"0\"") != std::string::npos);
   CHECK(refusal(jvm("~(", "x")).find("rule 1: main: ") == 0);
   RuleText both = jvm("a.B", "x");
   both.interpreter = {"sh"};

@@ -48,7 +48,7 @@ struct Machine {
       }
     }
   }
-  bool told(const std::string &words) const {
+  bool logged(const std::string &words) const {
     return std::any_of(fake.log.begin(), fake.log.end(),
                        [&](const std::string &line) { return line.find(words) != std::string::npos; });
   }
@@ -129,7 +129,7 @@ TEST_CASE("an AMD machine: Tdie is the package's temperature") {
   CHECK(with_tags(samples, {{"package", "0"}}, "sys.cpu.temp")["sys.cpu.temp"] == 55);
   CHECK(with_tags(samples, {{"chip", "k10temp-0000:00:18.3"}, {"sensor", "Tctl"}}, "sys.sensor.temp")["sys.sensor.temp"] == 65);
   CHECK(with_tags(samples, {{"chip", "nct6797"}, {"sensor", "fan1"}}, "sys.sensor.fan")["sys.sensor.fan"] == 1200);
-  CHECK(amd.told("no energy of packages (RAPL)"));
+  CHECK(amd.logged("no energy of packages (RAPL)"));
 }
 
 TEST_CASE("an AMD machine with powercap and registers: the package once, and each core") {

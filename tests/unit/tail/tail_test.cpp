@@ -50,7 +50,7 @@ TEST_CASE("tail: a path that matches no file is logged at the first scan of a ru
   const Lines expected = {"path \"" + path + "\" matches no file yet; waiting for one"};
   CHECK(reader.look().empty());
   CHECK(reader.look().empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
   fs::create_directory(folder.path() + "/later");
   const std::string log = path.ends_with("/later/log") ? path : folder.path() + "/log";
   Writer(log).write("line\n");
@@ -59,7 +59,7 @@ TEST_CASE("tail: a path that matches no file is logged at the first scan of a ru
   CHECK(reader.look().empty());
   fs::remove(log);
   CHECK(reader.look(1'000'000).empty());
-  CHECK(reader.said == told);
+  CHECK(reader.said == expected);
 }
 
 TEST_CASE("tail: a renamed file is read to its end, before the one that follows it") {
