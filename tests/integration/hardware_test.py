@@ -194,7 +194,7 @@ class Counters(AgentCase):
             if int(file.read()) < 1:
                 self.skipTest("this kernel lets everyone count")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("run as root or add CAP_PERFMON", done.stderr)
+        self.assertIn("run as root or grant CAP_PERFMON", done.stderr)
 
 
 class Inventory(AgentCase):

@@ -177,7 +177,8 @@ class Faults(IsolationCase):
         self.assertEqual(set(agent.row("bad0", "translator faulty")["reasons"]), {"stage unavailable"})
         self.ends(agent)
         for number in range(len(faults)):
-            self.assertTrue(all(point["tags"]["seen"] == "yes" for point in points(self.path(f"bad{number}"))))
+            # The translator looks the units up from its own process.
+            self.assertLessEqual({point["tags"]["seen"] for point in points(self.path(f"bad{number}"))}, {"1", "%", "By", "MiBy"})
 
     def test_sinks_write_interrupted_batches_again(self):
         faults = {**CRASHES, **HANGS}

@@ -36,7 +36,7 @@ std::string label(const Target &target) {
 }
 
 core::Error another_users(const Target &target) {
-  return {label(target) + " belongs to another user; run as root, or add CAP_SETUID and CAP_SETGID"};
+  return {label(target) + " belongs to another user; run as root or grant CAP_SETUID and CAP_SETGID"};
 }
 
 std::string name_of(const Target &target, std::string_view name) {

@@ -165,7 +165,7 @@ void Collector::refresh_kernel_symbols(int64_t now_ns) {
   ::malloc_trim(0);  // the text took several MiB
   folder_.use(&*kernel_);
   if (kernel_->empty())
-    host_.log(Level::info, "no names of kernel functions: the kernel hides their addresses; run as root or add CAP_SYSLOG");
+    host_.log(Level::info, "no names of kernel functions: the kernel hides their addresses; run as root or grant CAP_SYSLOG");
 }
 
 bool Collector::is_wanted(const StackCount &stack, const Process *process) const {

@@ -20,7 +20,7 @@ core::Descriptor open_event(const perf_event_attr &attributes, int cpu) {
 
 std::string reason(const std::string &name, int error) {
   std::string text = "cannot open the perf event " + name + ": " + core::error_text(error);
-  if (error == EACCES || error == EPERM) text += "; run as root or add CAP_PERFMON";
+  if (error == EACCES || error == EPERM) text += "; run as root or grant CAP_PERFMON";
   if (error == ENOENT || error == EOPNOTSUPP) text += "; this CPU or virtual machine has no such counter";
   return text;
 }

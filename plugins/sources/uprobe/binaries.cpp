@@ -53,7 +53,7 @@ void Binaries::update(uint32_t index, Watched &watched, int64_t now_ns) {
   }
   const core::Descriptor file = symbols::open_regular(path);
   if (!file || ::fstat(file.get(), &info) != 0)
-    return note(watched, "cannot read " + path + " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH");
+    return note(watched, "cannot read " + path + " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH");
   attach(index, watched, file.get(), version_of(info));
   watched.pause_ns = watched.now ? 0 : std::clamp(2 * watched.pause_ns, kFirstPause, kMaxPause);
   watched.retry_ns = now_ns + watched.pause_ns;

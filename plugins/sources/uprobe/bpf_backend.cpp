@@ -178,7 +178,7 @@ class BpfBackend final : public Backend {
   std::string refusal(int error) const {
     std::string text = "the kernel rejected the probe: " + core::error_text(error);
     if (error == EPERM || error == EACCES)
-      text += multi_ ? "; run as root or add CAP_BPF and CAP_PERFMON" : "; before Linux 6.6, run as root or add CAP_SYS_ADMIN";
+      text += multi_ ? "; run as root or grant CAP_BPF and CAP_PERFMON" : "; before Linux 6.6, run as root or grant CAP_SYS_ADMIN";
     if (error == ENOTSUP || error == EINVAL || error == ENOSYS)
       text += "; it cannot single-step the instruction there, or has no uprobes (CONFIG_UPROBE_EVENTS)";
     return text;

@@ -145,7 +145,7 @@ TEST_CASE("a binary that is replaced by one that cannot be read") {
   CHECK_FALSE(world.binaries->attached(0));
   CHECK(world.kernel.attached == std::set<uint64_t>{first});
   CHECK(world.take_said() == Said{"problem: region \"work\": cannot read " + world.path +
-                                  " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
+                                  " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH"});
   std::filesystem::remove(world.path);
   world.install();
   world.look();
@@ -237,7 +237,7 @@ TEST_CASE("a folder is no binary") {
   std::filesystem::create_directory(world.path);
   world.look();
   CHECK(world.take_said() == Said{"problem: region \"work\": cannot read " + world.path +
-                                  " as a regular file; check the path, run as root or add CAP_DAC_READ_SEARCH"});
+                                  " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH"});
 }
 
 }  // namespace atalaya::uprobe
