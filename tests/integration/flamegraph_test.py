@@ -75,7 +75,7 @@ class Stored(QueryCase):
         early = "make-1;[unwind failed];[unknown] 6\nmake-1;main 4\n"
         self.atalaya("flamegraph", "--folded", "-", "-o", self.path("early.svg"), input=early.encode())
         self.assertEqual(self.errors.count("\n"), 1)
-        self.assertIn('60 % of this ends early', self.errors)
+        self.assertIn('60 % of the samples have incomplete stacks', self.errors)
         self.assertIn('unwind = "dwarf"', self.errors)
         with open(self.path("early.svg")) as file:
             self.assertIn("red: system, grey: unknown", file.read())

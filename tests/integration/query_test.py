@@ -250,11 +250,11 @@ class Commands(QueryCase):
         self.assertIn("a\\u{ffff}", xml.dom.minidom.parse(file).toxml())
 
     def test_invalid_sizes_in_pixels_are_named(self):
-        names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "flow.rtt", "flow.sent.bytes", "proc.net.tcp.out.mb",
-                 "proc.net.tcp.in.packets"]
+        names = ["proc.cpu.user", "proc.mem.resident", "proc.disk.writes.mb", "proc.threads", "sys.disk.read.ios", "sys.disk.read.await",
+                 "sys.net.in.mb"]  # seven units, two a panel
         self.put([{"metric": name, "timestamp": T0 + 10, "value": 1, "tags": {"host": "h"}} for name in names])
         file = self.path("a.png")
-        self.atalaya("plot", "--metric", "proc.*", "--metric", "flow.*", "--aggregate", "sum", "--height", "10000", "-o", file, *WHEN, status=1)
+        self.atalaya("plot", "--metric", "proc.*", "--metric", "sys.*", "--aggregate", "sum", "--height", "10000", "-o", file, *WHEN, status=1)
         self.assertRegex(self.errors, r"1000 x 40\d+ pixels: .*size")
         self.assertFalse(os.path.exists(file))
 

@@ -56,9 +56,9 @@ double length_of(const query::Range &range) {
 // A metric that is not in the store has no sums.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
-                           query::Budget &budget) {
+                           query::Budget &budget, const store::MetricInfo *undeclared = nullptr) {
   try {
-    return query::usage_of({metric}, tags, group_by, range, store, budget);
+    return query::usage_of({metric}, tags, group_by, range, store, budget, undeclared);
   } catch (const query::UnknownMetric &) {
     return {};
   }
@@ -90,9 +90,11 @@ std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
 
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget) {
+  // Points of other senders have no declaration; a flow is an amount by its definition (docs/reference/metrics.md).
+  const store::MetricInfo bytes{.kind = store::Kind::delta, .unit = "By"};
   std::map<Tags, FlowTotal> totals;
   for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})
-    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget)) {
+    for (const Usage &usage : sums_of(metric, tags, kFlowTags, range, store, budget, &bytes)) {
       FlowTotal &own = totals[usage.tags];
       own.moved.*part += usage.sum;
       own.until_ns = std::max(own.until_ns, usage.covered.end_ns());

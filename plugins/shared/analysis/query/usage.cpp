@@ -24,7 +24,8 @@ struct Group {
 
 class Integrals : public store::PointVisitor {
  public:
-  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget)
+  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget,
+            const store::MetricInfo *undeclared)
       : series_(series), range_(range), budget_(budget), last_(series.size(), 0), last_values_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
@@ -33,9 +34,10 @@ class Integrals : public store::PointVisitor {
       Group &group = groups_[{one.metric, tags}];
       group.usage.tags = tags;
       group.usage.metric = one.metric;
-      group.usage.unit = one.info ? one.info->unit : "";
-      group.kind = one.kind();
-      IntegralUnit integral = integral_unit(one.metric, one.info.get());
+      const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();
+      group.usage.unit = info != nullptr ? info->unit : "";
+      group.kind = info != nullptr ? info->kind : store::Kind::unknown;
+      IntegralUnit integral = integral_unit(one.metric, info);
       group.usage.sum_unit = std::move(integral.name);
       group.per_second = integral.per_second;
       of_series_.push_back(&group);
@@ -142,7 +144,8 @@ IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *inf
 }
 
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
-                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget) {
+                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,
+                            const store::MetricInfo *undeclared) {
   // Windows that began in the range may end after it, and an instant needs the sample before.
   constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + kLongestWindow;
   constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - kLongestWindow;
@@ -152,7 +155,7 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   query.tags = tags;
   query.range = wider;
   const auto series = selected(query, store, budget);
-  Integrals integrals(series, group_by, range, budget);
+  Integrals integrals(series, group_by, range, budget, undeclared);
   store.scan(series, wider, integrals);
   return integrals.result();
 }
