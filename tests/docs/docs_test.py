@@ -187,7 +187,7 @@ class Help(unittest.TestCase):
 
     def test_summaries_of_components(self):
         for component in json.loads(self.atalaya("plugins", "--format", "json")):
-            summary = component["what"]
+            summary = component["summary"]
             with self.subTest(f'{component["kind"]} {component["name"]}'):
                 self.assertLessEqual(len(summary), 70, summary)
                 self.assertEqual(summary[0], summary[0].upper())
