@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import unittest
 
+from clickhouse_servers import ClickHouse
 from clickhouse_test import ServedCase
 from harness import BINARY, Agent, main
 from http_servers import free_port, get
@@ -37,6 +38,7 @@ a.pipeline "hub" {{
 WINDOWS = 20
 
 
+@unittest.skipUnless(ClickHouse.there, "needs clickhouse-server")
 class Catalogue(ServedCase):
     def start(self, name, lua, *arguments):
         os.mkdir(self.path(name))
@@ -92,8 +94,8 @@ class Catalogue(ServedCase):
     def assert_served(self, store):
         server = subprocess.Popen([BINARY, "serve", "--store", store, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
         try:
-            line = next(line for line in server.stderr if "http://" in line)
-            base = "http://" + line.split("http://")[1].split()[0].rstrip("/")
+            line = next(line for line in server.stderr if "serving on " in line)
+            base = "http://" + line.split("serving on ")[1].split()[0]
             metadata = json.loads(get(base + "/api/v1/metadata"))["data"]
         finally:
             server.terminate()

@@ -310,7 +310,7 @@ class OneServer(ServedCase):
         self.rows("CREATE TABLE points (x UInt8) ENGINE = TinyLog")
         agent, _ = self.hub(self.sink())
         threading.Thread(target=self.post_until_killed, args=(agent,)).start()
-        line = agent.wait_line("of one server")
+        line = agent.wait_line("points")
         self.assertIn('holds a table "points" that is not atalaya\'s: its column day is missing; use another database', line)
         agent.kill()
         self.assertEqual(self.rows("SHOW TABLES"), [["points"]])
@@ -352,7 +352,7 @@ class OneServer(ServedCase):
         agent.stop()
         agent, _ = self.hub(self.sink(cluster=CLUSTER))
         threading.Thread(target=self.post_until_killed, args=(agent,)).start()
-        line = agent.wait_line("points")
+        line = agent.wait_line("of one server")
         self.assertIn('of one server, and the sink names the cluster "pair"; write `cluster` as the tables were made', line)
         agent.kill()
 
