@@ -73,43 +73,44 @@ class Builder {
 
   // The default, as an operator would write it.
   constexpr Builder defaults(std::string_view text) const {
-    return changed([text](Param &p) { p.default_text = str(text); });
+    Builder copy = *this;
+    copy.param_.default_text = str(text);
+    return copy;
   }
   constexpr Builder required() const {
-    return changed([](Param &p) { p.flags |= ATALAYA_REQUIRED; });
+    Builder copy = *this;
+    copy.param_.flags |= ATALAYA_REQUIRED;
+    return copy;
   }
   // Both limits are allowed values, in the unit that the value is read in (ns, bytes).
   constexpr Builder range(double min, double max) const {
-    return changed([min, max](Param &p) {
-      p.flags |= ATALAYA_BOUNDED;
-      p.min = min;
-      p.max = max;
-    });
+    Builder copy = *this;
+    copy.param_.flags |= ATALAYA_BOUNDED;
+    copy.param_.min = min;
+    copy.param_.max = max;
+    return copy;
   }
   constexpr Builder unit(std::string_view unit) const {
-    return changed([unit](Param &p) { p.unit = str(unit); });
+    Builder copy = *this;
+    copy.param_.unit = str(unit);
+    return copy;
   }
   // Words joined by '|'; for the name "*", a glob for the keys.
   constexpr Builder allowed(std::string_view words) const {
-    return changed([words](Param &p) { p.allowed = str(words); });
+    Builder copy = *this;
+    copy.param_.allowed = str(words);
+    return copy;
   }
   // Elements of a list (one), values of a map (one), members of a record. The array is a constant with static storage.
   constexpr Builder items(std::span<const Param> items) const {
-    return changed([items](Param &p) {
-      p.items = items.data();
-      p.item_count = static_cast<uint32_t>(items.size());
-      p.item_size = sizeof(Param);
-    });
-  }
-
- private:
-  template <class Change>
-  constexpr Builder changed(Change change) const {
     Builder copy = *this;
-    change(copy.param_);
+    copy.param_.items = items.data();
+    copy.param_.item_count = static_cast<uint32_t>(items.size());
+    copy.param_.item_size = sizeof(Param);
     return copy;
   }
 
+ private:
   Param param_{};
 };
 
