@@ -16,7 +16,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kMostShown = 20;
+constexpr size_t kMaxShown = 20;
 
 // By file and line, the pipeline file first.
 std::vector<std::string> lines_of(std::vector<Report> reports, const std::string &path, std::string_view what) {
@@ -27,8 +27,8 @@ std::vector<std::string> lines_of(std::vector<Report> reports, const std::string
   });
   std::vector<std::string> lines;
   for (const auto &report : reports) {
-    if (lines.size() == kMostShown) {
-      lines.push_back(path + ": " + std::to_string(reports.size() - kMostShown) + " more " + std::string(what) + " are not shown");
+    if (lines.size() == kMaxShown) {
+      lines.push_back(path + ": " + std::to_string(reports.size() - kMaxShown) + " more " + std::string(what) + " are not shown");
       break;
     }
     lines.push_back(line_of(report));

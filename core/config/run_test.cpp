@@ -17,7 +17,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kMostRecorded = size_t{256} << 20;
+constexpr size_t kMaxRecorded = size_t{256} << 20;
 
 atalaya_window window_of(const TestCase &test, int64_t number) {
   atalaya_window window{};
@@ -43,7 +43,7 @@ void add(const TestSample &from, Symbols &symbols, Batch &to) {
 
 // A recording holds one record a window.
 Status add_recording(const std::string &path, Symbols &symbols, std::vector<std::unique_ptr<Batch>> &windows) {
-  auto bytes = read_file(path, kMostRecorded);
+  auto bytes = read_file(path, kMaxRecorded);
   if (!bytes) return Error{bytes.error()};
   std::string_view rest = *bytes;
   while (!rest.empty()) {
@@ -137,7 +137,7 @@ Result<std::vector<std::string>> expected_lines(const TestSamples &expect, Symbo
     lines.add(batch.raw());
     return std::move(lines).sorted();
   }
-  auto text = read_file(expect.file, kMostRecorded);
+  auto text = read_file(expect.file, kMaxRecorded);
   if (!text) return Error{text.error() + "; atalaya test --update writes it"};
   std::vector<std::string> lines;
   for (std::string_view rest = *text; !rest.empty();) {

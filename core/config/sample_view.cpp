@@ -8,7 +8,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kMostCached = 65536;  // names whose ids a state remembers
+constexpr size_t kMaxCached = 65536;  // names whose ids a state remembers
 constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
 constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
 
@@ -168,7 +168,7 @@ struct SampleViews::Callbacks {
         luaL_error(lua, "\"%s\" cannot be a name: it is empty or too long, or there are too many names", lua_tostring(lua, 2));
       return 0;
     }
-    if (views.cached_ < kMostCached) {
+    if (views.cached_ < kMaxCached) {
       lua_pushvalue(lua, 2);
       lua_pushinteger(lua, id);
       lua_rawset(lua, lua_upvalueindex(kIds));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSegmentMagic = "ATLS", kRecordMagic = "ATLR";
 constexpr uint16_t kVersion = 1;
-constexpr uint32_t kMostName = 65536, kMostPipelines = 65536, kLargestHeader = 16u << 20;
+constexpr uint32_t kMaxName = 65536, kMaxPipelines = 65536, kMaxHeaderSize = 16u << 20;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t aligned(uint64_t size) {
@@ -53,7 +53,7 @@ std::optional<std::vector<PipelineTotal>> parse_table(std::string_view table, ui
   for (uint32_t i = 0; i < pipelines; ++i) {
     if (table.size() < kFixed) return std::nullopt;
     const auto name_size = get<uint32_t>(table, 8);
-    if (name_size > kMostName || table.size() - kFixed < aligned(name_size)) return std::nullopt;
+    if (name_size > kMaxName || table.size() - kFixed < aligned(name_size)) return std::nullopt;
     totals.push_back({std::string(table.substr(kFixed, name_size)), get<uint64_t>(table, 0)});
     table.remove_prefix(kFixed + aligned(name_size));
   }
@@ -131,7 +131,7 @@ Result<SegmentHeader> parse_segment_header(std::string_view bytes) {
   header.time_ns = get<int64_t>(bytes, 24);
   header.size = get<uint32_t>(bytes, 32);
   const auto pipelines = get<uint32_t>(bytes, 36);
-  if (header.size < kSegmentHeaderSize || header.size > bytes.size() || pipelines > kMostPipelines)
+  if (header.size < kSegmentHeaderSize || header.size > bytes.size() || pipelines > kMaxPipelines)
     return Error{"the segment's header is damaged"};
   const std::string_view table = bytes.substr(kSegmentHeaderSize, header.size - kSegmentHeaderSize);
   if (get<uint32_t>(bytes, 40) != crc32c(table)) return Error{"the segment's table is damaged"};
@@ -154,7 +154,7 @@ std::optional<RecordHeader> parse_record_header(std::string_view bytes, uint64_t
   header.body_crc = get<uint32_t>(bytes, 48);
   header.name_crc = get<uint32_t>(bytes, 52);
   if (id != 0 && header.id != id) return std::nullopt;
-  if (header.payload_size > kLargestPayload || header.name_size > kMostName) return std::nullopt;
+  if (header.payload_size > kMaxPayloadSize || header.name_size > kMaxName) return std::nullopt;
   if (get<uint32_t>(bytes, 60) != crc32c(bytes.substr(0, 60))) return std::nullopt;
   return header;
 }
@@ -176,7 +176,7 @@ Result<SegmentReader> SegmentReader::open(const std::string &path, uint64_t id) 
   std::string bytes;
   if (!reader.read(0, kSegmentHeaderSize, bytes)) return reader;
   const auto size = get<uint32_t>(bytes, 32);
-  if (size > kSegmentHeaderSize && size <= kLargestHeader && size <= reader.file_size() && !reader.read(0, size, bytes))
+  if (size > kSegmentHeaderSize && size <= kMaxHeaderSize && size <= reader.file_size() && !reader.read(0, size, bytes))
     return reader;
   auto header = parse_segment_header(bytes);
   if (!header && of_another_version(bytes)) return Error{path + ": " + header.error()};

@@ -37,7 +37,7 @@ namespace atalaya::core {
 
 constexpr size_t kSegmentHeaderSize = 48;
 constexpr size_t kRecordHeaderSize = 64;
-constexpr uint32_t kLargestPayload = uint32_t{1} << 30;
+constexpr uint32_t kMaxPayloadSize = uint32_t{1} << 30;
 
 struct PipelineTotal {
   std::string name;

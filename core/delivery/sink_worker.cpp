@@ -15,7 +15,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr int64_t kFirstRetry = 100'000'000;
-constexpr int64_t kLongestRetry = 30'000'000'000;
+constexpr int64_t kMaxRetry = 30'000'000'000;
 
 // In [0, spread): the same for a host every time, spread evenly over hosts.
 int64_t offset_of(std::string_view host, int64_t spread_ns) {
@@ -171,7 +171,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       row.counts.busy_ns += busy;
     }
     if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
-    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kLongestRetry);  // its process has a back-off of its own
+    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kMaxRetry);  // its process has a back-off of its own
   }
 }
 

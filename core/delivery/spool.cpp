@@ -42,9 +42,9 @@ Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::
   const std::lock_guard lock(mutex_);
   if (closed_) return {Put::failed, limits_.dir + ": the spool is closed"};
   const uint64_t size = RecordHeader{.name_size = static_cast<uint32_t>(pipeline.size()),
-                                     .payload_size = static_cast<uint32_t>(std::min<size_t>(payload.size(), kLargestPayload))}
+                                     .payload_size = static_cast<uint32_t>(std::min<size_t>(payload.size(), kMaxPayloadSize))}
                             .size();
-  if (payload.size() > kLargestPayload || size > static_cast<uint64_t>(limits_.max_bytes))
+  if (payload.size() > kMaxPayloadSize || size > static_cast<uint64_t>(limits_.max_bytes))
     return refuse(pipeline, "larger than the spool", samples, drops);
   const bool room = make_room(size, drops);
   if (room && !complete && !fits(size)) return {Put::partial, {}};

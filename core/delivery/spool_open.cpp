@@ -17,7 +17,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr uint64_t kSmallestSegment = uint64_t{64} << 10, kLargestSegment = uint64_t{16} << 20;
+constexpr uint64_t kSmallestSegment = uint64_t{64} << 10, kMaxSegmentSize = uint64_t{16} << 20;
 
 uint64_t random_id() {
   std::random_device device;
@@ -27,7 +27,7 @@ uint64_t random_id() {
 }  // namespace
 
 Spool::Spool(SpoolLimits limits) : limits_(std::move(limits)) {
-  segment_bytes_ = std::clamp(static_cast<uint64_t>(limits_.max_bytes) / 8, kSmallestSegment, kLargestSegment);
+  segment_bytes_ = std::clamp(static_cast<uint64_t>(limits_.max_bytes) / 8, kSmallestSegment, kMaxSegmentSize);
 }
 
 Result<std::unique_ptr<Spool>> Spool::open(const SpoolLimits &limits) {

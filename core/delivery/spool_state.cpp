@@ -17,7 +17,7 @@ constexpr std::string_view kMagic = "ATLP";
 constexpr uint16_t kVersion = 1;
 constexpr size_t kSlotHeader = 24;
 constexpr size_t kSlotSize = size_t{64} << 10;
-constexpr size_t kMostReasons = 32;  // of a pipeline; the rest is "other"
+constexpr size_t kMaxReasons = 32;  // of a pipeline; the rest is "other"
 
 template <class T>
 void put(std::string &out, T value) {
@@ -85,7 +85,7 @@ uint64_t SpoolCounts::dropped_total() const {
 void SpoolCounts::drop(std::string_view reason, uint64_t samples) {
   if (samples == 0) return;
   auto found = dropped.find(reason);
-  if (found == dropped.end()) found = dropped.emplace(dropped.size() < kMostReasons ? reason : "other", 0).first;
+  if (found == dropped.end()) found = dropped.emplace(dropped.size() < kMaxReasons ? reason : "other", 0).first;
   found->second += samples;
 }
 

@@ -10,11 +10,11 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kMostFds = 8;
+constexpr size_t kMaxFds = 8;
 
 union Ancillary {
   cmsghdr header;
-  char bytes[CMSG_SPACE(kMostFds * sizeof(int))];
+  char bytes[CMSG_SPACE(kMaxFds * sizeof(int))];
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLongestStop = kSecond / 2;
+constexpr int64_t kMaxStop = kSecond / 2;
 constexpr int64_t kFlushGrace = kSecond / 2;
 
 const char *word_of(Op op) {
@@ -39,7 +39,7 @@ RemoteInstance::RemoteInstance(Registry::Component component, Parameters paramet
 
 RemoteInstance::~RemoteInstance() {
   stop();
-  if (const Handle child = ready()) call(child, {.op = Op::destroy}, kLongestStop);
+  if (const Handle child = ready()) call(child, {.op = Op::destroy}, kMaxStop);
   Handle child;
   {
     const std::lock_guard lock(mutex_);
@@ -87,7 +87,7 @@ Outcome RemoteInstance::stop() {
   }
   const Handle child = ready();
   if (!child) return {};
-  Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kLongestStop));
+  Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kMaxStop));
   return outcome.unavailable ? Outcome{} : outcome;
 }
 

@@ -19,14 +19,14 @@ namespace atalaya::core {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kFirstBackOff = kSecond / 10, kLongestBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
-constexpr int64_t kGoodLife = 10 * kSecond;                                            // after it, an end is the first one again
-constexpr int64_t kLongestStart = 10 * kSecond;                                        // create or start
-constexpr int64_t kCpuLook = 10 * kSecond;                                             // the period of isolation.cpu
-constexpr int kLongestDeath = 5000;                                                    // ms
-constexpr uint32_t kMostNames = uint32_t{1} << 16;                                     // that one process may add to the agent's
+constexpr int64_t kFirstBackOff = kSecond / 10, kMaxBackOff = 32 * kFirstBackOff;  // back within 5 s, also after a hang
+constexpr int64_t kGoodLife = 10 * kSecond;                                        // after it, an end is the first one again
+constexpr int64_t kMaxStart = 10 * kSecond;                                        // create or start
+constexpr int64_t kCpuLook = 10 * kSecond;                                         // the period of isolation.cpu
+constexpr int kMaxDeath = 5000;                                                    // ms
+constexpr uint32_t kMaxNames = uint32_t{1} << 16;                                  // that one process may add to the agent's
 
-constexpr uint32_t kMostMetrics = uint32_t{1} << 13;
+constexpr uint32_t kMaxMetrics = uint32_t{1} << 13;
 
 // The connection to the child is over. A process that ends closes it a moment before it is gone.
 void end_soon(ChildHandle &child) {
@@ -152,11 +152,11 @@ std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
     call.used = order.size();
   }
   const uint32_t number = child->begin(call);
-  const int64_t until = monotonic() + kLongestStart;
+  const int64_t until = monotonic() + kMaxStart;
   while (!child->answered(number)) {
     if (monotonic() >= until) {
       child->kill(std::string("hangs: ") + (op == Op::create ? "create" : "start") + " took longer than " +
-                  format_duration(kLongestStart) + "; report it to the plugin's author");
+                  format_duration(kMaxStart) + "; report it to the plugin's author");
       return std::nullopt;
     }
     pollfd wait[2] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}};
@@ -172,7 +172,7 @@ std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
 void RemoteInstance::attend(const Handle &child) {
   pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   if (!child->usable()) wait[0].fd = -1;
-  const int ready = ::poll(wait, 3, child->usable() ? until_look_ms() : kLongestDeath);
+  const int ready = ::poll(wait, 3, child->usable() ? until_look_ms() : kMaxDeath);
   if (wait[1].revents != 0) return child_ended(child);
   if (wait[0].revents != 0 && !serve(child)) end_soon(*child);
   if (wait[2].revents != 0) {
@@ -232,7 +232,7 @@ std::string RemoteInstance::reply(uint8_t request, Reader &reader) {
     case Request::intern: {
       const std::string_view name = reader.text();
       const uint32_t before = symbols_.size();
-      const uint32_t id = names_ < kMostNames ? symbols_.intern(name) : 0;
+      const uint32_t id = names_ < kMaxNames ? symbols_.intern(name) : 0;
       if (symbols_.size() > before) ++names_;
       to.number(id);
       break;
@@ -269,7 +269,7 @@ Catalogue::Outcome RemoteInstance::declare(Reader &reader) {
   const std::string_view name = reader.text();
   const atalaya_metric_info info = read_metric(reader);
   if (!reader.ok()) return Catalogue::Outcome::invalid;
-  if (metrics_ >= kMostMetrics) return Catalogue::Outcome::full;
+  if (metrics_ >= kMaxMetrics) return Catalogue::Outcome::full;
   const Catalogue::Outcome outcome = symbols_.declare(name, info, label());
   if (outcome == Catalogue::Outcome::added) ++metrics_;
   return outcome;
@@ -307,7 +307,7 @@ void RemoteInstance::child_ended(const Handle &child) {
 }
 
 void RemoteInstance::try_later() {
-  back_off_ = back_off_ == 0 ? kFirstBackOff : std::min(2 * back_off_, kLongestBackOff);
+  back_off_ = back_off_ == 0 ? kFirstBackOff : std::min(2 * back_off_, kMaxBackOff);
   turn_at_ = monotonic() + back_off_;
 }
 

@@ -102,7 +102,7 @@ bool send_message(int socket, std::string_view bytes, int flags) {
 }
 
 std::optional<std::string> receive_message(int socket, int flags) {
-  std::string bytes(kMostMessage, '\0');
+  std::string bytes(kMaxMessage, '\0');
   for (;;) {
     const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), flags);
     if (got < 0 && errno == EINTR) continue;

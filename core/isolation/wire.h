@@ -17,7 +17,7 @@ enum class Request : uint8_t { log = 1, intern, name_of, state_dir, ledger, answ
 // Host to child.
 enum class Notice : uint8_t { acked = 1, interrupt };
 
-constexpr size_t kMostMessage = size_t{16} << 10;
+constexpr size_t kMaxMessage = size_t{16} << 10;
 
 class Writer {
  public:

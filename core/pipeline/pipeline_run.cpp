@@ -12,7 +12,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr unsigned kMostBackOff = 6;  // 2^6 windows
+constexpr unsigned kMaxBackOff = 6;  // 2^6 windows
 
 std::string component_label(size_t position, const StageDescription &stage) {
   std::string label = std::to_string(position) + " ";
@@ -258,7 +258,7 @@ void PipelineRun::judge(Head &head, const Outcome &outcome, int64_t now, Counts 
     return;
   }
   log_limited(LogLevel::warning, head.instance->label() + ": " + outcome.text, head.instance->label());
-  head.failures = std::min(head.failures + 1, kMostBackOff);
+  head.failures = std::min(head.failures + 1, kMaxBackOff);
   // The first failure costs no window; then 1, 3, 7 ... are skipped.
   head.resume_at = now + ((int64_t{1} << (head.failures - 1)) - 1) * description_.every_ns;
 }

@@ -45,9 +45,9 @@ void SourceThread::run(Instance &instance) {
 }
 
 void SourceThread::push_loop() {
-  static constexpr int64_t kFirstWait = 100, kLongestWait = 30'000;  // ms
+  static constexpr int64_t kFirstWait = 100, kMaxWait = 30'000;  // ms
   static constexpr int64_t kGoodRun = 60'000'000'000;
-  for (int64_t wait = kFirstWait;; wait = std::min(wait * 2, kLongestWait)) {
+  for (int64_t wait = kFirstWait;; wait = std::min(wait * 2, kMaxWait)) {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;

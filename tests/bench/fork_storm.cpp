@@ -29,7 +29,7 @@
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr size_t kMostAlive = 500;  // a machine that cannot keep up gets a slower storm, not a larger one
+constexpr size_t kMaxAlive = 500;  // a machine that cannot keep up gets a slower storm, not a larger one
 
 struct Settings {
   int64_t seconds = 30, rate = 600, burn_us = 1500, exec_every = 4, orphan_every = 10;
@@ -120,7 +120,7 @@ class ForkStorm {
 
   void run() {
     storm(
-        settings_, [this](int64_t i) { begin_child(i); }, [this] { reap(alive_ > kMostAlive); });
+        settings_, [this](int64_t i) { begin_child(i); }, [this] { reap(alive_ > kMaxAlive); });
     end_ns_ = now(CLOCK_REALTIME);
     while (reap(true)) {
     }
@@ -184,7 +184,7 @@ void run_threads(const Settings &settings, Burnt &burnt) {
         }).detach();
       },
       [&] {
-        for (int64_t alive = burnt.alive; alive > static_cast<int64_t>(kMostAlive); alive = burnt.alive) burnt.alive.wait(alive);
+        for (int64_t alive = burnt.alive; alive > static_cast<int64_t>(kMaxAlive); alive = burnt.alive) burnt.alive.wait(alive);
       });
   const int64_t end_ns = now(CLOCK_REALTIME);
   for (int64_t alive = burnt.alive; alive > 0; alive = burnt.alive) burnt.alive.wait(alive);

@@ -38,7 +38,7 @@ const Rules &rules() {
 }
 
 void check_naming(const Naming &naming) {
-  require(naming.process.size() <= Rules::kLongestName);
+  require(naming.process.size() <= Rules::kMaxNameLength);
   for (const Naming::Tag &tag : naming.tags) require(tag.tag < rules().tags().size() && !tag.value.empty());
 }
 

@@ -14,7 +14,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
-constexpr size_t kMostPoints = 2'000, kMaxBars = 24, kWidestName = 12;
+constexpr size_t kMaxPoints = 2'000, kMaxBars = 24, kWidestName = 12;
 // From the lowest grade to the highest; distinguishable for colour-blind readers.
 constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
@@ -103,7 +103,7 @@ std::string scatter_of(const JobData &data, const Group &group) {
   const auto less = [](auto member) { return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; }; };
   const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
-  const size_t every = group.entries.size() / kMostPoints + 1;
+  const size_t every = group.entries.size() / kMaxPoints + 1;
   std::string title = title_of(data, group, "speed in KiB/s");
   if (every > 1) title += " (one task of " + std::to_string(every) + ")";
   Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&Entry::speed))->speed);

@@ -28,7 +28,7 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr size_t kLargestFile = size_t{16} << 20, kMaxItems = 2'000, kMaxNamed = 10;
+constexpr size_t kMaxFileSize = size_t{16} << 20, kMaxItems = 2'000, kMaxNamed = 10;
 
 class PlaceCommand final : public Command {
  public:
@@ -183,7 +183,7 @@ class PlaceCommand final : public Command {
   }
 
   std::vector<HostCapacity> capacities_in_file() const {
-    const auto text = core::read_file(file_, kLargestFile);
+    const auto text = core::read_file(file_, kMaxFileSize);
     if (!text) throw query::Wrong("--hosts: " + text.error());
     auto capacities = parse_capacities(text.value());
     if (!capacities) throw query::Wrong("--hosts " + file_ + ": " + capacities.error());

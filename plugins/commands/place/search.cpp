@@ -16,8 +16,8 @@ namespace {
 
 using pagmo::vector_double;
 
-constexpr size_t kMostSteps = 200'000'000;  // of a walk
-constexpr double kEqual = 1e-12;            // tolerance of the arithmetic
+constexpr size_t kMaxSteps = 200'000'000;  // of a walk
+constexpr double kEqual = 1e-12;           // tolerance of the arithmetic
 
 bool is_better(double fitness, double than) {
   return fitness > than + kEqual * std::abs(than);
@@ -55,7 +55,7 @@ class Polish {
         best_(best),
         budget_(budget),
         fitness_(fitness_of(problem, best, score_)),
-        trials_(kMostSteps / steps_of(problem)) {}
+        trials_(kMaxSteps / steps_of(problem)) {}
 
   void walk() {
     for (bool any = true; any;) {

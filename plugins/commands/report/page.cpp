@@ -4,7 +4,7 @@
 #include "core/base/units.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::report_command {
 namespace {

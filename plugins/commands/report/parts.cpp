@@ -10,7 +10,7 @@
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::report_command {
 namespace {

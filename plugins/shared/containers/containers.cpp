@@ -8,7 +8,7 @@ namespace atalaya::containers {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1000 * kMillisecond;
-constexpr int64_t kShortestWait = 250 * kMillisecond, kLongestWait = 30 * kSecond;
+constexpr int64_t kMinWait = 250 * kMillisecond, kMaxWait = 30 * kSecond;
 constexpr int64_t kReadAgain = 60 * kSecond;
 // Time after which a missing name is a problem: the file is no longer being written.
 constexpr int64_t kWarnAfter = 5 * kSecond;
@@ -57,7 +57,7 @@ void ContainerNames::look(const Place &place, int64_t now_ns, Entry &entry) {
   }
   // The interval grows with the time that it has been unknown: late names are found soon, missing ones cost little.
   const int64_t unknown_for = now_ns - entry.first_ns;
-  entry.next_ns = now_ns + std::clamp(unknown_for / 2, kShortestWait, kLongestWait);
+  entry.next_ns = now_ns + std::clamp(unknown_for / 2, kMinWait, kMaxWait);
   if (unknown_for >= kWarnAfter) warn(state_.problem());
 }
 

@@ -20,7 +20,7 @@ enum class Detail : uint8_t { packages, cores };
 
 // More than any package or machine draws: a larger growth means that the counter was reset. Power limits would be closer, but they
 // may change while the machine runs.
-constexpr double kMostWatts = 1500, kMostPlatformWatts = 20000;
+constexpr double kMaxWatts = 1500, kMaxPlatformWatts = 20000;
 // A counter of a package or platform that does not advance for longer does not measure, because running hardware draws power.
 constexpr double kMaxStoppedSeconds = 0.1;
 
@@ -32,7 +32,7 @@ struct Zone {
   std::string name;      // for messages
   double joules = 1e-6;  // per count
   uint64_t range = 0;    // the highest count; the next one is 0
-  double most_watts = kMostWatts;
+  double most_watts = kMaxWatts;
 
   bool operator==(const Zone &) const = default;
 };

@@ -8,7 +8,7 @@
 namespace atalaya::power {
 namespace {
 
-constexpr size_t kLargestStat = size_t{256} << 10;  // the first lines, for 3,000 cores
+constexpr size_t kMaxStatSize = size_t{256} << 10;  // the first lines, for 3,000 cores
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::optional<Ticks> parse_ticks(std::string_view text) {
 }
 
 std::optional<Busy> BusyTime::take() {
-  buffer_.resize(kLargestStat);
+  buffer_.resize(kMaxStatSize);
   const proc::FileText text = file_.read(tree_.folder(), buffer_);
   const auto now = text.ok() ? parse_ticks(text.text) : std::nullopt;
   const auto before = std::exchange(last_, now);

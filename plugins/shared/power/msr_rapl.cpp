@@ -94,7 +94,7 @@ void add_intel(MsrRapl &rapl, Msr &msr, const std::vector<cpus::Cpu> &cpus, cons
         if (cpu.number != cpus.front().number) continue;
         zone.package = 0;
         zone.name = "psys";
-        zone.most_watts = kMostPlatformWatts;
+        zone.most_watts = kMaxPlatformWatts;
       }
       rapl.add(std::move(zone), cpu.number, one.address);
     }

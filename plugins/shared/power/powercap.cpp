@@ -39,7 +39,7 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
   if (name == "psys") {
     zone.domain = Domain::platform;
     zone.package = 0;
-    zone.most_watts = kMostPlatformWatts;
+    zone.most_watts = kMaxPlatformWatts;
     return true;
   }
   const auto id = number_after(number, "package-");

@@ -8,7 +8,7 @@ namespace atalaya::http_sink {
 namespace {
 
 constexpr int64_t kFirstWait = 100'000'000;
-constexpr int64_t kShortestWait = 1'000'000;
+constexpr int64_t kMinWait = 1'000'000;
 
 uint64_t mixed(uint64_t value) {  // splitmix64's finalizer: every bit of the hash counts for every server
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -72,7 +72,7 @@ int64_t Targets::wait(int64_t now_ns) const {
   const std::lock_guard lock(mutex_);
   int64_t first = INT64_MAX;
   for (const Target &target : targets_) first = std::min(first, target.down_until_ns - now_ns);
-  return std::max(first, kShortestWait);
+  return std::max(first, kMinWait);
 }
 
 }  // namespace atalaya::http_sink

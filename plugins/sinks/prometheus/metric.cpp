@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 #include "plugins/sinks/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {

@@ -7,11 +7,11 @@ namespace atalaya::prometheus {
 namespace {
 
 // Short windows come a little late when the host is busy.
-constexpr int64_t kLeastSilence = 2'000'000'000;
+constexpr int64_t kMinSilence = 2'000'000'000;
 
 int64_t silence(int64_t interval_ns, const Patience &patience) {
   const int64_t most = patience.max_age_ns / patience.windows;
-  return interval_ns >= most ? patience.max_age_ns : std::max(kLeastSilence, interval_ns * patience.windows);
+  return interval_ns >= most ? patience.max_age_ns : std::max(kMinSilence, interval_ns * patience.windows);
 }
 
 }  // namespace

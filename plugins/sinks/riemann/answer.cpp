@@ -26,7 +26,7 @@ uint32_t length_of(std::span<const unsigned char, 4> header) {
 }
 
 std::optional<Answer> read_answer(std::string_view body) {
-  if (body.empty() || body.size() > kLongestAnswer) return std::nullopt;
+  if (body.empty() || body.size() > kMaxAnswerLength) return std::nullopt;
   std::vector<uint8_t> bytes(body.begin(), body.end());  // the library needs non-constant bytes
   const std::unique_ptr<riemann_message_t, Free> message(riemann_message_from_buffer(bytes.data(), bytes.size()));
   if (!message || message->has_ok == 0) return std::nullopt;

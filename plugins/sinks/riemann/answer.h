@@ -12,7 +12,7 @@
 namespace atalaya::riemann_sink {
 
 // An answer is ok or an error text; a longer one is not valid.
-constexpr size_t kLongestAnswer = 65536;
+constexpr size_t kMaxAnswerLength = 65536;
 
 struct Answer {
   bool accepted = false;

@@ -70,7 +70,7 @@ Answer Connection::converse(std::string_view message, Deadline deadline) {
   unsigned char header[4];
   receive({reinterpret_cast<char *>(header), sizeof(header)});
   const uint32_t length = length_of(header);
-  if (length > kLongestAnswer)
+  if (length > kMaxAnswerLength)
     throw Poco::Net::NetException("not a Riemann server: it announces " + std::to_string(length) + " bytes");
   std::string body(length, '\0');
   receive(body);

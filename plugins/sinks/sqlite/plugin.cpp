@@ -121,8 +121,8 @@ class SqliteSink final : public Sink {
     if (refused.values > 0)
       host_.log(Level::warning, "values that are not finite, or have no name, were left out of the store " + writer_->path());
     if (refused.stack_ends > 0)
-      host_.log(Level::warning, "stacks of more than " + std::to_string(store::kMostFrames) + " frames or " +
-                                    std::to_string(store::kLongestStack >> 10) + " KiB have only their leaf ends in the store " +
+      host_.log(Level::warning, "stacks of more than " + std::to_string(store::kMaxFrames) + " frames or " +
+                                    std::to_string(store::kMaxStackLength >> 10) + " KiB have only their leaf ends in the store " +
                                     writer_->path() + ", below the frame " + std::string(store::kTruncated));
   }
 

@@ -53,7 +53,8 @@ uint32_t SpanWriter::counter_name(const Counter &counter) {
     ++left_out_;
     return 0;
   }
-  if (!host_.metric(id)) host_.declare(metric::gauge(scratch_, "1", metric::count, {}, "job history", "Counter of the job history"));
+  if (!host_.metric(id))
+    host_.declare(metric::gauge(scratch_, "1", metric::count, {}, "job history", "Counter of the job history"));
   counters_.emplace(scratch_, id);
   return id;
 }

@@ -8,7 +8,7 @@
 namespace atalaya::power {
 namespace {
 
-constexpr double kMostGpuWatts = 3000;
+constexpr double kMaxGpuWatts = 3000;
 
 // The two metrics of a domain with values per package.
 struct DomainNames {
@@ -215,7 +215,7 @@ void Collector::collect_gpus(int64_t now_ns, bool baseline) {
     values.set("gpu.temp", gpu.temperature);
     const auto counted = gpu_energy_.exchange(gpu.name, {gpu.energy_mj});
     const auto joules = counted.increase(&EnergyCount::millijoules);
-    if (joules && *joules * 1e-3 <= kMostGpuWatts * counted.seconds()) values.set("gpu.energy", *joules * 1e-3);
+    if (joules && *joules * 1e-3 <= kMaxGpuWatts * counted.seconds()) values.set("gpu.energy", *joules * 1e-3);
     out_.gpu(gpu.name);
   }
   gpu_energy_.end();

@@ -11,7 +11,7 @@ namespace {
 constexpr const char *kCpus = "sys/devices/system/cpu/";
 constexpr const char *kUncore = "sys/devices/system/cpu/intel_uncore_frequency/";
 constexpr const char *kDrm = "sys/class/drm/";
-constexpr size_t kFirstBuffer = size_t{64} << 10, kLargestBuffer = size_t{64} << 20;  // a line per interrupt, a column per CPU
+constexpr size_t kFirstBuffer = size_t{64} << 10, kMaxBufferSize = size_t{64} << 20;  // a line per interrupt, a column per CPU
 
 // A share of time. The two clocks are read one after another, so it may be slightly above 100 %.
 std::optional<double> share(std::optional<double> percent) {
@@ -137,7 +137,7 @@ void CpuStates::collect_states(int64_t now_ns, Output &out) {
 void CpuStates::collect_interrupts(int64_t now_ns, Output &out) {
   if (buffer_.empty()) buffer_.resize(kFirstBuffer);
   proc::FileText text = interrupts_file_.read(tree_.folder(), buffer_);
-  while (text.ok() && text.text.size() == buffer_.size() && buffer_.size() < kLargestBuffer) {
+  while (text.ok() && text.text.size() == buffer_.size() && buffer_.size() < kMaxBufferSize) {
     buffer_.resize(buffer_.size() * 2);
     text = interrupts_file_.read(tree_.folder(), buffer_);
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint8_t kGroupExtension = 0x2c, kGetPowerReading = 0x02, kDcmi = 0xdc, kSystemPower = 0x01;
 constexpr int kTimeoutMs = 1000;  // controllers are slow; after a timeout the next window retries
-constexpr size_t kMostAnswers = 16;
+constexpr size_t kMaxAnswers = 16;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::optional<std::vector<uint8_t>> DeviceIpmi::ask(uint8_t function, uint8_t co
   request.msg.data_len = static_cast<unsigned short>(data.size());
   if (!device_ || ::ioctl(device_.get(), IPMICTL_SEND_COMMAND, &request) != 0) return std::nullopt;
   // A late response to an earlier request may come first.
-  for (size_t i = 0; i < kMostAnswers; ++i) {
+  for (size_t i = 0; i < kMaxAnswers; ++i) {
     pollfd ready{device_.get(), POLLIN, 0};
     if (::poll(&ready, 1, kTimeoutMs) != 1) return std::nullopt;
     std::array<uint8_t, IPMI_MAX_MSG_LENGTH> buffer{};

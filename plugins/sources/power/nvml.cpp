@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSuccess = 0, kInsufficientSize = 7;
 constexpr int kTemperatureOfGpu = 0;
-constexpr unsigned kMostGpus = 256, kMostProcesses = 65536;
+constexpr unsigned kMaxGpus = 256, kMaxProcesses = 65536;
 constexpr uint64_t kUnknown = UINT64_MAX;  // NVML_VALUE_NOT_AVAILABLE
 constexpr double kMiB = 1024.0 * 1024.0;
 
@@ -107,7 +107,7 @@ core::Status Nvml::open(const std::string &library) {
   open_ = true;
   unsigned count = 0;
   if (functions_->count(&count) != kSuccess) count = 0;
-  for (unsigned i = 0; i < std::min(count, kMostGpus); ++i) {
+  for (unsigned i = 0; i < std::min(count, kMaxGpus); ++i) {
     Device device = nullptr;
     if (functions_->handle(i, &device) == kSuccess) gpus_.push_back({device, std::to_string(i), 0});
   }
@@ -167,8 +167,8 @@ void Nvml::add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const 
     std::vector<ProcessInfo> list(64);
     int error = kInsufficientSize;
     auto count = static_cast<unsigned>(list.size());
-    while ((error = function(gpu.device, &count, list.data())) == kInsufficientSize && list.size() < kMostProcesses) {
-      list.resize(std::max<size_t>(list.size() * 2, std::min(count, kMostProcesses)));
+    while ((error = function(gpu.device, &count, list.data())) == kInsufficientSize && list.size() < kMaxProcesses) {
+      list.resize(std::max<size_t>(list.size() * 2, std::min(count, kMaxProcesses)));
       count = static_cast<unsigned>(list.size());
     }
     if (error != kSuccess) continue;
@@ -184,7 +184,7 @@ void Nvml::add_usage(Gpu &gpu, std::vector<GpuProcess> &processes) const {
   if (functions_->process_utilization == nullptr) return;
   unsigned count = 0;
   functions_->process_utilization(gpu.device, nullptr, &count, gpu.seen_us);
-  if (count == 0 || count > kMostProcesses) return;
+  if (count == 0 || count > kMaxProcesses) return;
   std::vector<ProcessSample> samples(count);
   if (functions_->process_utilization(gpu.device, samples.data(), &count, gpu.seen_us) != kSuccess) return;
   samples.resize(std::min<size_t>(count, samples.size()));

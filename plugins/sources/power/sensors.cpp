@@ -14,8 +14,8 @@ constexpr const char *kThermal = "sys/class/thermal/";
 constexpr const char *kSupply = "sys/class/power_supply/";
 
 // Limits of plausible readings: others come from unconnected or faulty sensors.
-constexpr double kColdest = -100, kHottest = 250, kMostSensorWatts = 100000;
-constexpr double kLeastHostWatts = 1e-6;  // the smallest reading above 0: a running host draws power
+constexpr double kColdest = -100, kHottest = 250, kMaxSensorWatts = 100000;
+constexpr double kMinHostWatts = 1e-6;  // the smallest reading above 0: a running host draws power
 
 std::optional<double> between(std::optional<double> value, double least, double most) {
   return value && *value >= least && *value <= most ? value : std::nullopt;
@@ -205,7 +205,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
     return out.core(sensor.core);
   }
   if (sensor.type == Type::power) {
-    const auto watts = between(scaled(value, 1e-6), sensor.meter ? kLeastHostWatts : 0, kMostSensorWatts);
+    const auto watts = between(scaled(value, 1e-6), sensor.meter ? kMinHostWatts : 0, kMaxSensorWatts);
     if (watts && sensor.meter) add_up(meter_watts_, *watts);
     out.values().set("sys.sensor.power", watts);
   } else if (sensor.type == Type::fan) {
@@ -213,7 +213,7 @@ void Sensors::collect_sensor(Sensor &sensor, int64_t now_ns, Output &out) {
   } else {
     const auto counted = sensor.last.exchange({count_of(value)}, now_ns);
     const auto joules = counted.increase(&Counted::microjoules);
-    if (joules && *joules * 1e-6 <= kMostSensorWatts * counted.seconds()) out.values().set("sys.sensor.energy", *joules * 1e-6);
+    if (joules && *joules * 1e-6 <= kMaxSensorWatts * counted.seconds()) out.values().set("sys.sensor.energy", *joules * 1e-6);
   }
   out.sensor(sensor.chip, sensor.name);
 }

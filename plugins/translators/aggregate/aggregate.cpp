@@ -28,7 +28,8 @@ Aggregate::Aggregate(Host host)
     count_name_ = host.intern(count->text());
     if (count_name_ == 0)
       throw Failure(Code::bad_config, "parameter \"count\" must be the name of a field, such as \"proc.count\"");
-    if (!host_.metric(count_name_)) host_.declare(metric::gauge(count->text(), "1", metric::count, {}, "", "Number of merged samples"));
+    if (!host_.metric(count_name_))
+      host_.declare(metric::gauge(count->text(), "1", metric::count, {}, "", "Number of merged samples"));
   }
   read_functions();
 }

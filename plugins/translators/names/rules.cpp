@@ -42,7 +42,7 @@ std::optional<std::string_view> first_argument(const Words &arguments, const cor
 }
 
 bool proper(std::string_view text) {
-  return !text.empty() && text.size() <= Rules::kLongestName;
+  return !text.empty() && text.size() <= Rules::kMaxNameLength;
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class Rules {
   const std::vector<std::string> &tags() const { return tags_; }
 
   // Longer names are rejected: the process keeps the kernel's.
-  static constexpr size_t kLongestName = 255;
+  static constexpr size_t kMaxNameLength = 255;
 
  private:
   struct Piece {

@@ -70,7 +70,7 @@ TEST_CASE("a rule may require certain arguments") {
 }
 
 TEST_CASE("a name that is too long is none") {
-  const std::string longest(Rules::kLongestName, 'x');
+  const std::string longest(Rules::kMaxNameLength, 'x');
   CHECK(named(made({}), longest) == longest);
   CHECK(named(made({}), longest + "x").empty());
   RuleText text = jvm("a.B", "{1}");

@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 using doctest::Approx;
 
-Zone zone(uint64_t range, double most_watts = kMostWatts) {
+Zone zone(uint64_t range, double most_watts = kMaxWatts) {
   Zone result;
   result.name = "package-0";
   result.range = range;

@@ -30,7 +30,7 @@ TEST_CASE("riemann: invalid answers") {
   CHECK_FALSE(read_answer("HTTP/1.1 400 Bad Request"));
   CHECK_FALSE(read_answer("\x1a\x03"s + "abc"));          // neither ok nor not
   CHECK_FALSE(read_answer("\x10\x00\x1a\x7f"s + "cut"));  // ends early
-  CHECK_FALSE(read_answer(std::string(kLongestAnswer + 1, '\x10')));
+  CHECK_FALSE(read_answer(std::string(kMaxAnswerLength + 1, '\x10')));
 }
 
 TEST_CASE("riemann: a length is big endian") {

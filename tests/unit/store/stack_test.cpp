@@ -48,32 +48,32 @@ TEST_CASE("a stack that is too deep or too long keeps its leaf end, and is marke
   TestStore store;
   Writer writer = store.writer();
   auto samples = store.samples();
-  const std::string whole = frames(kMostFrames, "leaf");
+  const std::string whole = frames(kMaxFrames, "leaf");
   const std::string name(200 << 10, 'x');
   add(samples, 1, whole, 1);
   add(samples, 2, "root;" + whole, 2);
   add(samples, 3, std::string(1 << 20, ';') + "a", 3);
   add(samples, 4, "root;" + name + ";" + name + ";leaf", 4);
   add(samples, 5, "root;" + name + name, 5);
-  add(samples, 6, name + ";" + std::string(kLongestStack - name.size() - 1, '\xff'), 6);
+  add(samples, 6, name + ";" + std::string(kMaxStackLength - name.size() - 1, '\xff'), 6);
   CHECK(writer.write(samples.span(), kNow).stack_ends == 4);
 
   std::string replaced;
-  for (size_t i = name.size() + 1; i < kLongestStack; ++i) replaced += "\xef\xbf\xbd";
+  for (size_t i = name.size() + 1; i < kMaxStackLength; ++i) replaced += "\xef\xbf\xbd";
   CHECK(stacks_of(store.path) == Counts{{{1, whole}, 1},
                                         {{2, "[truncated];" + whole}, 2},
-                                        {{3, "[truncated]" + std::string(kMostFrames, ';') + "a"}, 3},
+                                        {{3, "[truncated]" + std::string(kMaxFrames, ';') + "a"}, 3},
                                         {{4, "[truncated];" + name + ";leaf"}, 4},
                                         {{5, "[truncated]"}, 5},
                                         {{6, name + ";" + replaced}, 6}});
-  CHECK(store.number("SELECT count(*) FROM stack_nodes") < static_cast<int64_t>(4 * kMostFrames));
+  CHECK(store.number("SELECT count(*) FROM stack_nodes") < static_cast<int64_t>(4 * kMaxFrames));
   CHECK(store.number("SELECT count(*) FROM stack_points WHERE folded LIKE '[truncated]%'") == 4);
 }
 
 TEST_CASE("numbers of stacks in a batch that are cut to the same end are added; one that comes again replaces them") {
   TestStore store;
   Writer writer = store.writer();
-  const std::string end = frames(kMostFrames, "leaf");
+  const std::string end = frames(kMaxFrames, "leaf");
   auto samples = store.samples();
   add(samples, 1, "a;" + end, 3);
   add(samples, 1, "b;" + end, 4);
@@ -122,10 +122,10 @@ TEST_CASE("a chain that is longer than any that was written has no text, nor has
   {
     Writer writer = store.writer();
     auto samples = store.samples();
-    add(samples, 1, "a;" + frames(kMostFrames, "leaf"), 1);
+    add(samples, 1, "a;" + frames(kMaxFrames, "leaf"), 1);
     writer.write(samples.span(), kNow);
   }
-  CHECK(stacks_of(store.path).begin()->first.second.size() > 2 * kMostFrames);
+  CHECK(stacks_of(store.path).begin()->first.second.size() > 2 * kMaxFrames);
   SUBCASE("longer") {
     Database(store.path, Access::read_write)
         .execute(

@@ -12,7 +12,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr int64_t kShortestStep = 50'000'000;
+constexpr int64_t kMinStep = 50'000'000;
 constexpr double kMaxBins = 2048;  // of equal length, in addition to those between borders of windows
 constexpr size_t kMaxSeries = 500'000;
 constexpr int64_t kMaxWindow = 300'000'000'000;  // maximum validity of an instant sample
@@ -82,7 +82,7 @@ Metrics::Bins Metrics::bins_of(Windows windows) {
   thin_out(borders);
   double all = 0;
   for (const Bin &stretch : covered) all += static_cast<double>(stretch.end_ns - stretch.begin_ns);
-  const int64_t step = std::max(static_cast<int64_t>(all / kMaxBins) + 1, kShortestStep);
+  const int64_t step = std::max(static_cast<int64_t>(all / kMaxBins) + 1, kMinStep);
   Bins bins;
   auto border = borders.begin();
   for (const Bin &stretch : covered) {

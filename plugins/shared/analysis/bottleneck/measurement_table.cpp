@@ -62,10 +62,10 @@ Table table_of(const Columns &columns, std::vector<double> &index) {
 }
 
 Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, const query::Budget &budget) {
-  constexpr int64_t kShortestSample = 50'000'000;  // no metric has a finer resolution
+  constexpr int64_t kMinSample = 50'000'000;  // no metric has a finer resolution
   Samples samples;
   if (!metrics.has(kIpc) || metrics.ipc_sample_ns() <= 0) return samples;
-  const int64_t step = std::max(metrics.ipc_sample_ns(), kShortestSample);
+  const int64_t step = std::max(metrics.ipc_sample_ns(), kMinSample);
   std::set<int64_t> all_ends;
   for (const Window &window : windows) {
     budget.check_time();

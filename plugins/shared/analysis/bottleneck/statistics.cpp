@@ -13,10 +13,10 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // The regularised incomplete beta function's continued fraction, by Lentz' method; x is below (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300, kExact = 1e-15;
-  constexpr int kMostSteps = 10'000;
+  constexpr int kMaxSteps = 10'000;
   const auto away_from_zero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
   double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
-  for (int i = 1; i < kMostSteps; ++i) {
+  for (int i = 1; i < kMaxSteps; ++i) {
     const double m = i;
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / away_from_zero(1 + even * d);

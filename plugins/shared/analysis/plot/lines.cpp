@@ -6,7 +6,7 @@
 
 #include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::plot {
 namespace {

@@ -17,7 +17,7 @@
 #include "plugins/shared/analysis/query/rate.h"
 #include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/match/matcher.h"
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {

@@ -18,7 +18,7 @@ std::string shown(const Experiment &experiment) {
 }
 
 void check(const Experiment &experiment) {
-  constexpr size_t kLongestNotes = 4096;
+  constexpr size_t kMaxNotesLength = 4096;
   check_name("experiment", experiment.name);
   if (!experiment.workload.empty()) check_name("workload", experiment.workload);
   if (!experiment.user.empty()) check_name("user", experiment.user);
@@ -26,7 +26,7 @@ void check(const Experiment &experiment) {
     check_name("tag", key);
     check_name("the value of a tag", value);
   }
-  if (experiment.notes.size() > kLongestNotes) throw Wrong("notes have at most 4096 bytes");
+  if (experiment.notes.size() > kMaxNotesLength) throw Wrong("notes have at most 4096 bytes");
 }
 
 }  // namespace

@@ -147,11 +147,11 @@ std::optional<int64_t> read_opentsdb(std::string_view text) {
 
 std::optional<int64_t> read_number(std::string_view text) {
   // Seconds up to the year 5138, then milliseconds.
-  constexpr double kLargestSeconds = 1e11;
+  constexpr double kMaxSeconds = 1e11;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0)) return std::nullopt;
-  const bool milliseconds = number >= kLargestSeconds;
+  const bool milliseconds = number >= kMaxSeconds;
   if ((milliseconds ? number / 1000 : number) > static_cast<double>(kLastSecond)) return std::nullopt;
   // Rounds the fraction to whole units, so that 1.001 is exact.
   const double whole = std::floor(number);

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/units/ucum.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {
 
-constexpr int64_t kLongestWindow = 300'000'000'000;
+constexpr int64_t kMaxWindow = 300'000'000'000;
 
 struct Group {
   Usage usage;
@@ -113,7 +113,7 @@ class Integrals : public store::PointVisitor {
   }
   int64_t length_of(size_t series, int64_t time, int64_t duration) const {
     if (duration > 0) return duration;
-    return last_[series] == 0 ? 0 : std::min(time - last_[series], kLongestWindow);
+    return last_[series] == 0 ? 0 : std::min(time - last_[series], kMaxWindow);
   }
   double overlap(int64_t begin, int64_t end) const {
     return static_cast<double>(std::min(end, range_.to_ns) - std::max(begin, range_.from_ns));
@@ -147,9 +147,9 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
                             const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,
                             const store::MetricInfo *undeclared) {
   // Windows that began in the range may end after it, and an instant needs the sample before.
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + kLongestWindow;
-  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - kLongestWindow;
-  const Range wider{std::max(range.from_ns, kFirst) - kLongestWindow, std::min(range.to_ns, kLast) + kLongestWindow};
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + kMaxWindow;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - kMaxWindow;
+  const Range wider{std::max(range.from_ns, kFirst) - kMaxWindow, std::min(range.to_ns, kLast) + kMaxWindow};
   Query query;
   query.metrics = metrics;
   query.tags = tags;

@@ -12,7 +12,7 @@ namespace atalaya::store::clickhouse {
 namespace {
 
 // A longer list is not worth the way: it would not fit into a URL as parameters.
-constexpr size_t kLongestList = 4096;
+constexpr size_t kMaxListLength = 4096;
 
 void append_like(std::string &like, char byte) {
   if (byte == '%' || byte == '_' || byte == '\\') like += '\\';
@@ -93,7 +93,7 @@ Conditions conditions_of(const Sql &column, const std::vector<std::string> &patt
     sql << column << condition->op;
     sql.bind(condition->value);
   }
-  if (size > kLongestList) return {};
+  if (size > kMaxListLength) return {};
   if (!sayable) all.any_wanted = false;
   return all;
 }

@@ -7,13 +7,13 @@
 namespace atalaya::store::clickhouse {
 
 void each_question(std::span<const Series> series, const std::function<void(const PointQuestion &)> &ask) {
-  constexpr size_t kMostEntities = 10'000;  // 200 KB of text; the server takes 1 MiB
+  constexpr size_t kMaxEntities = 10'000;  // 200 KB of text; the server takes 1 MiB
   std::map<std::string_view, PointQuestion> open;
   for (size_t i = 0; i < series.size(); ++i) {
     PointQuestion &question = open[series[i].metric];
     question.metric = series[i].metric;
     question.places.emplace(static_cast<uint64_t>(series[i].entity), i);
-    if (question.places.size() < kMostEntities) continue;
+    if (question.places.size() < kMaxEntities) continue;
     ask(question);
     question.places.clear();
   }
@@ -22,10 +22,10 @@ void each_question(std::span<const Series> series, const std::function<void(cons
 }
 
 void PointGroups::add(const std::vector<Cell> &row) {
-  constexpr size_t kMostPoints = 4096;
+  constexpr size_t kMaxPoints = 4096;
   const uint64_t entity = row[1].bits;
   const bool is_count = row[4].bits != 0;
-  if (entity != entity_ || is_count != counts_ || times_ns_.size() >= kMostPoints) hand_over();
+  if (entity != entity_ || is_count != counts_ || times_ns_.size() >= kMaxPoints) hand_over();
   entity_ = entity;
   counts_ = is_count;
   times_ns_.push_back(row[2].integer());

@@ -28,7 +28,7 @@ class Reader {
     return value;
   }
   std::string_view text() {
-    const uint64_t size = length(kLongestText);
+    const uint64_t size = length(kMaxTextLength);
     if (!has(size)) return {};
     const std::string_view text = rest_.substr(0, size);
     rest_.remove_prefix(size);
@@ -59,12 +59,12 @@ class Reader {
         cell.text = text();
         break;
       case Type::texts:
-        for (uint64_t left = length(kLongestArray); left > 0 && state_ == Parsed::row; --left) cell.texts.push_back(text());
+        for (uint64_t left = length(kMaxArrayLength); left > 0 && state_ == Parsed::row; --left) cell.texts.push_back(text());
         break;
       case Type::u8s:
       case Type::i64s:
       case Type::f64s:
-        for (uint64_t left = length(kLongestArray); left > 0 && state_ == Parsed::row; --left)
+        for (uint64_t left = length(kMaxArrayLength); left > 0 && state_ == Parsed::row; --left)
           cell.numbers.push_back(number(width_of(type)));
         break;
     }

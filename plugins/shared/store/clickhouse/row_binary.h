@@ -41,10 +41,10 @@ struct Cell {
 };
 
 enum class Parsed { row, incomplete, damaged };
-// Reads one row from the front of `bytes`, and takes it off when it is whole. Never believes a length beyond kLongestText.
+// Reads one row from the front of `bytes`, and takes it off when it is whole. Never believes a length beyond kMaxTextLength.
 Parsed parse_row(std::string_view &bytes, std::span<const Type> types, std::vector<Cell> &row);
 
-constexpr uint64_t kLongestText = uint64_t{16} << 20;
-constexpr uint64_t kLongestArray = uint64_t{1} << 16;
+constexpr uint64_t kMaxTextLength = uint64_t{16} << 20;
+constexpr uint64_t kMaxArrayLength = uint64_t{1} << 16;
 
 }  // namespace atalaya::store::clickhouse

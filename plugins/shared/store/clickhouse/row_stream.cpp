@@ -7,7 +7,7 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-constexpr size_t kLongestRow = size_t{64} << 20;
+constexpr size_t kMaxRowLength = size_t{64} << 20;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ bool RowStream::read(std::string_view &rest) {
   while (!rest.empty()) {
     if (whole_ || static_cast<unsigned char>(rest.front()) > 1) return false;  // no row: the server's words
     const Parsed parsed = parse_row(rest, types_, row_);
-    if (parsed == Parsed::incomplete && rest.size() <= kLongestRow) return true;
+    if (parsed == Parsed::incomplete && rest.size() <= kMaxRowLength) return true;
     if (parsed != Parsed::row) {
       wrong_ = parsed == Parsed::damaged ? "a row holds more than atalaya ever writes" : "a row is longer than 64 MiB";
       return false;

@@ -13,8 +13,8 @@
 namespace atalaya::store::clickhouse {
 namespace {
 
-constexpr size_t kMostEntities = size_t{64} << 20;  // bytes of entities that are remembered
-constexpr size_t kMostSeries = 1'000'000;
+constexpr size_t kMaxEntities = size_t{64} << 20;  // bytes of entities that are remembered
+constexpr size_t kMaxSeries = 1'000'000;
 constexpr uint32_t kNoMetric = 0;
 
 template <class T>
@@ -44,16 +44,16 @@ std::string columns_of(const Tags &tags) {
 
 // Limits of a row, so that readers accept its lengths. Names have 4096 bytes at most, and a byte that is no UTF-8
 // becomes three: a row stays below 64 MiB, and a text of it below 16.
-constexpr size_t kMostText = size_t{4} << 20;
-constexpr uint32_t kMostTags = 1024;
-constexpr uint32_t kMostFields = 2048;  // of a stack or a span; those of metrics are rows of their own
-static_assert(3 * kMostText <= kLongestText && kMostTags <= kLongestArray && kMostFields <= kLongestArray);
+constexpr size_t kMaxText = size_t{4} << 20;
+constexpr uint32_t kMaxTags = 1024;
+constexpr uint32_t kMaxFields = 2048;  // of a stack or a span; those of metrics are rows of their own
+static_assert(3 * kMaxText <= kMaxTextLength && kMaxTags <= kMaxArrayLength && kMaxFields <= kMaxArrayLength);
 
 bool has_room_for(const atalaya_sample &sample) {
-  if (sample.tag_count > kMostTags || (sample.kind != ATALAYA_METRICS && sample.field_count > kMostFields)) return false;
+  if (sample.tag_count > kMaxTags || (sample.kind != ATALAYA_METRICS && sample.field_count > kMaxFields)) return false;
   size_t size = sample.text.size;
   for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
-  return size <= kMostText;
+  return size <= kMaxText;
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ const Rows::Entity &Rows::entity_of_sample(const atalaya_sample &sample) {
   }
   const auto found = entities_.find(key_);
   if (found != entities_.end()) return found->second;
-  if (entities_size_ >= kMostEntities) entities_.clear(), entities_size_ = 0;
+  if (entities_size_ >= kMaxEntities) entities_.clear(), entities_size_ = 0;
   Tags tags;
   std::string value_scratch;
   for (uint32_t i = 0; i < sample.tag_count; ++i) {
@@ -210,7 +210,7 @@ void Rows::clear() {
 }
 
 void Rows::announced() {
-  if (announced_.size() >= kMostSeries) announced_.clear();
+  if (announced_.size() >= kMaxSeries) announced_.clear();
   for (const auto &[key, day] : announcing_) announced_[key] = day;
   announcing_.clear();
 }

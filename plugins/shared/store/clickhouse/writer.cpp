@@ -13,9 +13,9 @@ namespace atalaya::store::clickhouse {
 namespace {
 
 // The maximum number of partitions of a request; servers refuse more than 100.
-constexpr size_t kMostDays = 50;
+constexpr size_t kMaxDays = 50;
 // The maximum number of requests of a call that searches for refused rows; the search goes on when the batch comes again.
-constexpr size_t kMostRequests = 1024;
+constexpr size_t kMaxRequests = 1024;
 // Of a request with more rows than this a few are tried alone before the search for the refused ones.
 constexpr size_t kManyRows = 64;
 constexpr size_t kTrials = 16;
@@ -108,7 +108,7 @@ Refused Writer::put(std::span<const atalaya_sample> samples, int64_t now_ns) {
   for (size_t i = 0; i < samples.size(); ++i) {
     const char *const why = rows_.add(samples[i], i, version_, refused);
     if (*why != 0) refused_.push_back({i, kAllFields, {0, why}});
-    if (rows_.count() >= options_.batch_rows || rows_.bytes() >= options_.batch_bytes || rows_.days() >= kMostDays) send();
+    if (rows_.count() >= options_.batch_rows || rows_.bytes() >= options_.batch_bytes || rows_.days() >= kMaxDays) send();
   }
   send();
   return refused;
@@ -178,7 +178,7 @@ void Writer::search(const char *columns, const TableRows &rows, Part part, const
   }
   const size_t middle = part.first + (part.last - part.first) / 2;
   for (const Part half : {Part{part.first, middle}, Part{middle, part.last}}) {
-    if (requests++ >= kMostRequests)
+    if (requests++ >= kMaxRequests)
       throw Error(Cause::retry, name() + " refuses many rows, " + std::to_string(known_.size()) + " so far (" + refusal.words +
                                     "); the search goes on when the batch comes again");
     if (const auto again = insert(columns, rows, half)) search(columns, rows, half, *again, requests);

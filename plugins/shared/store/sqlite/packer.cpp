@@ -15,7 +15,7 @@ constexpr int64_t kStretch = 10 * kMinute;
 // A stretch that is long enough for good chunks and short enough that they often lie within one step of a long query.
 constexpr std::array kStretches = {kStretch, 60 * kMinute, 360 * kMinute, 1440 * kMinute};
 constexpr int64_t kEnoughWindows = 300;
-constexpr size_t kMostWindows = 20'000;
+constexpr size_t kMaxWindows = 20'000;
 constexpr int64_t kGrace = kMinute;         // for batches that are late
 constexpr int64_t kSettled = 10 * kMinute;  // recent arrivals stay rows for plain SQL, whatever their time
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
@@ -217,7 +217,7 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
       [&](const Row &row) {
         windows_.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3)});
       },
-      begin_ns, end_ns, static_cast<int64_t>(kMostWindows));
+      begin_ns, end_ns, static_cast<int64_t>(kMaxWindows));
   begin_unfinished_.run(next_chunk_.number().value_or(1));
   at_window_ = 0;
   stage_ = Stage::survey;

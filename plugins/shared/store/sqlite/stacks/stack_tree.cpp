@@ -15,7 +15,7 @@ constexpr size_t kRemembered = 32 << 20;  // bytes
 constexpr size_t kEntry = 64;             // of a cached one, without its name
 constexpr int64_t kLookAt = 4096;
 // A byte that is no UTF-8 becomes three.
-constexpr size_t kLongestText = kTruncated.size() + 1 + 3 * kLongestStack;
+constexpr size_t kMaxTextLength = kTruncated.size() + 1 + 3 * kMaxStackLength;
 
 // The frames of a folded stack, from the root on.
 class Frames {
@@ -37,12 +37,12 @@ class Frames {
 
 // The whole frames at the leaf end that are not too many and not too long; nothing where even the last one is too long.
 std::optional<std::string_view> leaf_end(std::string_view folded) {
-  if (folded.size() > kLongestStack) {
-    const size_t border = folded.find(';', folded.size() - kLongestStack - 1);
+  if (folded.size() > kMaxStackLength) {
+    const size_t border = folded.find(';', folded.size() - kMaxStackLength - 1);
     if (border == std::string_view::npos) return std::nullopt;
     folded.remove_prefix(border + 1);
   }
-  for (auto borders = static_cast<size_t>(std::count(folded.begin(), folded.end(), ';')); borders >= kMostFrames; --borders)
+  for (auto borders = static_cast<size_t>(std::count(folded.begin(), folded.end(), ';')); borders >= kMaxFrames; --borders)
     folded.remove_prefix(folded.find(';') + 1);
   return folded;
 }
@@ -143,7 +143,7 @@ std::string_view StackTexts::text(int64_t id) {
   text_.clear();
   for (size_t i = path_.size(); i-- > 0;) {
     const std::optional<std::string> &name = frame(path_[i]);
-    if (!name || text_.size() + name->size() > kLongestText) return {};
+    if (!name || text_.size() + name->size() > kMaxTextLength) return {};
     text_ += *name;
     if (i > 0) text_ += ';';
   }
@@ -152,7 +152,7 @@ std::string_view StackTexts::text(int64_t id) {
 
 bool StackTexts::walk(int64_t id) {
   path_.clear();
-  while (id > 0 && path_.size() <= kMostFrames) {
+  while (id > 0 && path_.size() <= kMaxFrames) {
     const Node &at = node(id);
     if (at.frame == 0 || at.parent >= id) return false;
     path_.push_back(at.frame);

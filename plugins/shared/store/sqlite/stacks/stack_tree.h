@@ -17,8 +17,8 @@ namespace atalaya::store {
 
 // A stack with more frames, or a longer text, keeps its leaf end below one frame of this name.
 constexpr std::string_view kTruncated = "[truncated]";
-constexpr size_t kMostFrames = 2048;
-constexpr size_t kLongestStack = 256 << 10;  // bytes, as it arrives
+constexpr size_t kMaxFrames = 2048;
+constexpr size_t kMaxStackLength = 256 << 10;  // bytes, as it arrives
 
 // The writing side. Calls lie in a transaction.
 class StackTree {
