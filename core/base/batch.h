@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -81,6 +82,9 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
 inline std::string_view view_of(atalaya_str text) {
   return {text.data, text.size};
+}
+inline std::string text_of(atalaya_str text) {
+  return std::string(view_of(text));
 }
 
 }  // namespace atalaya::core

@@ -38,7 +38,7 @@ std::string_view metric_kind_name(uint32_t kind) {
 }
 
 std::string describe_metric(const atalaya_metric_info &info) {
-  return std::string(metric_kind_name(info.kind)) + " in \"" + std::string(view_of(info.unit)) + "\" " +
+  return std::string(metric_kind_name(info.kind)) + " in \"" + text_of(info.unit) + "\" " +
          (info.decimals < 0 ? "without decimals, a count" : "with " + std::to_string(info.decimals) + " decimals");
 }
 

@@ -14,8 +14,8 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array kOptions = {OptionSpec{"--quiet", "", "Print only errors, not the graph"},
-                                 OptionSpec{"--drop", "", "Give up all capabilities first, as `run --drop` does"}};
+constexpr std::array kCheckOptions = {OptionSpec{"--quiet", "", "Print only errors, not the graph"},
+                                      OptionSpec{"--drop", "", "Give up all capabilities first, as `run --drop` does"}};
 
 // Creates the component, which opens nothing, and prints its objections to its parameters. Skips isolated components: their code
 // must not run in this process.
@@ -72,7 +72,7 @@ const Command check_command = {
         "atalaya check --drop pipelines/profile.lua",
     .min_operands = 1,
     .max_operands = 1,
-    .options = kOptions,
+    .options = kCheckOptions,
     .run = check,
 };
 

@@ -185,7 +185,7 @@ int doctor(const Arguments &arguments) {
   return failed ? kFailed : kDone;
 }
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kDoctorOptions[] = {
     {"--format", "table|json", "Output format (default: table)"},
     {"--unit", "", "Examine the running agent instead of this process (needs root)"},
     {"--socket", "PATH", "Socket of the agent (default: status.sock in the runtime folder)"},
@@ -205,7 +205,7 @@ const Command doctor_command = {
         "atalaya doctor --drop-in proc-bpf",
     .min_operands = 0,
     .max_operands = 0,
-    .options = kOptions,
+    .options = kDoctorOptions,
     .run = doctor,
 };
 

@@ -19,7 +19,6 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND};
 constexpr size_t kMaxFile = 1 << 20;
 constexpr std::string_view kUnitFolder = "/etc/systemd/system/atalaya.service.d";
 
@@ -31,10 +30,6 @@ constexpr std::array<KernelSign, 4> kKernelSigns = {{{"CONFIG_TASK_IO_ACCOUNTING
                                                      {"CONFIG_SCHED_INFO", "/proc/self/schedstat"},
                                                      {"CONFIG_PSI", "/proc/pressure"},
                                                      {"CONFIG_DEBUG_INFO_BTF", "/sys/kernel/btf/vmlinux"}}};
-
-std::string text_of(atalaya_str text) {
-  return std::string(view_of(text));
-}
 
 // The features of a component in the order in which its needs name them, the component itself first.
 std::vector<Feature> features_of(const atalaya_component &component) {
@@ -153,7 +148,7 @@ bool Feature::failed() const {
 
 std::vector<Feature> features_of(Registry &registry) {
   std::vector<Feature> all;
-  for (const uint32_t kind : kKinds) {
+  for (const uint32_t kind : kComponentKinds) {
     for (const std::string &name : registry.names(kind)) {
       auto opened = registry.open(kind, name);
       if (!opened) {

@@ -43,9 +43,9 @@ std::string value_word(const atalaya_param &param) {
     case ATALAYA_SIZE:
       return "SIZE";
     case ATALAYA_ENUM:
-      return std::string(view_of(param.allowed));
+      return text_of(param.allowed);
     default:
-      return param.unit.size > 0 ? std::string(view_of(param.unit)) : "TEXT";
+      return param.unit.size > 0 ? text_of(param.unit) : "TEXT";
   }
 }
 
@@ -53,7 +53,7 @@ std::string summary_of(const atalaya_param &param) {
   std::string text(view_of(param.summary)), notes;
   if (param.type == ATALAYA_LIST) notes = "repeatable";
   if (param.default_text.size > 0 && param.type != ATALAYA_BOOL)
-    notes += (notes.empty() ? "" : "; ") + ("default: " + std::string(view_of(param.default_text)));
+    notes += (notes.empty() ? "" : "; ") + ("default: " + text_of(param.default_text));
   return notes.empty() ? text : text + " (" + notes + ")";
 }
 
@@ -165,7 +165,7 @@ int work(Instance &instance, const std::vector<std::string> &words) {
 
 // A command runs in this process, wherever its file is: it needs the user's rights and the terminal.
 int run(const Registry::Component &component, const Arguments &arguments) {
-  const std::string label = "atalaya " + std::string(view_of(component.component->name));
+  const std::string label = "atalaya " + text_of(component.component->name);
   std::vector<Problem> problems;
   const Schema schema = schema_of(*component.component);
   const std::vector<std::string> missing = missing_options(schema, arguments);

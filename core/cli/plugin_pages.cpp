@@ -21,10 +21,6 @@ std::string word(const std::array<const char *, N> &words, uint32_t index) {
   return words[index < N ? index : 0];
 }
 
-std::string text_of(atalaya_str text) {
-  return std::string(view_of(text));
-}
-
 std::string bound_text(const atalaya_param &param, double bound) {
   if (param.type == ATALAYA_DURATION) return format_duration(static_cast<int64_t>(bound));
   if (param.type == ATALAYA_SIZE) return format_size(static_cast<int64_t>(bound));

@@ -15,12 +15,10 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<uint32_t, 5> kKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK, ATALAYA_COMMAND};
-
 // The pages of all components, or of those with that name (or of the plugin with that name).
 std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
   std::vector<Page> pages;
-  for (const uint32_t kind : kKinds) {
+  for (const uint32_t kind : kComponentKinds) {
     for (const std::string &name : registry.names(kind)) {
       auto opened = registry.open(kind, name);
       if (!opened) {
@@ -39,7 +37,7 @@ std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
 
 int unknown(const Registry &registry, const std::string &wanted) {
   std::vector<std::string> names;
-  for (const uint32_t kind : kKinds)
+  for (const uint32_t kind : kComponentKinds)
     for (const std::string &name : registry.names(kind)) names.push_back(name);
   const std::string nearest = did_you_mean(wanted, names);
   log(LogLevel::error,
@@ -68,7 +66,7 @@ int show(Registry &registry, const std::string &wanted, PageFormat format) {
   return kDone;
 }
 
-int run(const Arguments &arguments) {
+int show_plugins(const Arguments &arguments) {
   if (const auto file = arguments.get("--verify")) return verify(*file);
   const auto format = page_format(arguments.get("--format").value_or("text"));
   if (!format) {
@@ -84,7 +82,7 @@ int run(const Arguments &arguments) {
   return show(registry, arguments.positional.empty() ? "" : arguments.positional[0], *format);
 }
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kPluginsOptions[] = {
     {"--format", "text|markdown|json", "Output format (default: text)"},
     {"--verify", "FILE", "Run the lifecycle test kit on a plugin file; exit status 1 if a step fails"},
     {"--stubs", "", "Print Lua definitions of all components, for editors"},
@@ -108,8 +106,8 @@ const Command plugins_command = {
         "atalaya plugins --verify ./libatalaya_uptime.so",
     .min_operands = 0,
     .max_operands = 1,
-    .options = kOptions,
-    .run = run,
+    .options = kPluginsOptions,
+    .run = show_plugins,
 };
 
 }  // namespace atalaya::core::cli

@@ -19,7 +19,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kRunOptions[] = {
     {"--for", "TIME", "Stop after this time, such as 30s (default: never)"},
     {"--socket", "PATH", "Socket for `atalaya status` (default: status.sock in the runtime folder)"},
     {"--host", "NAME", "Value of the tag host (default: the host's name)"},
@@ -92,7 +92,7 @@ bool prints(const FileDescription &file) {
   return std::any_of(file.sinks.begin(), file.sinks.end(), [](const StageDescription &sink) { return sink.name == "stdout"; });
 }
 
-int run(const Arguments &arguments) {
+int run_pipelines(const Arguments &arguments) {
   const std::string &path = arguments.positional[0];
   AgentOptions options;
   if (const auto text = arguments.get("--for")) {
@@ -180,7 +180,7 @@ const Command run_command = {"run",
                              "atalaya run --drop /etc/atalaya/atalaya.lua",
                              1,
                              1,
-                             kOptions,
-                             run};
+                             kRunOptions,
+                             run_pipelines};
 
 }  // namespace atalaya::core::cli

@@ -22,7 +22,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kSpoolOptions[] = {
     {"--format", "FORMAT", "Output format. ls: table or json (default: table); export: samples or jsonlines (default: samples)"},
     {"--sink", "NAME", "Sink of FILE that replay sends to (default: its only sink)"},
     {"--timeout", "TIME", "Stop replay after this time without a delivery (default: 60s)"},
@@ -266,7 +266,7 @@ const Command spool_command = {"spool",
                                "atalaya spool replay /var/lib/atalaya/spool hub.lua",
                                2,
                                3,
-                               kOptions,
+                               kSpoolOptions,
                                spool};
 
 }  // namespace atalaya::core::cli

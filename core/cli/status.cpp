@@ -7,7 +7,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kStatusOptions[] = {
     {"--format", "table|json", "Output format (default: table)"},
     {"--socket", "PATH", "Socket of the agent (default: status.sock in the runtime folder)"},
 };
@@ -39,7 +39,7 @@ const Command status_command = {
         "atalaya status --socket /run/atalaya/status.sock",
     .min_operands = 0,
     .max_operands = 0,
-    .options = kOptions,
+    .options = kStatusOptions,
     .run = status,
 };
 

@@ -11,7 +11,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array kOptions = {OptionSpec{"--update", "", "Write the output to the files of expected samples"}};
+constexpr std::array kTestOptions = {OptionSpec{"--update", "", "Write the output to the files of expected samples"}};
 
 std::string plural(size_t count, const std::string &one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
@@ -73,7 +73,7 @@ const Command test_command = {
         "atalaya test --update my-pipeline.lua",
     .min_operands = 1,
     .max_operands = 1,
-    .options = kOptions,
+    .options = kTestOptions,
     .run = test,
 };
 

@@ -17,7 +17,7 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr OptionSpec kOptions[] = {
+constexpr OptionSpec kTryOptions[] = {
     {"--every", "TIME", "Length of a window (default: 1s)"},
     {"--windows", "N", "Stop after this number of whole windows (default: 3)"},
     {"--format", "table|json", "Output format; json is one sample per line (default: table)"},
@@ -170,7 +170,7 @@ const Command try_command = {"try",
                              "atalaya try self --format json",
                              1,
                              64,
-                             kOptions,
+                             kTryOptions,
                              try_source};
 
 }  // namespace atalaya::core::cli

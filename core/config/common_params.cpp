@@ -72,14 +72,14 @@ constexpr Param kCallParams[] = {
     param::choice("on_error", "drop|pass", "Action for a sample whose call fails").defaults("drop"),
 };
 
-Schema schema_of(std::span<const Param> params) {
+Schema schema_of_rows(std::span<const Param> params) {
   return {params.data(), static_cast<uint32_t>(params.size()), sizeof(Param)};
 }
 
 }  // namespace
 
 Schema common_sink_params() {
-  return schema_of(kSinkParams);
+  return schema_of_rows(kSinkParams);
 }
 std::vector<atalaya_param> common_params(const atalaya_component &component) {
   std::vector<Param> params = {kIsolate, param::record("isolation", limits_of(component), "Limits of the isolated process")};
@@ -88,7 +88,7 @@ std::vector<atalaya_param> common_params(const atalaya_component &component) {
 }
 Parameters isolation_defaults(const atalaya_component &component) {
   std::vector<Problem> none;
-  return Parameters::resolve(schema_of(limits_of(component)), {}, none);
+  return Parameters::resolve(schema_of_rows(limits_of(component)), {}, none);
 }
 Isolation isolation_of(const Parameters &parameters, const Registry::Component &component) {
   Isolation isolation;
@@ -106,10 +106,10 @@ Isolation isolation_of(const Parameters &parameters, const Registry::Component &
   return isolation;
 }
 Schema pipeline_params() {
-  return schema_of(kPipelineParams);
+  return schema_of_rows(kPipelineParams);
 }
 Schema inline_call_params() {
-  return schema_of(kCallParams);
+  return schema_of_rows(kCallParams);
 }
 
 }  // namespace atalaya::core

@@ -11,12 +11,6 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-std::string_view string_at(lua_State *lua, int index) {
-  size_t size = 0;
-  const char *text = lua_tolstring(lua, index, &size);
-  return {text, size};
-}
-
 std::string member_path(const std::string &path, std::string_view key) {
   return path.empty() ? std::string(key) : path + "." + std::string(key);
 }

@@ -33,6 +33,13 @@ struct LuaLimits {
   static constexpr int kHookInstructions = 1000;          // between two looks at the clock
 };
 
+// The string at this index of the stack, valid while it is on the stack.
+inline std::string_view string_at(lua_State *lua, int index) {
+  size_t size = 0;
+  const char *text = lua_tolstring(lua, index, &size);
+  return {text, size};
+}
+
 class Recorder;  // records the calls of constructors in a pipeline file: evaluate.cpp
 
 class LuaState {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <exception>
 
+#include "core/config/lua_state.h"
+
 namespace atalaya::core {
 namespace {
 
@@ -16,12 +18,6 @@ constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
 constexpr int kOwner = 1, kTagsMeta = 2, kFieldsMeta = 3, kIds = 4, kCommon = 4;
 // Of an iterator, which has these instead: the call it belongs to, where it stands, what it gave last, and of what.
 constexpr int kCall = 2, kIndex = 3, kLast = 4, kOfFields = 5;
-
-std::string_view string_at(lua_State *lua, int index) {
-  size_t size = 0;
-  const char *text = lua_tolstring(lua, index, &size);
-  return {text, size};
-}
 
 template <class T>
 void erase(T *items, uint32_t &count, uint32_t index) {

@@ -119,7 +119,7 @@ std::string type_of(const atalaya_param &param) {
 void append_field(const atalaya_param &param, std::string &out) {
   const bool wildcard = view_of(param.name) == "*";
   const bool optional = (param.flags & ATALAYA_REQUIRED) == 0;
-  out += "---@field " + (wildcard ? std::string("[string]") : std::string(view_of(param.name)) + (optional ? "?" : ""));
+  out += "---@field " + (wildcard ? std::string("[string]") : text_of(param.name) + (optional ? "?" : ""));
   out += " " + type_of(param);
   if (param.summary.size > 0) out += " " + comment(param.summary);
   if (param.default_text.size > 0) out += " Default: " + comment(param.default_text);
@@ -127,7 +127,7 @@ void append_field(const atalaya_param &param, std::string &out) {
 }
 
 std::string class_name(const atalaya_component &component) {
-  return "atalaya." + std::string(kind_name(component.kind)) + "." + std::string(view_of(component.name));
+  return "atalaya." + std::string(kind_name(component.kind)) + "." + text_of(component.name);
 }
 
 void append_component(const atalaya_component &component, std::string &out) {
@@ -138,8 +138,7 @@ void append_component(const atalaya_component &component, std::string &out) {
   for (const atalaya_param &param : common_params(component)) append_field(param, out);
   const char *result = component.kind == ATALAYA_SOURCE ? "Source" : component.kind == ATALAYA_SINK ? "Sink" : "Stage";
   out += "\n---" + comment(component.summary) + "\n---@param parameters? " + parameters + "\n---@return atalaya." + result +
-         "\nfunction a." + std::string(constructor_word(component.kind)) + "." + std::string(view_of(component.name)) +
-         "(parameters) end\n\n";
+         "\nfunction a." + std::string(constructor_word(component.kind)) + "." + text_of(component.name) + "(parameters) end\n\n";
 }
 
 }  // namespace

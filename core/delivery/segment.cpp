@@ -12,29 +12,18 @@
 #include <cstring>
 
 #include "core/base/crc32c.h"
+#include "core/delivery/bytes.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr std::string_view kSegmentMagic = "ATLS", kRecordMagic = "ATLR";
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kSegmentVersion = 1;
 constexpr uint32_t kMaxName = 65536, kMaxPipelines = 65536, kMaxHeaderSize = 16u << 20;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr uint64_t aligned(uint64_t size) {
   return (size + 7) & ~uint64_t{7};
-}
-
-template <class T>
-void put(std::string &out, T value) {
-  out.append(reinterpret_cast<const char *>(&value), sizeof(value));
-}
-
-template <class T>
-T get(std::string_view bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return value;
 }
 
 template <class T>
@@ -68,7 +57,8 @@ bool is_segment_header(std::string_view bytes) {
 }  // namespace
 
 bool of_another_version(std::string_view bytes) {
-  return is_segment_header(bytes) && (get<uint16_t>(bytes, 4) != kVersion || get<uint16_t>(bytes, 6) != ATALAYA_SAMPLE_LAYOUT);
+  return is_segment_header(bytes) &&
+         (get<uint16_t>(bytes, 4) != kSegmentVersion || get<uint16_t>(bytes, 6) != ATALAYA_SAMPLE_LAYOUT);
 }
 
 uint64_t RecordHeader::size() const {
@@ -86,7 +76,7 @@ void append_segment_header(const SegmentHeader &header, std::string &out) {
   }
   const size_t begin = out.size();
   out += kSegmentMagic;
-  put(out, kVersion);
+  put(out, kSegmentVersion);
   put(out, uint16_t{ATALAYA_SAMPLE_LAYOUT});
   put(out, header.id);
   put(out, header.first_sequence);
@@ -123,7 +113,7 @@ Result<SegmentHeader> parse_segment_header(std::string_view bytes) {
   if (!is_segment_header(bytes)) return Error{"the segment's header is damaged"};
   if (of_another_version(bytes))
     return Error{"a segment of format " + std::to_string(get<uint16_t>(bytes, 4)) + "." + std::to_string(get<uint16_t>(bytes, 6)) +
-                 ", this version reads " + std::to_string(kVersion) + "." + std::to_string(ATALAYA_SAMPLE_LAYOUT) +
+                 ", this version reads " + std::to_string(kSegmentVersion) + "." + std::to_string(ATALAYA_SAMPLE_LAYOUT) +
                  "; let the version of Atalaya that wrote it deliver it"};
   SegmentHeader header;
   header.id = get<uint64_t>(bytes, 8);

@@ -9,20 +9,17 @@
 #include <cstring>
 
 #include "core/base/crc32c.h"
+#include "core/delivery/bytes.h"
 
 namespace atalaya::core {
 namespace {
 
 constexpr std::string_view kMagic = "ATLP";
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kStateVersion = 1;
 constexpr size_t kSlotHeader = 24;
 constexpr size_t kSlotSize = size_t{64} << 10;
 constexpr size_t kMaxReasons = 32;  // of a pipeline; the rest is "other"
 
-template <class T>
-void put(std::string &out, T value) {
-  out.append(reinterpret_cast<const char *>(&value), sizeof(value));
-}
 void put_text(std::string &out, std::string_view text) {
   put(out, uint64_t{text.size()});
   out += text;
@@ -100,7 +97,7 @@ SpoolCounts &SpoolState::of(std::string_view pipeline) {
 Status encode_slot(const StateSlot &slot, std::string &out) {
   out.clear();
   out += kMagic;
-  put(out, kVersion);
+  put(out, kStateVersion);
   put(out, uint16_t{0});
   put(out, slot.generation);
   put(out, uint64_t{0});
@@ -137,7 +134,7 @@ Result<StateSlot> decode_slot(std::string_view bytes) {
   std::string whole(bytes.substr(0, kSlotHeader + size));
   std::memset(whole.data() + 20, 0, sizeof(crc));
   if (crc32c(whole) != crc) return Error{"a spool's state with a wrong checksum"};
-  if (version != kVersion) return Error{"a spool's state of format " + std::to_string(version)};
+  if (version != kStateVersion) return Error{"a spool's state of format " + std::to_string(version)};
   Reader reader(std::string_view(whole).substr(kSlotHeader));
   slot.state.id = reader.number();
   slot.state.next_sequence = reader.number();

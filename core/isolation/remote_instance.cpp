@@ -15,9 +15,8 @@
 namespace atalaya::core {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kMaxStop = kSecond / 2;
-constexpr int64_t kFlushGrace = kSecond / 2;
+constexpr int64_t kMaxStop = 500'000'000;
+constexpr int64_t kFlushGrace = 500'000'000;
 
 const char *word_of(Op op) {
   static constexpr const char *kWords[] = {"", "create", "start", "stop", "destroy", "collect", "run", "process", "write", "flush"};

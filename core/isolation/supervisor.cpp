@@ -146,7 +146,7 @@ std::optional<Outcome> RemoteInstance::ask_to(const Handle &child, Op op) {
   Call call{.op = op, .announce = 1};
   if (op == Op::create) {
     const std::string order =
-        encode_order({component_.plugin->path(), component().kind, std::string(view_of(component().name)), label_, parameters_});
+        encode_order({component_.plugin->path(), component().kind, text_of(component().name), label_, parameters_});
     if (order.size() > child->memory().size) return Outcome{ATALAYA_BAD_CONFIG, "its parameters are larger than isolation.memory"};
     std::memcpy(child->memory().data, order.data(), order.size());
     call.used = order.size();

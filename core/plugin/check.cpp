@@ -27,7 +27,6 @@ constexpr uint32_t kOpsSize = offsetof(atalaya_ops, command) + sizeof(void *);
 constexpr uint32_t kParamSize = offsetof(atalaya_param, item_size) + sizeof(atalaya_param::item_size);
 constexpr uint32_t kMetricSize = offsetof(atalaya_metric, summary) + sizeof(atalaya_metric::summary);
 constexpr uint32_t kNeedSize = offsetof(atalaya_need, reason) + sizeof(atalaya_need::reason);
-constexpr uint64_t kMaxComponents = 256;
 
 std::string version_text(uint32_t major, uint32_t minor) {
   return std::to_string(major) + "." + std::to_string(minor);
@@ -71,7 +70,7 @@ Status too_short(std::string_view what, uint32_t size, uint32_t wanted) {
 }
 
 std::string full_name(const atalaya_component &component) {
-  return std::string(kind_name(component.kind)) + " \"" + std::string(view_of(component.name)) + "\"";
+  return std::string(kind_name(component.kind)) + " \"" + text_of(component.name) + "\"";
 }
 
 struct Operation {
@@ -146,7 +145,7 @@ std::string component_lines(std::vector<ComponentName> names) {
 std::vector<ComponentName> names_of(const std::vector<const atalaya_component *> &components) {
   std::vector<ComponentName> names;
   names.reserve(components.size());
-  for (const atalaya_component *component : components) names.push_back({component->kind, std::string(view_of(component->name))});
+  for (const atalaya_component *component : components) names.push_back({component->kind, text_of(component->name)});
   return names;
 }
 
@@ -204,7 +203,7 @@ Status check_descriptor(const atalaya_plugin *descriptor, std::vector<const atal
   if (auto versions = check_versions(descriptor->abi_major, descriptor->abi_minor, descriptor->sample_layout, name); !versions)
     return versions;
   if (!is_plugin_name(name) || !is_version(view_of(descriptor->version)))
-    return Error{"the plugin's name is \"" + name + "\", its version \"" + std::string(view_of(descriptor->version)) +
+    return Error{"the plugin's name is \"" + name + "\", its version \"" + text_of(descriptor->version) +
                  "\"; wanted lower-case letters, digits, \"_\" and \"-\", a letter first, and a version without spaces"};
   if (descriptor->component_count == 0 || descriptor->component_count > kMaxComponents || descriptor->components == nullptr)
     return Error{"offers " + std::to_string(descriptor->component_count) + " components, wanted 1 to 256; list them"};

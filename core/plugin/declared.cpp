@@ -12,7 +12,7 @@ Declared::Declared(const atalaya_component &component) {
   const Strided<atalaya_metric> metrics(component.metrics, component.metric_count, component.metric_size);
   for (uint32_t i = 0; i < metrics.count(); ++i) {
     const atalaya_metric metric = metrics.at(i);
-    Metric &entry = metrics_[std::string(view_of(metric.name))];
+    Metric &entry = metrics_[text_of(metric.name)];
     entry.count = metric.decimals < 0;
     const Strided<atalaya_metric_tag> tags(metric.tags, metric.tag_count, metric.tag_size);
     for (uint32_t t = 0; t < tags.count(); ++t) entry.tags.emplace(view_of(tags.at(t).key));

@@ -23,32 +23,31 @@ class Collector {
 
   void name(const std::string &what, atalaya_str text) {
     if (text.size == 0) problems_.push_back(what + " has no name");
-    if (!names_.insert(what + std::string(view_of(text))).second)
-      problems_.push_back(what + " \"" + std::string(view_of(text)) + "\" is there twice");
+    if (!names_.insert(what + text_of(text)).second) problems_.push_back(what + " \"" + text_of(text) + "\" is there twice");
   }
 
   void parameters(const Schema &schema, const std::string &prefix, int depth) {
     for (uint32_t i = 0; i < schema.count(); ++i) {
       const atalaya_param param = schema.at(i);
       name("parameter " + prefix, param.name);
-      parameter(param, prefix + std::string(view_of(param.name)), depth);
-      sentence("parameter \"" + prefix + std::string(view_of(param.name)) + "\"", param.summary);
+      parameter(param, prefix + text_of(param.name), depth);
+      sentence("parameter \"" + prefix + text_of(param.name) + "\"", param.summary);
     }
   }
 
   void metric(const atalaya_metric &metric) {
-    const std::string what = "metric \"" + std::string(view_of(metric.name)) + "\"";
+    const std::string what = "metric \"" + text_of(metric.name) + "\"";
     name("metric", metric.name);
     sentence(what, metric.summary);
     if (const char *problem = metric_problem(metric_info_of(metric)); problem != nullptr) problems_.push_back(what + " " + problem);
     const Strided<atalaya_metric_tag> tags(metric.tags, metric.tag_count, metric.tag_size);
     for (uint32_t i = 0; i < tags.count(); ++i)
       if (tags.at(i).role != ATALAYA_TAG_IDENTITY && tags.at(i).role != ATALAYA_TAG_EXTRA)
-        problems_.push_back(what + " has the tag \"" + std::string(view_of(tags.at(i).key)) + "\" with an unknown role");
+        problems_.push_back(what + " has the tag \"" + text_of(tags.at(i).key) + "\" with an unknown role");
   }
 
   void need(const atalaya_need &need) {
-    const std::string what = "need \"" + std::string(view_of(need.name)) + "\"";
+    const std::string what = "need \"" + text_of(need.name) + "\"";
     sentence(what, need.reason);
     if (need.feature.size > 0 && !is_component_name(view_of(need.feature)))
       problems_.push_back(what + " has a feature that is not a word of lower-case letters");

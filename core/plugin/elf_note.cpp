@@ -17,7 +17,6 @@ namespace atalaya::core {
 namespace {
 
 constexpr uint64_t kMaxNotes = uint64_t{1} << 20;  // a segment of notes larger than this is none of ours
-constexpr size_t kMaxComponents = 256;
 constexpr char kOwner[8] = "atalaya";
 
 const Error kTruncated{"truncated or damaged ELF file; build or copy it again"};

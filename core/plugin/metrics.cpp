@@ -23,11 +23,11 @@ std::string plugin_text(const Plugin &plugin) {
 }  // namespace
 
 void declare_metrics(const atalaya_component &component, NameTable &names) {
-  const std::string declarer = std::string(kind_name(component.kind)) + " \"" + std::string(view_of(component.name)) + "\"";
+  const std::string declarer = std::string(kind_name(component.kind)) + " \"" + text_of(component.name) + "\"";
   each_metric(component, [&](const atalaya_metric &metric) {
     const atalaya_metric_info info = metric_info_of(metric);
     if (names.declare(view_of(metric.name), info, declarer) == Catalogue::Outcome::invalid)
-      log(LogLevel::warning, declarer + ": metric \"" + std::string(view_of(metric.name)) + "\" " +
+      log(LogLevel::warning, declarer + ": metric \"" + text_of(metric.name) + "\" " +
                                  (metric_problem(info) == nullptr ? "has an invalid name" : metric_problem(info)));
   });
 }

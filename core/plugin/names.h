@@ -2,11 +2,13 @@
 // The form of names of plugins and components.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace atalaya::core {
 
 constexpr size_t kMaxNameSize = 64;
+constexpr size_t kMaxComponents = 256;  // of a plugin
 
 // Lower-case letters, digits and '_' (and '-' if allowed), a letter first.
 constexpr bool is_name(std::string_view name, bool dash) {

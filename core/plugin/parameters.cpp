@@ -19,7 +19,7 @@ namespace {
 constexpr double kInt64Limit = 9223372036854775808.0;  // 2^63
 
 std::string string_of(atalaya_str text) {
-  return std::string(view_of(text));
+  return text_of(text);
 }
 
 Schema items_of(const atalaya_param &param) {

@@ -103,7 +103,7 @@ bool Registry::is_installed(const std::string &path) {
 void Registry::add(std::shared_ptr<const Plugin> plugin) {
   Entry entry{plugin->path(), std::string(plugin->name()), std::string(plugin->version()), {}};
   for (const atalaya_component *component : plugin->components())
-    entry.components.push_back({component->kind, std::string(view_of(component->name))});
+    entry.components.push_back({component->kind, text_of(component->name)});
   add_entry(std::move(entry), std::move(plugin));
 }
 

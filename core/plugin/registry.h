@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atalaya/plugin.h>
+#include <array>
 
 #include <cstdint>
 #include <map>
@@ -19,6 +20,8 @@ namespace atalaya::core {
 
 // "source", "translator", "filter", "sink", "command"; "" for an unknown kind.
 std::string_view kind_name(uint32_t kind);
+inline constexpr std::array<uint32_t, 5> kComponentKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK,
+                                                            ATALAYA_COMMAND};
 uint32_t kind_from_name(std::string_view name);  // 0 when unknown
 
 struct ComponentName {

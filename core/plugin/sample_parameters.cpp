@@ -85,7 +85,7 @@ Value table_of(const Schema &schema, const std::string &folder, bool everything)
     const bool place = names_a_file(param) || names_a_folder(param);
     const bool wanted = everything || free_key || place || (param.flags & ATALAYA_REQUIRED) != 0;
     if (!wanted) continue;
-    const std::string key = free_key ? matching_key(view_of(param.allowed)) : std::string(view_of(param.name));
+    const std::string key = free_key ? matching_key(view_of(param.allowed)) : text_of(param.name);
     table.map.emplace_back(key, sample_of(param, folder, everything));
   }
   std::sort(table.map.begin(), table.map.end(), [](const auto &a, const auto &b) { return a.first < b.first; });

@@ -63,7 +63,7 @@ struct Subject {
 };
 
 std::string name_of(const atalaya_component &component) {
-  return std::string(kind_name(component.kind)) + " \"" + std::string(view_of(component.name)) + "\"";
+  return std::string(kind_name(component.kind)) + " \"" + text_of(component.name) + "\"";
 }
 
 std::string failure(const char *operation, const Outcome &outcome) {

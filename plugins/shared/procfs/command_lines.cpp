@@ -84,7 +84,7 @@ bool is_letter(char c) {
 bool is_name(char c) {
   return is_letter(c) || core::is_digit(c) || c == '_' || c == '-' || c == '.';
 }
-bool is_blank(char c) {
+bool is_blank_or_control(char c) {
   return static_cast<unsigned char>(c) <= ' ';
 }
 bool is_quote(char c) {
@@ -116,7 +116,7 @@ size_t end_of_name(std::string_view text, size_t at) {
 std::optional<size_t> value_behind(std::string_view text, size_t at, bool option) {
   const size_t name_end = at;
   while (at < text.size() && is_quote(text[at])) ++at;
-  while (at < text.size() && is_blank(text[at])) ++at;
+  while (at < text.size() && is_blank_or_control(text[at])) ++at;
   if (at < text.size() && (text[at] == '=' || text[at] == ':')) return at + 1;
   return option && at > name_end && at < text.size() ? std::optional(at) : std::nullopt;
 }
@@ -143,7 +143,7 @@ void hide_named(std::string &word) {
     if (names_user(name)) hide_behind_colon(word, end);
     if (names_secret(name)) {
       if (auto value = value_behind(word, end, word[at] == '-')) {
-        while (*value < word.size() && is_blank(word[*value])) ++*value;
+        while (*value < word.size() && is_blank_or_control(word[*value])) ++*value;
         if (*value < word.size()) word.replace(*value, std::string::npos, kHidden);
         return;
       }
@@ -153,7 +153,7 @@ void hide_named(std::string &word) {
 }
 
 size_t end_of_part(std::string_view text, size_t at) {
-  while (at < text.size() && !is_blank(text[at])) ++at;
+  while (at < text.size() && !is_blank_or_control(text[at])) ++at;
   return at;
 }
 
@@ -165,7 +165,7 @@ void edit_parts(std::string &word, Edit edit) {
     const size_t end = end_of_part(word, at);
     edited += edit(std::string_view(word).substr(at, end - at));
     at = end;
-    while (at < word.size() && is_blank(word[at])) edited += word[at++];
+    while (at < word.size() && is_blank_or_control(word[at])) edited += word[at++];
   }
   word = std::move(edited);
 }
@@ -286,7 +286,7 @@ class Redactor {
   // An argument of a shell is a command line: its parts are arguments too. The rest of the word after a secret is hidden.
   void hide_for_client(std::string &word) {
     for (size_t at = 0; at < word.size(); ++at) {
-      if (is_blank(word[at])) continue;
+      if (is_blank_or_control(word[at])) continue;
       const size_t end = end_of_part(word, at);
       const std::string_view part(&word[at], end - at);
       size_t secret = secret_in(part);
@@ -346,7 +346,7 @@ class Redactor {
 // Appends the argument to the line.
 void append(std::string &line, std::string_view argument, bool first) {
   if (!first) line += ' ';
-  for (const char c : argument.substr(0, kMaxCommand)) line += is_blank(c) || c == 0x7f ? ' ' : c;
+  for (const char c : argument.substr(0, kMaxCommand)) line += is_blank_or_control(c) || c == 0x7f ? ' ' : c;
 }
 
 }  // namespace

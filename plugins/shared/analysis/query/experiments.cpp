@@ -10,8 +10,8 @@
 namespace atalaya::query {
 namespace {
 
-constexpr std::string_view kExperiment = "experiment";
-constexpr std::string_view kWorkload = "workload";
+constexpr std::string_view kExperimentTag = "experiment";
+constexpr std::string_view kWorkloadTag = "workload";
 
 std::string taken(Tags &tags, std::string_view key) {
   const auto found = tags.find(key);
@@ -24,39 +24,39 @@ std::string taken(Tags &tags, std::string_view key) {
 }  // namespace
 
 std::string_view span_name(const Experiment &experiment) {
-  return experiment.workload.empty() ? kExperiment : kWorkload;
+  return experiment.workload.empty() ? kExperimentTag : kWorkloadTag;
 }
 
 Tags span_tags(const Experiment &experiment) {
   Tags tags = experiment.tags;
-  tags.insert_or_assign(std::string(kExperiment), experiment.name);
-  if (!experiment.workload.empty()) tags.insert_or_assign(std::string(kWorkload), experiment.workload);
+  tags.insert_or_assign(std::string(kExperimentTag), experiment.name);
+  if (!experiment.workload.empty()) tags.insert_or_assign(std::string(kWorkloadTag), experiment.workload);
   if (!experiment.user.empty()) tags.insert_or_assign("user", experiment.user);
   if (!experiment.notes.empty()) tags.insert_or_assign("notes", experiment.notes);
   return tags;
 }
 
 std::optional<Experiment> experiment_of(const store::Span &span) {
-  if (span.name != kExperiment && span.name != kWorkload) return std::nullopt;
+  if (span.name != kExperimentTag && span.name != kWorkloadTag) return std::nullopt;
   for (const store::Field &field : span.fields)
     if (field.name == kDeleted) return std::nullopt;
   Experiment experiment;
   experiment.tags = span.tags;
-  experiment.name = taken(experiment.tags, kExperiment);
-  experiment.workload = taken(experiment.tags, kWorkload);
+  experiment.name = taken(experiment.tags, kExperimentTag);
+  experiment.workload = taken(experiment.tags, kWorkloadTag);
   experiment.user = taken(experiment.tags, "user");
   experiment.notes = taken(experiment.tags, "notes");
   experiment.start_ns = span.start_ns;
   experiment.duration_ns = span.duration_ns;
-  const bool complete = !experiment.name.empty() && experiment.workload.empty() == (span.name == kExperiment);
+  const bool complete = !experiment.name.empty() && experiment.workload.empty() == (span.name == kExperimentTag);
   return complete ? std::optional(experiment) : std::nullopt;
 }
 
 std::vector<Experiment> experiments(store::Store &store, std::string_view name, bool workloads) {
   store::Selection selection;
-  selection.metrics = {std::string(kExperiment)};
-  if (workloads) selection.metrics.emplace_back(kWorkload);
-  if (!name.empty()) selection.tags = {{std::string(kExperiment), {exactly(name)}}};
+  selection.metrics = {std::string(kExperimentTag)};
+  if (workloads) selection.metrics.emplace_back(kWorkloadTag);
+  if (!name.empty()) selection.tags = {{std::string(kExperimentTag), {exactly(name)}}};
   std::vector<Experiment> found;
   store.spans(selection, [&](const store::Span &span) {
     if (auto experiment = experiment_of(span)) found.push_back(std::move(*experiment));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMaxWindow = 300'000'000'000;
 
-struct Group {
+struct UsageGroup {
   Usage usage;
   store::Kind kind = store::Kind::unknown;
   double per_second = 1;
@@ -31,7 +31,7 @@ class Integrals : public store::PointVisitor {
       Tags tags;
       for (const std::string &key : group_by)
         if (const auto found = one.tags.find(key); found != one.tags.end()) tags.insert(*found);
-      Group &group = groups_[{one.metric, tags}];
+      UsageGroup &group = groups_[{one.metric, tags}];
       group.usage.tags = tags;
       group.usage.metric = one.metric;
       const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();
@@ -83,7 +83,7 @@ class Integrals : public store::PointVisitor {
 
  private:
   void add(size_t series, int64_t time, int64_t length, bool is_instant, double value) {
-    Group &group = *of_series_[series];
+    UsageGroup &group = *of_series_[series];
     const bool delta = group.kind == store::Kind::delta;
     last_[series] = time;
     // An amount without a window has been counted somewhere else, and is whole.
@@ -98,7 +98,7 @@ class Integrals : public store::PointVisitor {
   }
   // A decrease is a reset: that change is unknown.
   void add_total(size_t series, const store::Points &points) {
-    Group &group = *of_series_[series];
+    UsageGroup &group = *of_series_[series];
     for (size_t i = 0; i < points.times_ns.size(); ++i) {
       const int64_t time = points.times_ns[i], before = std::exchange(last_[series], time);
       const double value = points.values[i], change = value - std::exchange(last_values_[series], value);
@@ -122,8 +122,8 @@ class Integrals : public store::PointVisitor {
   const std::vector<store::Series> &series_;
   const Range range_;
   Budget &budget_;
-  std::map<std::pair<std::string, Tags>, Group> groups_;
-  std::vector<Group *> of_series_;
+  std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
+  std::vector<UsageGroup *> of_series_;
   std::vector<int64_t> last_;        // time of the point before
   std::vector<double> last_values_;  // of totals
 };
