@@ -24,7 +24,7 @@ target_include_directories(atalaya_abi INTERFACE ${PROJECT_SOURCE_DIR}/core/incl
 # Compiles the sources of a target in batches: headers are read once a batch, which is two thirds of the time. The names that its files
 # define must then differ, also those in unnamed namespaces. Not in the presets dev (one file is compiled at a time) and fuzz.
 function(atalaya_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ATALAYA_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ATALAYA_UNITY} UNITY_BUILD_BATCH_SIZE 20)
 endfunction()
 
 # atalaya_library(match SOURCES a.cpp LIBRARIES x PRIVATE y): a static library, atalaya_<name>. LIBRARIES are those that its headers

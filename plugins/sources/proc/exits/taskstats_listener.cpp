@@ -28,7 +28,7 @@ constexpr size_t kMessages = 32;          // received at once
 constexpr size_t kMaxReceives = 1 << 13;  // per drain: a constant stream of exits must not block the pass
 constexpr uint16_t kFirstVersionWithProcesses = 12;
 constexpr uint64_t kStartTolerance_ns = 1'000'000'000;
-constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr int64_t kSecond_ns = 1'000'000'000;
 // The kernel's clock in seconds may lag by a tick.
 constexpr int64_t kSecondsLag_ns = 10'000'000;
 
@@ -241,9 +241,9 @@ void TaskstatsListener::count_lost() {
 // may have been born since the last drain, it was: the start of an older process comes from its last reading (see matches). If the
 // intervals do not overlap (the clock was set), the start is unknown.
 uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
-  const int64_t second_ns = end.end_s * kNanosecondsPerSecond - boot_ns_;
+  const int64_t second_ns = end.end_s * kSecond_ns - boot_ns_;
   const int64_t first = std::max(previous_drain_ns_, second_ns);
-  const int64_t last = std::min(core::clock_ns(CLOCK_BOOTTIME), second_ns + kNanosecondsPerSecond + kSecondsLag_ns);
+  const int64_t last = std::min(core::clock_ns(CLOCK_BOOTTIME), second_ns + kSecond_ns + kSecondsLag_ns);
   const int64_t lived_ns = static_cast<int64_t>(end.elapsed_us) * 1000;
   const int64_t start_ns = first + (last - first) / 2 - lived_ns;
   if (first > last || start_ns < 0) return 0;

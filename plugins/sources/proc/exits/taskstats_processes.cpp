@@ -7,7 +7,6 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 // Two ends of one process have equal start times to within the rounding of both to seconds.
 constexpr int64_t kStartTolerance_s = 2;
 
@@ -21,7 +20,7 @@ void add_cpu(TaskCpu &sum, const TaskCpu &cpu) {
   sum.kernel_us += cpu.kernel_us;
 }
 
-void add_counters(Known<Counter, kCounters> &sum, const Known<Counter, kCounters> &counters) {
+void add_known_counters(Known<Counter, kCounters> &sum, const Known<Counter, kCounters> &counters) {
   for (size_t i = 0; i < kCounters; ++i) {
     const auto counter = static_cast<Counter>(i);
     if (counters.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + counters.get(counter));
@@ -59,7 +58,7 @@ void ThreadSums::add(const TaskEnd &end, const Take &take) {
   Sum &sum = sum_of(end, take);
   describe(sum.process, end);
   add_cpu(sum.cpu, end.cpu);
-  add_counters(sum.process.counters, end.counters);
+  add_known_counters(sum.process.counters, end.counters);
   if (!end.last || sum.total) return;
   sum.total = end.total;
   ++ended_;

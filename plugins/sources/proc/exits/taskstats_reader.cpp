@@ -15,7 +15,6 @@ namespace atalaya::proc {
 namespace {
 
 constexpr uint64_t kNanosecondsPerMicrosecond = 1000;
-constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 // Limits of valid times: the year 2106, and 35 years.
 constexpr int64_t kMaxTime_s = int64_t{1} << 32;
 constexpr uint64_t kMaxLife_us = uint64_t{1} << 50;

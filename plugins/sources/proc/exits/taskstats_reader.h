@@ -13,6 +13,7 @@
 namespace atalaya::proc {
 
 using Bytes = std::span<const std::byte>;
+constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 
 struct NetlinkMessage {
   uint16_t type = 0;

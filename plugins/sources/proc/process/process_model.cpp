@@ -6,7 +6,6 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9;
 // Maximum delay between the removal of a process from the list of processes and its freeing, which reports its end.
 constexpr int64_t kMaxEndDelay = 5'000'000'000;
 
@@ -167,7 +166,7 @@ void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
   const bool read_before = known && !process.unread;
   const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
-  const double per_second = kNanosecondsPerSecond / static_cast<double>(elapsed_ns);
+  const double per_second = 1e9 / static_cast<double>(elapsed_ns);
   for (size_t i = 0; i < kCounters; ++i) {
     const auto counter = static_cast<Counter>(i);
     if (growth.has(counter)) process.rates.set(counter, static_cast<double>(growth.get(counter)) * per_second);
