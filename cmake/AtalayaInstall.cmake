@@ -1,7 +1,12 @@
 # What operators need: the binary and the plugins install themselves; beside them lies what pipeline files require.
 include(GNUInstallDirs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lua/atalaya DESTINATION share/atalaya/lua)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya)
+# A pipeline is in the package that has its plugins.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya
+        PATTERN kafka.lua EXCLUDE PATTERN riemann.lua EXCLUDE)
+foreach(package kafka riemann)
+  install(FILES ${PROJECT_SOURCE_DIR}/pipelines/${package}.lua DESTINATION share/atalaya/pipelines COMPONENT ${package})
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/btrace DESTINATION share/doc/atalaya/examples)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/atalaya FILES_MATCHING PATTERN "*.md")
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya)

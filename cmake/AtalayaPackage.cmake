@@ -34,7 +34,8 @@ became of every sample.")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_SHLIBDEPS ON)
 # systemd-sysusers makes the service's user.
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
-set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-analysis, atalaya-kafka, atalaya-riemann, sqlite3")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_RECOMMENDS "atalaya-analysis")
+set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-kafka, atalaya-riemann, sqlite3")
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)

@@ -67,6 +67,10 @@ function(atalaya_plugin kind name)
   set_target_properties(${target} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins
                         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/plugin.map)
   install(TARGETS ${target} LIBRARY DESTINATION lib/atalaya COMPONENT ${ARG_PACKAGE})
+  if(NOT ARG_PACKAGE STREQUAL atalaya)
+    string(TOUPPER ${kind} kind_constant)
+    set_property(GLOBAL APPEND_STRING PROPERTY ATALAYA_PACKAGED "    {ATALAYA_${kind_constant}, \"${name}\", \"atalaya-${ARG_PACKAGE}\"},\n")
+  endif()
   set_property(GLOBAL APPEND PROPERTY ATALAYA_PLUGIN_TARGETS ${target})
 endfunction()
 

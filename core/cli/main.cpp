@@ -184,8 +184,9 @@ const Command *find_command(const std::string &name, PluginCommands &plugins) {
   if (!plugins.known(name)) {
     std::vector<std::string> known = plugins.names();
     for (const Command *command : kCommands) known.emplace_back(command->name);
+    const std::string advice = package_advice(ATALAYA_COMMAND, name);
     std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; `atalaya help` lists the commands\n", name.c_str(),
-                 did_you_mean(name, known).c_str());
+                 advice.empty() ? did_you_mean(name, known).c_str() : (" of an installed package" + advice).c_str());
     return nullptr;
   }
   const auto row = plugins.row(name);

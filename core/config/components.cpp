@@ -27,6 +27,7 @@ std::string unknown_component(const RawComponent &raw, Registry &registry) {
   const std::string kind(kind_name(raw.kind));
   const auto names = registry.names(raw.kind);
   std::string text = kind + " " + in_quotes(raw.name) + " is not known";
+  if (const std::string advice = package_advice(raw.kind, raw.name); !advice.empty()) return text + advice;
   for (const uint32_t other : kPipelineKinds)
     if (other != raw.kind && registry.known(other, raw.name))
       return text + "; there is a " + std::string(kind_name(other)) + " of this name: a." + std::string(constructor_word(other)) +

@@ -11,6 +11,7 @@
 #include "core/base/batch.h"
 #include "core/base/files.h"
 #include "core/plugin/check.h"
+#include "core/plugin/packages.h"
 
 namespace atalaya::core {
 namespace {
@@ -58,6 +59,12 @@ void append_list(std::vector<std::string> &folders, const std::string &list) {
 }
 
 }  // namespace
+
+std::string package_advice(uint32_t kind, std::string_view name) {
+  for (const PackagedComponent &one : kPackagedComponents)
+    if (one.kind == kind && one.name == name && !name.empty()) return "; install the package " + std::string(one.package);
+  return "";
+}
 
 std::string_view kind_name(uint32_t kind) {
   return kind < kKinds.size() ? kKinds[kind] : kKinds[0];
@@ -119,7 +126,7 @@ bool Registry::known(uint32_t kind, std::string_view name) const {
 
 Result<Registry::Component> Registry::open(uint32_t kind, std::string_view name) {
   const auto found = by_name_.find({kind, std::string(name)});
-  if (found == by_name_.end()) return Error{std::string(kind_name(kind)) + " \"" + std::string(name) + "\" is not known"};
+  if (found == by_name_.end()) return Error{std::string(kind_name(kind)) + " \"" + std::string(name) + "\" is not known" + package_advice(kind, name)};
   std::shared_ptr<const Plugin> &opened = opened_[found->second];
   if (opened == nullptr) {
     auto plugin = Plugin::open(entries_[found->second].path);

@@ -11,7 +11,7 @@ namespace atalaya::store {
 namespace {
 
 constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
-constexpr int64_t kLooks = 16;         // chunks that are checked per step
+constexpr int64_t kChecksPerStep = 16;         // chunks that are checked per step
 constexpr int64_t kValuesAUnit = 16;   // of work
 constexpr int64_t kWorkADeletion = 4;  // of a chunk
 constexpr int64_t kWorkACommit = 64;
@@ -96,7 +96,7 @@ bool Rollup::choose(int64_t now_ns, int64_t &work) {
 }
 
 bool Rollup::choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work) {
-  for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kLooks)) {
+  for (const StoredChunk &chunk : table.oldest(every_ns, now_ns - level.after_ns - stretch_of(level), kChecksPerStep)) {
     if (has_rows(chunk)) {
       // A window with a damaged row stays as rows, which still win over the chunk.
       if (packer_.rows_of(chunk.entity, chunk.first_ns, chunk.last_ns) == Packer::Rows::damaged) table.leave(chunk.id);
