@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <map>
+#include <random>
+#include <string>
 #include <thread>
 
 #include "core/base/batch.h"
@@ -58,6 +61,35 @@ TEST_CASE("the first declaration of a metric holds") {
   CHECK(view_of(found->summary) == "Bytes.");
   CHECK(symbols.catalogue().conflicts() == 3);
   CHECK(symbols.catalogue().size() == 1);
+}
+
+TEST_CASE("random declarations: the first of each metric holds, the others agree or conflict") {
+  static constexpr const char *kUnits[] = {"By", "s", "1", "%"};
+  const auto words = [](const atalaya_metric_info &one) {
+    return std::to_string(one.kind) + "|" + std::to_string(one.decimals) + "|" + std::string(view_of(one.unit));
+  };
+  for (uint32_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    Catalogue catalogue;
+    std::map<uint32_t, std::string> first;  // by id: what the oracle expects
+    uint64_t conflicts = 0;
+    for (int i = 0; i < 500; ++i) {
+      const auto id = static_cast<uint32_t>(1 + random() % 40);
+      const auto kind = static_cast<uint32_t>(ATALAYA_GAUGE + random() % 4);
+      const auto declared = info(kind, static_cast<int32_t>(random() % 3), kUnits[random() % 4]);
+      const auto [known, added] = first.emplace(id, words(declared));
+      const bool same = known->second == words(declared);
+      conflicts += same ? 0 : 1;
+      REQUIRE(catalogue.declare(id, declared) == (added ? Outcome::added : same ? Outcome::same : Outcome::conflict));
+    }
+    for (const auto &[id, expected] : first) {
+      REQUIRE(catalogue.find(id) != nullptr);
+      CHECK(words(*catalogue.find(id)) == expected);
+    }
+    CHECK(catalogue.conflicts() == conflicts);
+    CHECK(catalogue.size() == first.size());
+  }
 }
 
 TEST_CASE("invalid declarations are refused") {
