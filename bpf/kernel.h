@@ -109,8 +109,11 @@ struct signal_struct {
   seqlock_t stats_lock;
   __u64 utime, stime; /* of ended threads; also the members below */
   unsigned long nvcsw, nivcsw, min_flt, maj_flt;
-  struct task_io_accounting ioac;
+  unsigned long cmin_flt;         /* of reaped children and their reaped children */
+  unsigned long inblock, oublock; /* read_bytes and write_bytes of ended threads, in blocks of 512 bytes */
+  struct task_io_accounting ioac; /* of ended threads, and of reaped children */
   unsigned long long sum_sched_runtime;
+  struct task_struct *group_exec_task; /* the thread that runs another program; since 5.17: 60700e38fb68 */
 };
 
 struct task_struct {

@@ -15,6 +15,7 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 /* Indices of rss_stat, include/linux/mm_types_task.h. */
@@ -30,8 +31,11 @@ __u64 seen[PROC_SEEN];
 __u64 cpu_offsets[PROC_MAX_CPUS];
 __u32 cpu_count;
 
-/* Exits without room in the ring. */
+/* Exits without room in the ring, and ends of threads without room in the map. */
 __u64 lost_exits;
+
+/* Set before the load: the hooks are attached. */
+const volatile bool follows_exits;
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -47,6 +51,14 @@ struct {
 } leaving SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, PROC_THREADED);
+  __type(key, struct proc_key);
+  __type(value, struct proc_calls);
+} ended_threads SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
   __type(key, __u32);
@@ -55,17 +67,18 @@ struct {
 
 /* ---- Threads ---- */
 
-static void add_io(struct proc_counts *to, const struct task_io_accounting *from) {
-  if (bpf_core_field_exists(from->rchar)) {
-    to->rchar += BPF_CORE_READ(from, rchar);
-    to->wchar += BPF_CORE_READ(from, wchar);
-    to->syscr += BPF_CORE_READ(from, syscr);
-    to->syscw += BPF_CORE_READ(from, syscw);
-  }
-  if (bpf_core_field_exists(from->read_bytes)) {
-    to->read_bytes += BPF_CORE_READ(from, read_bytes);
-    to->write_bytes += BPF_CORE_READ(from, write_bytes);
-  }
+static void add_calls(struct proc_counts *to, const struct task_io_accounting *from) {
+  if (!bpf_core_field_exists(from->rchar)) return;
+  to->rchar += BPF_CORE_READ(from, rchar);
+  to->wchar += BPF_CORE_READ(from, wchar);
+  to->syscr += BPF_CORE_READ(from, syscr);
+  to->syscw += BPF_CORE_READ(from, syscw);
+}
+
+static void add_disk(struct proc_counts *to, const struct task_io_accounting *from) {
+  if (!bpf_core_field_exists(from->read_bytes)) return;
+  to->read_bytes += BPF_CORE_READ(from, read_bytes);
+  to->write_bytes += BPF_CORE_READ(from, write_bytes);
 }
 
 /* Equal numbers only for the same thread without CPU time in between: total and last start of execution. */
@@ -75,6 +88,7 @@ static __u64 mark_of_thread(__u64 exec_start, __u64 exec_ns) {
 
 struct walk {
   struct list_head *head, *at;
+  const struct task_struct *leader;
   struct proc_counts *counts; /* null: only the mark is needed */
   __u64 exec_ns, mark;
   __u32 threads;
@@ -97,7 +111,9 @@ static long visit_thread(__u32 index, struct walk *walk) {
     counts->nvcsw += BPF_CORE_READ(thread, nvcsw);
     counts->nivcsw += BPF_CORE_READ(thread, nivcsw);
     if (bpf_core_field_exists(thread->sched_info.run_delay)) counts->delay_ns += BPF_CORE_READ(thread, sched_info.run_delay);
-    add_io(counts, &thread->ioac);
+    add_disk(counts, &thread->ioac);
+    /* Those of a thread that exits are in the map. */
+    if (thread == walk->leader || !(BPF_CORE_READ(thread, flags) & PF_EXITING)) add_calls(counts, &thread->ioac);
   }
   walk->at = BPF_CORE_READ(thread, thread_node.next);
   return 0;
@@ -116,7 +132,9 @@ static bool walk_threads(struct walk *walk, const struct signal_struct *signal) 
   return walk->at == walk->head;
 }
 
-/* Sums of ended threads, which the process keeps. It keeps no run-queue delay. */
+/* Sums of ended threads, which the process keeps. It keeps no run-queue delay. Its ioac also has the I/O of all children that it
+ * has reaped, and of theirs: the same bytes would count once more in each ancestor. Only inblock and oublock are of its threads.
+ */
 static void add_ended(struct proc_counts *counts, const struct signal_struct *signal) {
   counts->exec_ns += BPF_CORE_READ(signal, sum_sched_runtime);
   counts->user_ns += BPF_CORE_READ(signal, utime);
@@ -125,7 +143,30 @@ static void add_ended(struct proc_counts *counts, const struct signal_struct *si
   counts->maj_flt += BPF_CORE_READ(signal, maj_flt);
   counts->nvcsw += BPF_CORE_READ(signal, nvcsw);
   counts->nivcsw += BPF_CORE_READ(signal, nivcsw);
-  add_io(counts, &signal->ioac);
+  counts->read_bytes += (__u64)BPF_CORE_READ(signal, inblock) << 9;
+  counts->write_bytes += (__u64)BPF_CORE_READ(signal, oublock) << 9;
+}
+
+static struct proc_key key_of(const struct task_struct *leader) {
+  return (struct proc_key){leader->start_boottime, leader->tgid};
+}
+
+/* Returns false when they are unknown. */
+static bool add_ended_calls(struct proc_counts *counts, struct task_struct *leader) {
+  const struct signal_struct *signal = leader->signal;
+  if (BPF_CORE_READ(signal, sum_sched_runtime) == 0) return true; /* no thread has ended */
+  if (!follows_exits) {
+    add_calls(counts, &signal->ioac);
+    return BPF_CORE_READ(signal, cmin_flt) == 0; /* it has reaped no child */
+  }
+  const struct proc_key key = key_of(leader);
+  const struct proc_calls *ended = bpf_map_lookup_elem(&ended_threads, &key);
+  if (!ended) return true;
+  counts->rchar += ended->rchar;
+  counts->wchar += ended->wchar;
+  counts->syscr += ended->syscr;
+  counts->syscw += ended->syscw;
+  return true;
 }
 
 /* Flags for the counters that this kernel has. */
@@ -247,15 +288,17 @@ static void read_counts_once(struct proc_record *record, struct task_struct *tas
     counts->nvcsw = task->nvcsw;
     counts->nivcsw = task->nivcsw;
     if (bpf_core_field_exists(task->sched_info.run_delay)) counts->delay_ns = task->sched_info.run_delay;
-    add_io(counts, &task->ioac);
+    add_disk(counts, &task->ioac);
+    add_calls(counts, &task->ioac);
   } else {
-    struct walk walk = {.counts = counts};
+    struct walk walk = {.leader = task, .counts = counts};
     if (!walk_threads(&walk, signal)) record->flags |= PROC_PARTIAL;
     record->threads = walk.threads;
     counts->exec_ns = walk.exec_ns;
   }
   record->ended_exec_ns = signal->sum_sched_runtime;
   add_ended(counts, signal);
+  if (!add_ended_calls(counts, task)) record->flags &= ~PROC_HAS_CALLS;
 }
 
 static void read_counts(struct proc_record *record, struct task_struct *task) {
@@ -317,12 +360,40 @@ int every_process(struct bpf_iter__task *ctx) {
 
 /* ---- Ends ---- */
 
+/* The kernel keeps the calls of a leader with the process, except when another thread runs another program and becomes the leader.
+ */
+static bool loses_calls(struct task_struct *task) {
+  if (task != task->group_leader) return true;
+  const struct signal_struct *signal = task->signal;
+  return bpf_core_field_exists(signal->group_exec_task) && BPF_CORE_READ(signal, group_exec_task) != NULL;
+}
+
+static void keep_calls(const struct proc_key *key, const struct task_struct *thread) {
+  struct proc_counts counts = {};
+  add_calls(&counts, &thread->ioac);
+  struct proc_calls *sum = bpf_map_lookup_elem(&ended_threads, key);
+  if (!sum) {
+    const struct proc_calls none = {};
+    bpf_map_update_elem(&ended_threads, key, &none, BPF_NOEXIST);
+    sum = bpf_map_lookup_elem(&ended_threads, key);
+  }
+  if (!sum) {
+    __sync_fetch_and_add(&lost_exits, 1);
+    return;
+  }
+  __sync_fetch_and_add(&sum->rchar, counts.rchar);
+  __sync_fetch_and_add(&sum->wchar, counts.wchar);
+  __sync_fetch_and_add(&sum->syscr, counts.syscr);
+  __sync_fetch_and_add(&sum->syscw, counts.syscw);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(process_exits, struct task_struct *task) {
   struct signal_struct *signal = task->signal;
-  if (signal->live.counter != 0) return 0; /* other threads still run */
   struct task_struct *leader = task->group_leader;
-  const struct proc_key key = {leader->start_boottime, leader->tgid};
+  const struct proc_key key = key_of(leader);
+  if (loses_calls(task)) keep_calls(&key, task);
+  if (signal->live.counter != 0) return 0; /* other threads still run */
   struct proc_leaving entry = {.exit_ns = bpf_ktime_get_ns(),
                                .cgroup = cgroup_of(leader),
                                .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0};
@@ -332,17 +403,11 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   return 0;
 }
 
-/* Here the last CPU time is included in the time of the task; at the exit it is not. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(process_is_freed, struct task_struct *task) {
-  if (task->pid != task->tgid) return 0;
-  const struct proc_key key = {task->start_boottime, task->tgid};
-  const struct proc_leaving *entry = bpf_map_lookup_elem(&leaving, &key);
-  if (!entry) return 0; /* it ended before the start, or was reported already as a process without freeing */
+static void report_end(struct task_struct *task, const struct proc_leaving *entry) {
   struct proc_exit *end = bpf_ringbuf_reserve(&exits, sizeof(*end), 0);
   if (!end) {
     __sync_fetch_and_add(&lost_exits, 1);
-    return 0;
+    return;
   }
   __builtin_memset(end, 0, sizeof(*end));
   end->pid = task->tgid;
@@ -352,14 +417,28 @@ int BPF_PROG(process_is_freed, struct task_struct *task) {
   __builtin_memcpy(end->comm, entry->comm, sizeof(end->comm));
   __builtin_memcpy(end->parent, entry->parent, sizeof(end->parent));
   add_ended(&end->counts, task->signal);
+  add_calls(&end->counts, &task->ioac);
   /* The sums of the process lack the task's last CPU time; with one thread the task's own time is exact. */
   if (entry->solo) {
     end->flags |= PROC_SOLO;
     end->counts.exec_ns = task->se.sum_exec_runtime;
     if (bpf_core_field_exists(task->sched_info.run_delay)) end->counts.delay_ns = task->sched_info.run_delay;
+  } else {
+    add_ended_calls(&end->counts, task);
   }
-  bpf_map_delete_elem(&leaving, &key);
   bpf_ringbuf_submit(end, BPF_RB_NO_WAKEUP);
+}
+
+/* Here the last CPU time is included in the time of the task; at the exit it is not. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(process_is_freed, struct task_struct *task) {
+  if (task->pid != task->tgid) return 0;
+  const struct proc_key key = key_of(task);
+  const struct proc_leaving *entry = bpf_map_lookup_elem(&leaving, &key);
+  if (!entry) return 0; /* it ended before the start, or was reported already as a process without freeing */
+  report_end(task, entry);
+  if (!entry->solo) bpf_map_delete_elem(&ended_threads, &key);
+  bpf_map_delete_elem(&leaving, &key);
   return 0;
 }
 

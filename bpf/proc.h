@@ -11,6 +11,7 @@ enum {
 
   PROC_COMM = 16,
   PROC_SEEN = 1 << 16,     /* slots of the table of last reports, by pid */
+  PROC_THREADED = 1 << 15, /* live processes with ended threads */
   PROC_TURNS = 16,         /* passes after which an idle process is read in full again */
   PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
   PROC_MAX_FILES = 64,     /* words of 64 descriptors that are counted */
@@ -64,6 +65,11 @@ struct proc_record {
 struct proc_key {
   __u64 start_ns;
   __s64 pid;
+};
+
+/* Read and write calls of ended threads of a process. */
+struct proc_calls {
+  __u64 rchar, wchar, syscr, syscw;
 };
 
 /* A process between its exit and its freeing: values known only at the exit. */

@@ -19,7 +19,7 @@ void require(bool holds) {
 
 void check_stat(std::string_view text) {
   ProcessReading reading;
-  MemoryMark mark;
+  StatMark mark;
   if (!parse_stat(text, 100, reading, mark)) {
     require(reading.start_ns == 0 && reading.name.text().empty() && !reading.counters.has(Counter::user_ns));
     return;

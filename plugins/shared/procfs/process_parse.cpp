@@ -74,7 +74,7 @@ constexpr std::array<Line<Counter>, 6> kIoLines = {{{"rchar:", Counter::reads_by
 
 }  // namespace
 
-bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, MemoryMark &mark) {
+bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, StatMark &mark) {
   const auto found = ProcessStat::parse(text, kLastField);
   if (!found || !found->has(kLastField)) return false;
   const ProcessStat &stat = *found;
@@ -92,7 +92,7 @@ bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading
   reading.counters.set(Counter::faults_major, stat[12]);
   reading.counters.set(Counter::user_ns, user_ns);
   reading.counters.set(Counter::kernel_ns, kernel_ns);
-  mark = {stat[23], stat[24]};
+  mark = {stat[23], stat[24], stat[11] + stat[13] + stat[16] + stat[17]};
   return true;
 }
 

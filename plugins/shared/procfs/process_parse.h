@@ -10,15 +10,16 @@
 
 namespace atalaya::proc {
 
-// Cheap approximate sizes from stat. A change means that the exact ones in status have changed.
-struct MemoryMark {
-  uint64_t virtual_bytes = 0, resident_pages = 0;
-  bool operator==(const MemoryMark &) const = default;
+// Marks from stat that show what else has changed: approximate sizes, for the exact ones in status; and page faults and CPU time of
+// reaped children, whose I/O the kernel adds to that of the process in io. 0 reaped: it has reaped no child.
+struct StatMark {
+  uint64_t virtual_bytes = 0, resident_pages = 0, reaped = 0;
+  bool operator==(const StatMark &) const = default;
 };
 
 // stat: name, start, CPU, faults, threads, state, parent. False, with reading and mark untouched, when the text is cut off or
 // malformed.
-bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, MemoryMark &mark);
+bool parse_stat(std::string_view text, uint64_t ticks_per_second, ProcessReading &reading, StatMark &mark);
 // io: disk I/O, and all reads and writes.
 void parse_io(std::string_view text, ProcessReading &reading);
 // status: memory, user, context switches. Missing values become unknown: kernel threads and zombies have no memory.

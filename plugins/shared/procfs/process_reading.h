@@ -28,6 +28,20 @@ enum class Counter : uint8_t {
 };
 constexpr size_t kCounters = 13;
 
+constexpr bool counts_calls(Counter counter) {
+  return counter >= Counter::reads_bytes && counter <= Counter::writes_calls;
+}
+constexpr bool counts_io(Counter counter) {
+  return counter == Counter::disk_reads_bytes || counter == Counter::disk_writes_bytes || counts_calls(counter);
+}
+
+// The I/O that a reading counts. Each further number is another unknown beginning: only growth between readings with the same one
+// is that of the process.
+enum IoBasis : uint32_t {
+  kIoSinceBirth,   // of all threads, without children
+  kIoOfMainThread  // the same, if the process never had another thread
+};
+
 // Current values of a process.
 enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent, open_files };
 constexpr size_t kGauges = 7;
@@ -86,6 +100,7 @@ struct ProcessReading {
   // Exact CPU time, if known; user_ns and kernel_ns count ticks and only divide it then. 0: unknown.
   uint64_t exec_ns = 0;
   uint64_t ended_threads_ns = 0;  // the part of exec_ns of ended threads
+  uint32_t io_basis = kIoSinceBirth;
   Known<Counter, kCounters> counters;
   Known<Gauge, kGauges> gauges;
 };

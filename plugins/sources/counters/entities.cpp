@@ -64,7 +64,7 @@ const std::vector<Process> &ProcessList::read() {
 
 void ProcessList::take(int32_t pid, std::string_view stat) {
   proc::ProcessReading reading;
-  proc::MemoryMark mark;
+  proc::StatMark mark;
   if (!proc::parse_stat(stat, ticks_, reading, mark)) return;
   const std::string_view name = reading.name.text();
   if (names_.matches(name)) found_.push_back({pid, reading.start_ns, std::string(name)});

@@ -15,7 +15,7 @@ std::string stat_of(const std::string &name, const std::string &user = "14") {
 }
 
 bool parse(const std::string &text, ProcessReading &reading) {
-  MemoryMark mark;
+  StatMark mark;
   return parse_stat(text, 100, reading, mark);
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("stat: fields by number, behind any name; the last number counts if so
 
 TEST_CASE("stat: every field is taken from its place") {
   ProcessReading reading;
-  MemoryMark mark;
+  StatMark mark;
   REQUIRE(parse_stat(stat_of("sshd"), 100, reading, mark));
   CHECK(reading.name.text() == "sshd");
   CHECK(reading.start_ns == 22'000'000'000);
@@ -50,7 +50,7 @@ TEST_CASE("stat: every field is taken from its place") {
   CHECK(reading.counters.get(Counter::faults_major) == 12);
   CHECK(reading.counters.get(Counter::user_ns) == 140'000'000);
   CHECK(reading.counters.get(Counter::kernel_ns) == 150'000'000);
-  CHECK(mark == MemoryMark{4096, 99});
+  CHECK(mark == StatMark{4096, 99});
 }
 
 TEST_CASE("stat: a name is the text between the first and the last parenthesis") {

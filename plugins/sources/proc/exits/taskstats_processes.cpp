@@ -56,6 +56,7 @@ void ThreadSums::add(const TaskEnd &end, const Take &take) {
     return;
   }
   Sum &sum = sum_of(end, take);
+  sum.process.threaded = true;
   describe(sum.process, end);
   add_cpu(sum.cpu, end.cpu);
   add_known_counters(sum.process.counters, end.counters);

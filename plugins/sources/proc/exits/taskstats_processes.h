@@ -16,7 +16,8 @@ struct ProcessEnd {
   int32_t parent = 0;
   bool kernel_thread = false;
   Name name;
-  bool named = false;  // else the name is that of a thread: the record of the first thread is missing
+  bool named = false;     // else the name is that of a thread: the record of the first thread is missing
+  bool threaded = false;  // it had several threads
   uint64_t elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
   Known<Counter, kCounters> counters;

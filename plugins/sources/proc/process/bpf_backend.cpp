@@ -116,6 +116,7 @@ class BpfBackend final : public ProcessBackend {
     ring_.reset();
     Skeleton skeleton(proc_bpf__open());
     if (!skeleton) return false;
+    skeleton->rodata->follows_exits = parts.exits;
     bpf_program__set_autoload(skeleton->progs.process_exits, parts.exits);
     bpf_program__set_autoload(skeleton->progs.process_is_freed, parts.exits);
     bpf_program__set_autoload(skeleton->progs.find_cpu_offsets, parts.exact_memory);
@@ -167,8 +168,10 @@ class BpfBackend final : public ProcessBackend {
       if (model.find(static_cast<int32_t>(key.pid)) == nullptr)
         unfreed_.emplace_back(key, entry);  // else it is a zombie, or its pid is in use again
     }
-    for (const auto &[ended_key, end] : unfreed_)
+    for (const auto &[ended_key, end] : unfreed_) {
+      bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.ended_threads), &ended_key);
       if (bpf_map_delete_elem(map, &ended_key) == 0) take(reading_of(ended_key, end));
+    }
   }
 
   void update(ProcessModel &model, const proc_record &record) {

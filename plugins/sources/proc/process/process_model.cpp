@@ -62,13 +62,30 @@ void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, 
   if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
 }
 
+bool counts_same_io(const ProcessReading *before, const ProcessReading &after) {
+  const uint32_t basis = before == nullptr ? uint32_t{kIoSinceBirth} : before->io_basis;
+  return basis == after.io_basis || (basis == kIoSinceBirth && after.io_basis == kIoOfMainThread);
+}
+
+// While a thread exits, BPF counts its calls neither with the live threads nor with the ended ones.
+void hold_calls(const ProcessReading &before, ProcessReading &after) {
+  if (before.io_basis != after.io_basis) return;
+  for (size_t i = 0; i < kCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    if (counts_calls(counter) && before.counters.has(counter) && after.counters.has(counter))
+      after.counters.set(counter, std::max(before.counters.get(counter), after.counters.get(counter)));
+  }
+}
+
 }  // namespace
 
 Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
   Counters growth;
+  const bool same_io = counts_same_io(before, after);
   for (size_t i = 0; i < kCounters; ++i) {
     const auto counter = static_cast<Counter>(i);
     if (!after.counters.has(counter) || (before != nullptr && !before->counters.has(counter))) continue;
+    if (counts_io(counter) && !same_io) continue;
     const uint64_t from = before == nullptr ? 0 : before->counters.get(counter);
     const uint64_t to = after.counters.get(counter);
     if (to >= from) growth.set(counter, to - from);
@@ -87,6 +104,8 @@ void ProcessModel::begin(const Pass &pass) {
   cursor_ = 0;
   live_.clear();
   used_ = {};
+  ended_before_.swap(ended_);
+  ended_.clear();
 }
 
 ProcessModel::Places::iterator ProcessModel::place_of(int32_t pid) {
@@ -109,10 +128,13 @@ Process &ProcessModel::process_of(int32_t pid) {
   return *at->process;
 }
 
-void ProcessModel::update(const ProcessReading &reading) {
+void ProcessModel::update(ProcessReading reading) {
   Process &process = process_of(reading.pid);
   process.rates = {};
-  if (reading.partial && !now_.baseline && process.pass != 0 && process.now.start_ns == reading.start_ns) {
+  const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
+  if (known) hold_calls(process.now, reading);
+  process.ended = known ? process.ended : end_was_counted(reading.pid);
+  if (reading.partial && !now_.baseline && known) {
     keep_counters(process, reading);
   } else {
     if (!now_.baseline) set_rates(process, reading);
@@ -156,6 +178,7 @@ bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
 }
 
 void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
+  if (process.ended) return;
   const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
   // Unknown for a process that existed at the previous pass without a reading.
   if (!known && !born_since_previous_pass(reading.start_ns)) return;
@@ -177,9 +200,13 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
   const auto ticks = [&last](Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
   ended_ticks_.user_ns += ticks(Counter::user_ns);
   ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
-  const Process *before = known(last.pid);
-  if (before != nullptr && before->now.start_ns == last.start_ns) return growth_of(&before->now, last, ended_ticks_);
+  Process *before = known(last.pid);
+  if (before != nullptr && before->now.start_ns == last.start_ns) {
+    before->ended = true;
+    return growth_of(&before->now, last, ended_ticks_);
+  }
   if (!lived_between_passes(last.start_ns)) return std::nullopt;
+  ended_.push_back(last.pid);
   return growth_of(nullptr, last, ended_ticks_);
 }
 
@@ -187,6 +214,11 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
 bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
   return first_uptime_ns_ && now_.uptime_ns && start_ns >= *first_uptime_ns_ &&
          static_cast<int64_t>(*now_.uptime_ns - start_ns) < kMaxEndDelay;
+}
+
+// taskstats reports an end before the process becomes a zombie, which may be seen for the first time in the next pass.
+bool ProcessModel::end_was_counted(int32_t pid) const {
+  return std::find(ended_before_.begin(), ended_before_.end(), pid) != ended_before_.end();
 }
 
 void ProcessModel::end() {

@@ -36,6 +36,7 @@ struct Process {
   int64_t seen_ns = 0;
   bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
   bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
+  bool ended = false;   // its end was counted; it is still seen until its parent reaps it
   ProcessReading now;
   Rates rates;
 
@@ -49,7 +50,7 @@ class ProcessModel {
  public:
   void begin(const Pass &pass);
   // One reading of one process, after begin.
-  void update(const ProcessReading &reading);
+  void update(ProcessReading reading);
   // Instead of a reading: the process exists and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
   // Forgets processes not seen for some seconds: until then their ends may still be reported.
@@ -80,6 +81,7 @@ class ProcessModel {
   Process &process_of(int32_t pid);
   bool born_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
+  bool end_was_counted(int32_t pid) const;
   void set_rates(Process &process, const ProcessReading &reading);
   void keep_counters(Process &process, const ProcessReading &reading) const;
 
@@ -93,6 +95,7 @@ class ProcessModel {
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
+  std::vector<int32_t> ended_, ended_before_;  // never seen, in this pass and the previous one
   uint64_t passes_ = 0;
 };
 

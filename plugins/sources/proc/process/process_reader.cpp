@@ -15,7 +15,8 @@
 namespace atalaya::proc {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFileNames = {"/stat", "/schedstat", "/io", "/status"};
+constexpr std::array<std::string_view, 5> kFileNames = {"/stat", "/schedstat", "/io", "/io", "/status"};
+constexpr int kIoAttempts = 3;
 
 bool has_ended(int error) {
   return error == ENOENT || error == ESRCH;
@@ -67,10 +68,10 @@ void ProcessReader::list_processes() {
 }
 
 bool ProcessReader::read_process(int32_t pid, Kept &kept) {
-  const MemoryMark before = kept.mark;
+  const StatMark before = kept.mark;
   if (!read_stat(pid, kept)) return false;
   if (has_not_run(pid, kept, before)) return true;
-  read_io(pid, kept);
+  if (!read_io(pid, kept)) return false;
   const FileText status = read_file(pid, kept, kStatus);
   if (status.error == ESRCH) return false;
   parse_status(status.text, kept.reading);
@@ -99,16 +100,18 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
     ++errors_.malformed;
     return false;
   }
+  // While the kernel removes a process it prints zeros, also for what the process reaped.
+  if (kept.reading.gauges.get(Gauge::threads) == 0) return false;
   if (kept.reading.start_ns != start_before) {
-    kept.denied_io = false;
-    kept.ran_ns = 0;
+    kept.denied_io = kept.threaded = kept.io_of_thread = false;
+    kept.ran_ns = kept.io_reaped = kept.io_bases = 0;
   }
   return true;
 }
 
 // Reading io and status costs more than stat, and most processes of a host sleep. These files change only when the process runs,
 // except its memory, which the kernel may reclaim; and stat shows memory.
-bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_before) {
+bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const StatMark &mark_before) {
   const uint64_t ran_before = kept.ran_ns;
   // Other threads have a file each: too many to read.
   const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
@@ -117,21 +120,59 @@ bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_
   return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(Gauge::state) != 'R';
 }
 
-void ProcessReader::read_io(int32_t pid, Kept &kept) {
-  if (kept.denied_io) return;
-  const FileText io = read_file(pid, kept, kIo);
+// The kernel adds the I/O of a reaped child to that of its parent. It does not add it to that of a thread, and the mark shows when
+// it did: between readings with the same mark the process has grown by its own I/O.
+bool ProcessReader::read_io(int32_t pid, Kept &kept) {
+  kept.threaded = kept.threaded || kept.reading.gauges.get(Gauge::threads) != 1;
+  for (int attempt = 0; attempt < kIoAttempts && !kept.denied_io; ++attempt) {
+    const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
+    if (alone && kept.mark.reaped != 0 && take_io(pid, kept, kThreadIo)) return true;
+    const uint64_t reaped = kept.mark.reaped, start_ns = kept.reading.start_ns;
+    if (!take_io(pid, kept, kIo)) break;
+    if (!read_stat(pid, kept)) return false;
+    if (kept.mark.reaped == reaped && kept.reading.start_ns == start_ns) return true;
+  }
+  parse_io({}, kept.reading);
+  return true;
+}
+
+bool ProcessReader::take_io(int32_t pid, Kept &kept, File file) {
+  const FileText io = read_file(pid, kept, file);
+  if (io.error == EACCES || io.error == EPERM) {
+    kept.denied_io = true;
+    if (errors_.denied_io++ == 0) errors_.denied_io_pid = pid;
+  }
+  if (!io.ok()) return false;
   parse_io(io.text, kept.reading);
-  if (io.error != EACCES && io.error != EPERM) return;
-  kept.denied_io = true;
-  if (errors_.denied_io++ == 0) errors_.denied_io_pid = pid;
+  set_io_basis(kept, file == kThreadIo);
+  return true;
+}
+
+void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
+  const uint64_t reaped = of_thread ? 0 : kept.mark.reaped;
+  const bool same = of_thread == kept.io_of_thread && reaped == kept.io_reaped;
+  kept.io_of_thread = of_thread;
+  kept.io_reaped = reaped;
+  uint32_t &basis = kept.reading.io_basis;
+  if (!of_thread && reaped == 0)
+    basis = kIoSinceBirth;
+  else if (of_thread && !kept.threaded)
+    basis = kIoOfMainThread;
+  else if (!same || basis <= kIoOfMainThread)
+    basis = kIoOfMainThread + ++kept.io_bases;
 }
 
 FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
   core::Descriptor &descriptor = kept.files[file];
   if (descriptor) return read_once(descriptor.get(), buffer_);
-  std::array<char, 32> path{};
-  const auto [end, error] = std::to_chars(path.data(), path.data() + 11, pid);
-  std::memcpy(end, kFileNames[file].data(), kFileNames[file].size());
+  std::array<char, 64> path{};
+  char *at = std::to_chars(path.data(), path.data() + 11, pid).ptr;
+  const auto append = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
+  if (file == kThreadIo) {
+    append("/task/");
+    at = std::to_chars(at, at + 11, pid).ptr;
+  }
+  append(kFileNames[file]);
   core::Descriptor opened(::openat(folder_.get(), path.data(), O_RDONLY | O_CLOEXEC));
   if (!opened) return {{}, errno};
   const FileText text = read_once(opened.get(), buffer_);

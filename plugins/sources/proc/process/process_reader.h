@@ -51,15 +51,19 @@ class ProcessReader {
   size_t kept_files() const { return kept_files_; }
 
  private:
-  enum File : size_t { kStat, kSchedstat, kIo, kStatus, kFiles };
+  enum File : size_t { kStat, kSchedstat, kIo, kThreadIo, kStatus, kFiles };
   // State of a process between passes.
   struct Kept {
     std::array<core::Descriptor, kFiles> files;
     ProcessReading reading;
-    MemoryMark mark;
+    StatMark mark;
     uint64_t ran_ns = 0;  // by its only thread; 0: unknown
     uint64_t pass = 0;
-    bool denied_io = false;  // tried once: permission does not change while the process lives
+    bool threaded = false;      // it had several threads in a reading
+    bool io_of_thread = false;  // the last reading of I/O was that of the main thread
+    uint64_t io_reaped = 0;     // and included the children of this mark
+    uint32_t io_bases = 0;      // with an unknown beginning
+    bool denied_io = false;     // tried once: permission does not change while the process lives
   };
 
   void list_processes();
@@ -67,8 +71,11 @@ class ProcessReader {
   bool read_process(int32_t pid, Kept &kept);
   bool read_stat(int32_t pid, Kept &kept);
   // True when only the contents of stat can have changed since the last reading.
-  bool has_not_run(int32_t pid, Kept &kept, const MemoryMark &mark_before);
-  void read_io(int32_t pid, Kept &kept);
+  bool has_not_run(int32_t pid, Kept &kept, const StatMark &mark_before);
+  // False when it has ended.
+  bool read_io(int32_t pid, Kept &kept);
+  bool take_io(int32_t pid, Kept &kept, File file);
+  static void set_io_basis(Kept &kept, bool of_thread);
   FileText read_file(int32_t pid, Kept &kept, File file);
   void close(Kept &kept);
   void forget_ended();
