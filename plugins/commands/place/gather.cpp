@@ -20,6 +20,14 @@ bool is_of_kind(graph::By by, const graph::Node &node) {
   return by == graph::By::container ? node.contained : !node.pid.empty();
 }
 
+graph::Node silent_node(const graph::Worker &worker) {
+  graph::Node node;
+  node.host = worker.host;
+  node.name = worker.container;
+  node.contained = true;
+  return node;
+}
+
 }  // namespace
 
 Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts,
@@ -57,11 +65,24 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
       parts.push_back({});
     }
   }
+  std::map<std::pair<std::string, std::string>, graph::Resources> silent;  // containers without traffic
   for (const graph::Worker &worker : workers) {
     const std::string &id = graph.by == graph::By::container ? worker.container : worker.pid;
+    if (id.empty() || placed.contains({worker.host, id})) continue;
+    if (graph.by == graph::By::container && movable(silent_node(worker))) {
+      graph::Resources &used = silent[{worker.host, id}];
+      used = {used.cpu + worker.used.cpu, used.memory + worker.used.memory, used.known || worker.used.known};
+      continue;
+    }
     const auto host = numbers.find(worker.host);
-    if (id.empty() || host == numbers.end() || host->second >= problem.hosts.size()) continue;
-    if (!placed.contains({worker.host, id})) problem.kept[host->second] = true;
+    if (host != numbers.end() && host->second < problem.hosts.size()) problem.kept[host->second] = true;
+  }
+  for (const auto &[id, used] : silent) {
+    problem.items.push_back({id.second, "", id.first, used});
+    const auto host = numbers.find(id.first);
+    if (host == numbers.end() || host->second >= problem.hosts.size()) continue;
+    problem.fixed[host->second].cpu -= used.cpu;
+    problem.fixed[host->second].memory -= used.memory;
   }
   std::map<std::pair<size_t, size_t>, double> between, to_host;
   for (const auto &[ends, bytes] : graph.bytes) {

@@ -13,8 +13,10 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "plugins/commands/place/bound.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/host_capacity.h"
+#include "plugins/commands/place/packing.h"
 #include "plugins/commands/place/report.h"
 #include "plugins/commands/place/search.h"
 #include "plugins/shared/analysis/graph/params.h"
@@ -91,10 +93,11 @@ class PlaceCommand final : public Command {
           check(problem, reading.range);
           const Present now = present(problem, graph, workers, reading);
           const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
-          query::write_output("-", format_ == "json"         ? as_json(problem, now, after)
+          const Quality quality = quality_of(problem, after);
+          query::write_output("-", format_ == "json"         ? as_json(problem, now, after, quality)
                                    : format_ == "kubernetes" ? as_kubernetes(problem, after)
-                                                             : as_table(problem, now, after));
-          return 0;
+                                                             : as_table(problem, now, after, quality));
+          return fits(problem, after) ? 0 : 1;
         },
         query::kAskForLessTime);
   }
@@ -154,6 +157,19 @@ class PlaceCommand final : public Command {
     now.problem = problem_of(graph, workers, with_others(problem.hosts, left_out, known), fill_, movable());
     now.placement = current(now.problem, reading.budget);
     return now;
+  }
+
+  static Quality quality_of(const Problem &problem, const Placement &after) {
+    const double fitness = score_of(problem, after).fitness;
+    if (fitness > 0 && (is_enumerable(problem) || problem.hosts.size() < 2)) return {fitness, true};
+    const double bound = std::max(bound_of(problem), fitness);
+    return {bound, fitness >= bound};
+  }
+
+  static bool fits(const Problem &problem, const Placement &after) {
+    if (score_of(problem, after).fitness > 0) return true;
+    std::fprintf(stderr, "does not fit: %s\n", misfit_text(problem, after).c_str());
+    return false;
   }
 
   static void warn(const char *message, const std::vector<std::string> &names) {

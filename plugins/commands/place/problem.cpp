@@ -9,42 +9,15 @@
 namespace atalaya::place {
 namespace {
 
-// A placement that fits has at least 1 / (1 + hosts) for CPU and for memory, and 1 / 2 for the network: an overloaded host has
-// less than the product.
-double overflow_of(const Problem &problem) {
-  const auto kept = static_cast<size_t>(std::count(problem.kept.begin(), problem.kept.end(), true));
-  const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size() + kept));
-  return 2 * hosts * hosts;
-}
-
-double part_of(double used, double capacity) {
-  return capacity > 0 ? used / capacity : used > 0 ? 2 : 0;
-}
-
-bool is_too_much(double part) {
-  return part > 1 + 1e-9;
-}
-
-double factor(const Problem &problem, const Score &score, double graph::Resources::*used, double HostCapacity::*capacity) {
+double factor(const Problem &problem, Score &score, const ResourceOf &resource) {
   const double overflow = overflow_of(problem);
-  double sum = 0, always = 0;
+  double sum = 0;
   for (size_t host = 0; host < score.used.size(); ++host) {
-    if (!problem.hosts[host].known) {
-      if (score.in_use[host]) return std::numeric_limits<double>::quiet_NaN();
-      continue;
-    }
-    const double full = problem.hosts[host].*capacity * problem.fill;
-    const double part = part_of(score.used[host].*used, full), fixed = part_of(problem.fixed[host].*used, full);
-    if (is_too_much(fixed)) {
-      always += overflow * fixed;
-      sum += overflow * std::max(0.0, part - fixed);
-    } else if (is_too_much(part)) {
-      sum += overflow * part;
-    } else if (score.in_use[host]) {
-      sum += 1 - part;
-    }
+    const Penalty penalty = penalty_of(problem, overflow, host, score.used[host], score.in_use[host], resource);
+    sum += penalty.sum;
+    score.overload += penalty.overload;
   }
-  return 1 / (1 + sum) / (1 + always);
+  return 1 / (1 + sum) / (1 + always_of(problem, overflow, resource));
 }
 
 double crossing_of(const Problem &problem, const Placement &placement) {
@@ -86,6 +59,47 @@ void settle(const Problem &problem, const std::vector<size_t> &items, Placement 
 
 }  // namespace
 
+// A placement that fits has at least 1 / (1 + hosts) for CPU and for memory, and 1 / 2 for the network.
+double overflow_of(const Problem &problem) {
+  const auto kept = static_cast<size_t>(std::count(problem.kept.begin(), problem.kept.end(), true));
+  const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size() + kept));
+  return 2 * hosts * hosts;
+}
+
+double part_of(double used, double capacity) {
+  return capacity > 0 ? used / capacity : used > 0 ? 2 : 0;
+}
+
+bool is_too_much(double part) {
+  return part > 1 + 1e-9;
+}
+
+Penalty penalty_of(const Problem &problem, double overflow, size_t host, const graph::Resources &used, bool in_use,
+                   const ResourceOf &resource) {
+  const HostCapacity &capacity = problem.hosts[host];
+  if (!capacity.known) return {in_use ? std::numeric_limits<double>::quiet_NaN() : 0, 0};
+  const double full = capacity.*resource.capacity * problem.fill;
+  const double part = part_of(used.*resource.used, full), fixed = part_of(problem.fixed[host].*resource.used, full);
+  if (is_too_much(fixed)) return {overflow * std::max(0.0, part - fixed), 0};
+  if (is_too_much(part)) return {overflow * part, (part - 1) * (part - 1)};
+  return {in_use ? 1 - part : 0, 0};
+}
+
+double always_of(const Problem &problem, double overflow, const ResourceOf &resource) {
+  double always = 0;
+  for (size_t host = 0; host < problem.hosts.size(); ++host) {
+    const HostCapacity &capacity = problem.hosts[host];
+    const double fixed = part_of(problem.fixed[host].*resource.used, capacity.*resource.capacity * problem.fill);
+    if (capacity.known && is_too_much(fixed)) always += overflow * fixed;
+  }
+  return always;
+}
+
+double fitness_from(const Problem &problem, double product, double overload, size_t placed_on) {
+  if (placed_on > problem.most_hosts) return -static_cast<double>(placed_on - problem.most_hosts);
+  return overload > 0 ? -overload / (1 + overload) : product;
+}
+
 size_t steps_of(const Problem &problem) {
   return problem.items.size() + problem.between.size() + problem.to_host.size() + problem.hosts.size();
 }
@@ -101,14 +115,14 @@ double fitness_of(const Problem &problem, const Placement &placement, Score &sco
   score.in_use = score.placed_on;
   for (size_t host = 0; host < problem.kept.size(); ++host)
     if (problem.kept[host]) score.in_use[host] = true;
-  score.cpu = factor(problem, score, &graph::Resources::cpu, &HostCapacity::cpu);
-  score.memory = factor(problem, score, &graph::Resources::memory, &HostCapacity::memory);
+  score.overload = 0;
+  score.cpu = factor(problem, score, kCpu);
+  score.memory = factor(problem, score, kMemory);
   score.crossing = crossing_of(problem, placement);
   score.network = problem.total > 0 ? 1 / (1 + score.crossing / problem.total) : 1;
   score.hosts = static_cast<size_t>(std::count(score.in_use.begin(), score.in_use.end(), true));
   const auto placed_on = static_cast<size_t>(std::count(score.placed_on.begin(), score.placed_on.end(), true));
-  score.fitness = placed_on > problem.most_hosts ? -static_cast<double>(placed_on - problem.most_hosts)
-                                                 : score.cpu * score.memory * score.network;
+  score.fitness = fitness_from(problem, score.cpu * score.memory * score.network, score.overload, placed_on);
   return score.fitness;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement problem and its fitness function.
 //
-// The fitness of a placement is the product of three factors between 0 and 1: CPU, memory and network. CPU, memory: 1 / (1 +
-// penalties). A host in use has a penalty of its free share; unused hosts have none. An overloaded host has a penalty that
-// outweighs all other hosts and all traffic, and that grows with the overload. If the processes that stay overload a host, this
-// divides the factor of every placement equally, and items placed there have a penalty of their share of the capacity: moving
-// them away helps, but does not make the host fit. A host is in use if an item is placed on it, or if a process of the placed
-// kind stays there. network: 1 / (1 + the share of bytes that cross hosts). So placements that fit come first; then few hosts are
-// weighed against little traffic. A placement on more hosts than allowed is the worst: its fitness is minus the number of excess
-// hosts.
+// The fitness of a placement that fits is the product of three factors between 0 and 1: CPU, memory and network. CPU, memory:
+// 1 / (1 + penalties). A host in use has a penalty of its free share; unused hosts have none. If the processes that stay overload
+// a host, this divides the factor of every placement equally, and items placed there have a penalty of their share of the
+// capacity: moving them away helps, but does not make the host fit. A host is in use if an item is placed on it, or if a process
+// of the placed kind stays there. network: 1 / (1 + the share of bytes that cross hosts). So few hosts are weighed against little
+// traffic. The fitness of a placement that overloads a host is between -1 and 0, lower with more overload: the sum over hosts,
+// cores and memory of the squared excess, so that an overload that cannot be avoided is spread. A placement on more hosts than
+// allowed is the worst: its fitness is minus the number of excess hosts.
 #pragma once
 
 #include <cstddef>
@@ -59,11 +59,34 @@ struct Problem {
 struct Score {
   double cpu = 0, memory = 0, network = 0;  // the factors; NaN if the capacity of a host in use is unknown
   double fitness = 0;
-  size_t hosts = 0;  // in use
+  double overload = 0;  // 0: the placement fits
+  size_t hosts = 0;     // in use
   double crossing = 0;
   std::vector<graph::Resources> used;  // of each host
   std::vector<bool> in_use, placed_on;
 };
+
+// Cores or memory.
+struct ResourceOf {
+  double graph::Resources::*used;
+  double HostCapacity::*capacity;
+};
+inline constexpr ResourceOf kCpu{&graph::Resources::cpu, &HostCapacity::cpu};
+inline constexpr ResourceOf kMemory{&graph::Resources::memory, &HostCapacity::memory};
+
+double part_of(double used, double capacity);
+// The weight of an overload in a factor: more than all other hosts and all traffic.
+double overflow_of(const Problem &problem);
+// What a host adds to the penalties of a factor, and to the overload. NaN if its capacity is unknown and it is in use.
+struct Penalty {
+  double sum = 0, overload = 0;
+};
+Penalty penalty_of(const Problem &problem, double overflow, size_t host, const graph::Resources &used, bool in_use,
+                   const ResourceOf &resource);
+// Penalties of every placement: of hosts that the processes which stay overload.
+double always_of(const Problem &problem, double overflow, const ResourceOf &resource);
+// The fitness from its parts; `placed_on` is the number of hosts with items.
+double fitness_from(const Problem &problem, double product, double overload, size_t placed_on);
 
 Score score_of(const Problem &problem, const Placement &placement);
 // The fitness alone, for a search with a reused score.

@@ -64,6 +64,12 @@ void add_score(std::string &out, const Problem &problem, const Score &score) {
   out += "]}";
 }
 
+std::string quality_text(const Score &best, const Quality &quality) {
+  if (best.fitness <= 0) return "";
+  if (quality.optimal) return "no placement has a higher fitness\n";
+  return "no placement has a higher fitness than " + short_number(quality.bound, 4) + "\n";
+}
+
 // The future of a current host.
 const char *fate(bool now, bool proposed) {
   if (proposed) return "in use";
@@ -72,11 +78,12 @@ const char *fate(bool now, bool proposed) {
 
 }  // namespace
 
-std::string as_table(const Problem &problem, const Present &now, const Placement &after) {
+std::string as_table(const Problem &problem, const Present &now, const Placement &after, const Quality &quality) {
   const Score old = score_of(now.problem, now.placement), best = score_of(problem, after);
   std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
                                        row_of("now", now.problem, old),
                                        row_of("proposed", problem, best)});
+  out += quality_text(best, quality);
   std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
   // Hosts of the problem come first.
   for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
@@ -97,11 +104,13 @@ std::string as_table(const Problem &problem, const Present &now, const Placement
   return out + "\n" + query::as_columns(rows);
 }
 
-std::string as_json(const Problem &problem, const Present &now, const Placement &after) {
+std::string as_json(const Problem &problem, const Present &now, const Placement &after, const Quality &quality) {
   std::string out = "{\"total\":";
   core::append_number(out, problem.total);
   add_score(out += ",\n\"now\":", now.problem, score_of(now.problem, now.placement));
   add_score(out += ",\n\"proposed\":", problem, score_of(problem, after));
+  add_number(out, ",\n\"bound\":", quality.bound);
+  out += quality.optimal ? ",\"optimal\":true" : ",\"optimal\":false";
   out += ",\n\"hosts\":[";
   for (size_t i = 0; i < problem.hosts.size(); ++i) {
     core::append_json_string(out += i == 0 ? "{\"host\":" : ",\n{\"host\":", problem.hosts[i].host);

@@ -8,8 +8,14 @@
 
 namespace atalaya::place {
 
-std::string as_table(const Problem &problem, const Present &now, const Placement &after);
-std::string as_json(const Problem &problem, const Present &now, const Placement &after);
+// How good the proposed placement is: no placement has a higher fitness than `bound`.
+struct Quality {
+  double bound = 1;
+  bool optimal = false;  // proven
+};
+
+std::string as_table(const Problem &problem, const Present &now, const Placement &after, const Quality &quality);
+std::string as_json(const Problem &problem, const Present &now, const Placement &after, const Quality &quality);
 // A patch of a pod template for each placed name: the nodes for its pods.
 std::string as_kubernetes(const Problem &problem, const Placement &after);
 

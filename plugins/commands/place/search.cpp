@@ -11,16 +11,20 @@
 #include <pagmo/types.hpp>
 #include <utility>
 
+#include "plugins/commands/place/packing.h"
+#include "plugins/commands/place/tracked.h"
+
 namespace atalaya::place {
 namespace {
 
 using pagmo::vector_double;
 
-constexpr size_t kMaxSteps = 200'000'000;  // of a walk
-constexpr double kEqual = 1e-12;           // tolerance of the arithmetic
+constexpr size_t kMaxSteps = 200'000'000;          // of a walk, and of all rounds of the genetic algorithm
+constexpr double kMaxEnumerated = 1 << 21;         // placements
+constexpr double kEqual = 1e-12, kRounded = 1e-9;  // tolerances: of one evaluation, of sums over many moves
 
-bool is_better(double fitness, double than) {
-  return fitness > than + kEqual * std::abs(than);
+bool is_better(double fitness, double than, double tolerance) {
+  return fitness > than + tolerance * std::abs(than);
 }
 
 Placement placement_of(const vector_double &genome) {
@@ -50,89 +54,128 @@ struct Genome {
 // A walk to the nearest optimum in small steps, which mutation finds late.
 class Polish {
  public:
-  Polish(const Problem &problem, Placement &best, query::Budget &budget)
-      : problem_(problem),
-        best_(best),
-        budget_(budget),
-        fitness_(fitness_of(problem, best, score_)),
-        trials_(kMaxSteps / steps_of(problem)) {}
+  Polish(const Problem &problem, const Groups &groups, const Placement &start, query::Budget &budget)
+      : problem_(problem), groups_(groups), budget_(budget), now_(problem, start), fitness_(now_.fitness()) {}
 
-  void walk() {
+  Placement walk() {
     for (bool any = true; any;) {
       any = false;
-      for (size_t item = 0; item < best_.size(); ++item) any = move(item) || exchange(item) || any;
+      for (size_t item = 0; item < problem_.items.size(); ++item) any = move(item) || exchange(item) || any;
+      for (const std::vector<size_t> &group : groups_) any = move_together(group) || any;
       for (size_t host = 0; host < problem_.hosts.size(); ++host) any = clear(host) || any;
+      now_ = Tracked(problem_, now_.placement());  // without the rounding of its sums
+      fitness_ = now_.fitness();
     }
+    return now_.placement();
   }
 
  private:
-  double tried() {
-    --trials_;
-    budget_.work(steps_of(problem_));
-    return fitness_of(problem_, best_, score_);
+  // False when the steps are used up: large problems end in time, with the same answer on every machine.
+  bool spend(size_t item) {
+    const size_t cost = now_.cost(item);
+    if (steps_ < cost) return false;
+    steps_ -= cost;
+    budget_.work(cost);
+    return true;
   }
-
   bool better() {
-    if (trials_ == 0) return false;
-    const double fitness = tried();
-    if (!is_better(fitness, fitness_)) return false;
+    const double fitness = now_.fitness();
+    if (!is_better(fitness, fitness_, kRounded)) return false;
     fitness_ = fitness;
     return true;
   }
 
   bool move(size_t item) {
-    const size_t before = best_[item];
-    for (best_[item] = 0; best_[item] < problem_.hosts.size(); ++best_[item])
-      if (best_[item] != before && better()) return true;
-    best_[item] = before;
+    const size_t before = now_.placement()[item];
+    for (size_t host = 0; host < problem_.hosts.size(); ++host) {
+      if (host == before || !spend(item)) continue;
+      now_.move(item, host);
+      if (better()) return true;
+    }
+    now_.move(item, before);
     return false;
   }
 
   bool exchange(size_t item) {
-    for (size_t other = item + 1; other < best_.size(); ++other) {
-      if (best_[item] == best_[other]) continue;
-      std::swap(best_[item], best_[other]);
+    for (size_t other = item + 1; other < problem_.items.size(); ++other) {
+      if (now_.placement()[item] == now_.placement()[other] || !spend(item) || !spend(other)) continue;
+      now_.swap(item, other);
       if (better()) return true;
-      std::swap(best_[item], best_[other]);
+      now_.swap(item, other);
     }
+    return false;
+  }
+
+  bool move_together(const std::vector<size_t> &group) {
+    if (group.size() < 2) return false;
+    const Placement before = now_.placement();
+    for (size_t host = 0; host < problem_.hosts.size(); ++host) {
+      for (const size_t item : group)
+        if (spend(item)) now_.move(item, host);
+      if (better()) return true;
+    }
+    for (const size_t item : group) now_.move(item, before[item]);
     return false;
   }
 
   // Moves all items of a host to where each fits best: single moves away from a host in use are worse at first.
   bool clear(size_t host) {
-    const Placement before = best_;
-    for (size_t item = 0; item < best_.size(); ++item)
-      if (before[item] == host) best_[item] = best_but(host, item);
+    const Placement before = now_.placement();
+    for (size_t item = 0; item < before.size(); ++item)
+      if (before[item] == host) now_.move(item, best_but(host, item));
     if (better()) return true;
-    best_ = before;
+    for (size_t item = 0; item < before.size(); ++item)
+      if (before[item] == host) now_.move(item, host);
     return false;
   }
   size_t best_but(size_t host, size_t item) {
     size_t where = host;
     double most = -std::numeric_limits<double>::infinity();
-    for (best_[item] = 0; best_[item] < problem_.hosts.size(); ++best_[item]) {
-      if (best_[item] == host || trials_ == 0) continue;
-      const double fitness = tried();
-      if (fitness <= most) continue;
-      most = fitness;
-      where = best_[item];
+    for (size_t other = 0; other < problem_.hosts.size(); ++other) {
+      if (other == host || !spend(item)) continue;
+      now_.move(item, other);
+      if (now_.fitness() <= most) continue;
+      most = now_.fitness();
+      where = other;
     }
     return where;
   }
 
   const Problem &problem_;
-  Placement &best_;
+  const Groups &groups_;
   query::Budget &budget_;
-  Score score_;
+  Tracked now_;
   double fitness_;
-  size_t trials_;  // remaining; makes large problems end in time, with the same answer on every machine
+  size_t steps_ = kMaxSteps;  // remaining
 };
+
+// The best of all placements.
+Placement enumerate(const Problem &problem, query::Budget &budget) {
+  constexpr size_t kBetweenRounding = 4096;  // moves, after which the sums are made anew
+  Tracked now(problem, Placement(problem.items.size(), 0));
+  Placement best = now.placement();
+  double fitness = now.fitness();
+  for (size_t moves = 1;; ++moves) {
+    size_t item = 0;
+    for (; item < problem.items.size(); ++item) {
+      budget.work(now.cost(item));
+      const size_t next = now.placement()[item] + 1;
+      now.move(item, next == problem.hosts.size() ? 0 : next);
+      if (next < problem.hosts.size()) break;
+    }
+    if (item == problem.items.size()) return best;
+    if (moves % kBetweenRounding == 0) now = Tracked(problem, now.placement());
+    if (!is_better(now.fitness(), fitness, kRounded)) continue;
+    fitness = now.fitness();
+    best = now.placement();
+  }
+}
 
 // Among equally good placements, the one with the fewest moves: equal hosts may exchange all their items.
 void stay(const Problem &problem, const Placement &start, Placement &best, query::Budget &budget) {
   Score score;
   const double fitness = fitness_of(problem, best, score);
-  if (!is_better(fitness, fitness_of(problem, start, score))) {
+  if (!is_better(fitness, fitness_of(problem, start, score), kEqual)) {
     best = start;
     return;
   }
@@ -153,30 +196,55 @@ void stay(const Problem &problem, const Placement &start, Placement &best, query
       if (best[item] == start[item]) continue;
       budget.work(steps_of(problem));
       const Placement other = exchanged(best[item], start[item]);
-      if (moves(other) >= moves(best) || is_better(fitness, fitness_of(problem, other, score))) continue;
+      if (moves(other) >= moves(best) || is_better(fitness, fitness_of(problem, other, score), kEqual)) continue;
       best = other;
       any = true;
     }
   }
 }
 
+// The genetic algorithm from this placement and random ones.
+Placement evolved(const Problem &problem, const Placement &start, const SearchOptions &options, unsigned seed,
+                  query::Budget &budget) {
+  const double mutation = std::max(0.02, 1.0 / static_cast<double>(problem.items.size()));
+  pagmo::population population(pagmo::problem(Genome{&problem, &budget}), options.population - 1, seed);
+  population.push_back(vector_double(start.begin(), start.end()));
+  const pagmo::algorithm algorithm(
+      pagmo::sga(options.generations, 0.9, 1, mutation, 1, 2, "single", "uniform", "tournament", seed));
+  return placement_of(algorithm.evolve(population).champion_x());
+}
+
+// Rounds whose steps stay within the limit, at least one.
+unsigned rounds_of(const Problem &problem, const SearchOptions &options) {
+  const double steps = static_cast<double>(steps_of(problem)) * options.population * options.generations;
+  return static_cast<unsigned>(std::clamp(static_cast<double>(kMaxSteps) / steps, 1.0, static_cast<double>(options.rounds)));
+}
+
 }  // namespace
+
+bool is_enumerable(const Problem &problem) {
+  const double size = std::pow(static_cast<double>(problem.hosts.size()), static_cast<double>(problem.items.size()));
+  return size <= kMaxEnumerated;
+}
 
 Placement search(const Problem &problem, const Placement &start, const SearchOptions &options, query::Budget &budget) {
   if (problem.items.empty() || problem.hosts.size() < 2) return start;
-  const double mutation = std::max(0.02, 1.0 / static_cast<double>(problem.items.size()));
   Score score;
   Placement best = start;
-  for (unsigned round = 0; round < options.rounds; ++round) {
-    const unsigned seed = options.seed + round;
-    pagmo::population population(pagmo::problem(Genome{&problem, &budget}), options.population - 1, seed);
-    population.push_back(vector_double(start.begin(), start.end()));
-    const pagmo::algorithm algorithm(
-        pagmo::sga(options.generations, 0.9, 1, mutation, 1, 2, "single", "uniform", "tournament", seed));
-    Placement found = placement_of(algorithm.evolve(population).champion_x());
-    Polish(problem, found, budget).walk();
+  const auto keep_better = [&](Placement found) {
     const double fitness = fitness_of(problem, found, score);
-    if (is_better(fitness, fitness_of(problem, best, score))) best = found;
+    if (is_better(fitness, fitness_of(problem, best, score), kEqual)) best = std::move(found);
+  };
+  if (is_enumerable(problem)) {
+    keep_better(enumerate(problem, budget));
+  } else {
+    const Groups groups = clusters_of(problem);
+    for (const Placement &packed : packings(problem)) keep_better(packed);
+    keep_better(Polish(problem, groups, start, budget).walk());
+    keep_better(Polish(problem, groups, best, budget).walk());
+    const unsigned rounds = rounds_of(problem, options);
+    for (unsigned round = 0; round < rounds; ++round)
+      keep_better(Polish(problem, groups, evolved(problem, best, options, options.seed + round, budget), budget).walk());
   }
   stay(problem, start, best, budget);
   return best;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -50,7 +51,7 @@ Placement searched(const Problem &problem, const Placement &start) {
 double best_of_all(const Problem &problem) {
   Placement placement(problem.items.size(), 0);
   Score score;
-  double best = 0;
+  double best = -std::numeric_limits<double>::infinity();
   for (;;) {
     best = std::max(best, fitness_of(problem, placement, score));
     size_t item = 0;
@@ -137,7 +138,7 @@ TEST_CASE("nothing is gained by moving things off a host that stays as full") {
   CHECK(searched(problem, now) == now);
   CHECK(score_of(problem, {0, 0, 0, 0}).hosts == 2);
   CHECK(score_of(problem, {0, 0, 0, 0}).cpu < 0.1);
-  CHECK(as_table(problem, {problem, now}, now).find("emptied") == std::string::npos);
+  CHECK(as_table(problem, {problem, now}, now, {}).find("emptied") == std::string::npos);
   // A large load of such a host moves where it fits.
   problem.items[2].used.cpu = problem.items[3].used.cpu = 0.12;
   CHECK(searched(problem, now) == Placement{0, 0, 0, 0});
@@ -150,14 +151,14 @@ TEST_CASE("a host that nothing is left on could be emptied, one where something 
   add_item(problem, "two", "h1", 1, 100);
   Present now{problem, current(problem)};
   CHECK(score_of(problem, {0, 0}).hosts == 1);
-  const std::string table = as_table(problem, now, {0, 0});
+  const std::string table = as_table(problem, now, {0, 0}, {});
   CHECK(table.find("in use\n") != std::string::npos);
   CHECK(table.find("could be emptied\n") != std::string::npos);
   CHECK(table.find("not needed\n") != std::string::npos);
   now.problem.kept[1] = problem.kept[1] = true;
   CHECK(score_of(problem, {0, 0}).hosts == 2);
-  CHECK(as_table(problem, now, {0, 0}).find("emptied") == std::string::npos);
-  CHECK(as_json(problem, now, {0, 0}).find(R"("in_use":true)") != std::string::npos);
+  CHECK(as_table(problem, now, {0, 0}, {}).find("emptied") == std::string::npos);
+  CHECK(as_json(problem, now, {0, 0}, {}).find(R"("in_use":true)") != std::string::npos);
   problem.most_hosts = 1;  // may have something placed on them
   CHECK(score_of(problem, {0, 0}).fitness > 0);
 }
@@ -297,7 +298,7 @@ TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") 
   CHECK(score_of(problem, {0, 0}).crossing == 14);
   CHECK(score_of(problem, {0, 1}).crossing == 100);
   CHECK(score_of(problem, {1, 1}).crossing == 3);
-  CHECK(as_table(problem, {problem, {0, 1}}, {0, 0}).find("stays") != std::string::npos);
+  CHECK(as_table(problem, {problem, {0, 1}}, {0, 0}, {}).find("stays") != std::string::npos);
 
   // On h1 alone: the traffic of web with the daemon of h0 crosses hosts now, and the current state is measured with h0.
   const Problem one = problem_of(graph, workers, {{"h1", 4, 1000}}, 1, contained);
@@ -311,17 +312,34 @@ TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") 
     CHECK(score.hosts == 2);
     CHECK(score.crossing == 100);
     CHECK(std::isnan(score.fitness) == known.empty());
-    const std::string json = as_json(one, now, {0, 0});
+    const std::string json = as_json(one, now, {0, 0}, {});
     CHECK((json.find("\"fitness\":null") != std::string::npos) == known.empty());
     CHECK(json.find("nan") == std::string::npos);
   }
+}
+
+TEST_CASE("a container without traffic is placed too") {
+  const std::vector<graph::Worker> workers = {{"h0", "6", "cron", "batch", "", {1, 100, true}},
+                                              {"h0", "9", "cron", "batch", "", {0.5, 50, true}},
+                                              {"h0", "7", "monitor", "", "", {0.5, 50, true}}};
+  graph::Graph graph;
+  graph.by = graph::By::container;
+  const auto contained = [](const graph::Node &node) { return node.contained; };
+  const Problem problem = problem_of(graph, workers, {{"h0", 4, 1000}, {"h1", 4, 1000}}, 1, contained);
+  REQUIRE(problem.items.size() == 1);
+  CHECK(problem.items[0].name == "batch");
+  CHECK(problem.items[0].host == "h0");
+  CHECK(problem.items[0].used.cpu == 1.5);
+  CHECK(problem.fixed[0].cpu == 0.5);
+  const auto none = [](const graph::Node &) { return false; };
+  CHECK(problem_of(graph, workers, problem.hosts, 1, none).kept == std::vector<bool>{true, false});
 }
 
 TEST_CASE("unknown values of an item are not shown as zero") {
   Problem problem = with_hosts(1, 4, 1000);
   add_item(problem, "known", "h0", 1, 100);
   problem.items.push_back({"unknown", "unknown", "h0", {}});
-  const std::string json = as_json(problem, {problem, {0, 0}}, {0, 0});
+  const std::string json = as_json(problem, {problem, {0, 0}}, {0, 0}, {});
   CHECK(json.find(R"({"name":"known","from":"h0","to":"h0","cpu":1,"memory":100})") != std::string::npos);
   CHECK(json.find(R"({"name":"unknown","from":"h0","to":"h0","cpu":null,"memory":null})") != std::string::npos);
 }
