@@ -1,16 +1,16 @@
 -- Power of this host, its CPU packages and GPUs, and the energy of each process and container.
 --   atalaya run pipelines/power.lua        (as root, or with the drop-ins power-rapl and energy-rapl; power-msr for registers)
 --   atalaya query --metric proc.cpu.energy --group-by process
--- The store is atalaya.db in the state folder. A virtual machine has no meters: `model` below enables estimates, with the tag
--- quality = model.
+-- The store is atalaya.db in the state folder. A virtual machine has no meters: `meters` below enables estimates, with the
+-- tag quality = model.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}
-local model = nil  -- { idle = 40, full = 180 }: watts of this host with nothing to do, and with all cores busy
+local meters = {}  -- { model = { idle = 40, full = 180 } }: watts of this host with nothing to do, and with all cores busy
 
 a.pipeline "power" {
   every = "5s",
-  a.source.power { model = model },
+  a.source.power(meters),
   store,
 }
 
@@ -18,7 +18,7 @@ a.pipeline "power" {
 a.pipeline "energy" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
-  a.translate.energy { model = model },  -- before any filter, so that each process gets its share
+  a.translate.energy(meters),  -- before any filter, so that each process gets its share
   a.translate.names { tags = { "container" } },
   -- Idle processes are not stored, so sums over the store lack them; sys.energy.processes includes them. For complete sums by
   -- container add this before the filter: a.translate.aggregate { by = { "container", "quality" } },

@@ -6,6 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/cli/cli.h"
+#include "core/cli/run_problems.h"
 #include "core/config/graph.h"
 #include "core/config/load.h"
 #include "core/isolation/capabilities.h"
@@ -52,6 +53,7 @@ int check(const Arguments &arguments) {
   for (const auto &warning : file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   if (file.description) {
     if (!are_accepted(*file.description, symbols)) return kWrongUse;
+    for (const auto &problem : run_problems(*file.description)) std::fprintf(stderr, "warning: %s\n", problem.c_str());
     if (!arguments.has("--quiet")) std::fputs(graph_text(*file.description).c_str(), stdout);
     return kDone;
   }

@@ -82,14 +82,30 @@ std::string ledger_line(const std::vector<LedgerRow> &rows) {
          " queued, " + std::to_string(sum.dropped) + " dropped by sinks";
 }
 
+// The losses of all stages and sinks, the largest first.
+std::string drops_line(const std::vector<LedgerRow> &rows) {
+  static constexpr size_t kMost = 3;
+  std::vector<std::pair<int64_t, std::string>> drops;
+  int64_t sum = 0;
+  for (const LedgerRow &row : rows) {
+    sum += row.counts.dropped;
+    for (const auto &[reason, samples] : row.reasons)
+      drops.emplace_back(samples, std::to_string(samples) + " by \"" + row.pipeline + "\" " + row.component + " (" + reason + ")");
+  }
+  std::sort(drops.rbegin(), drops.rend());
+  std::string text = std::to_string(sum) + " dropped";
+  for (size_t i = 0; i < drops.size() && i < kMost; ++i) text += (i == 0 ? ": " : ", ") + drops[i].second;
+  return text + (drops.size() > kMost ? ", ..." : "");
+}
+
 std::future<Status> reload(const std::string &path, Engine &engine, Parts &parts) {
   if (auto description = load(path, parts)) return engine.reload(std::move(*description));
   log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
   return {};
 }
 
-bool prints(const FileDescription &file) {
-  return std::any_of(file.sinks.begin(), file.sinks.end(), [](const StageDescription &sink) { return sink.name == "stdout"; });
+bool prints(const StageDescription &sink) {
+  return sink.name == "stdout";
 }
 
 int run_pipelines(const Arguments &arguments) {
@@ -140,7 +156,9 @@ int run_pipelines(const Arguments &arguments) {
     return json ? status_json(facts, rows) : status_table(facts, rows);
   };
   // A status line that is overwritten in place, unless samples are printed to the terminal.
-  const bool live = ::isatty(STDERR_FILENO) != 0 && !prints(*description);
+  const auto &sinks = description->sinks;
+  const bool live = ::isatty(STDERR_FILENO) != 0 && std::none_of(sinks.begin(), sinks.end(), prints);
+  options.prints_only = std::all_of(sinks.begin(), sinks.end(), prints);
   if (const Status started = engine.start(std::move(*description)); !started) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
     return kFailed;
@@ -166,7 +184,8 @@ int run_pipelines(const Arguments &arguments) {
   service.notify("READY=1\nSTATUS=running " + path);
   const int status = run_agent(engine, options);
   if (live) std::fputc('\n', stderr);
-  log(LogLevel::info, "stopped");
+  const std::vector<LedgerRow> rows = engine.ledger().snapshot();
+  log(LogLevel::info, "stopped: " + ledger_line(rows) + "; " + drops_line(rows));
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/config/lua_read.h"
+#include "core/config/written_nil.h"
 #include "core/plugin/registry.h"
 
 namespace atalaya::core {
@@ -244,6 +245,7 @@ RawEntry entry_of(lua_State *lua, int reference, int position) {
 }
 
 void read_components(Recorder &recorder, LuaReader &reader, lua_State *lua) {
+  WrittenNil written_nil(recorder.result.state->texts());
   for (size_t i = 0; i < recorder.result.components.size(); ++i) {
     RawComponent &component = recorder.result.components[i];
     lua_rawgeti(lua, LUA_REGISTRYINDEX, recorder.component_refs[i]);
@@ -256,6 +258,8 @@ void read_components(Recorder &recorder, LuaReader &reader, lua_State *lua) {
       }
     }
     component.parameters = reader.take(component.problems);
+    const bool call = component.form == RawComponent::Form::call;
+    written_nil.add_to(component.parameters, call ? "call" : component.name, component.where);
   }
 }
 

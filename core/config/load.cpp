@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/config/check_names.h"
 #include "core/config/check_tests.h"
 #include "core/config/evaluate.h"
 #include "core/config/lua_functions.h"
@@ -45,6 +46,7 @@ LoadedFile load_file(const std::string &path, Registry &registry, Symbols &symbo
 LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library) {
   Evaluation evaluation = evaluate(path, library);
   Validation validation = validate(evaluation, registry);
+  check_names(evaluation, validation);
   LoadedTests result;
   result.tests = check_tests(evaluation, validation);
   result.file.errors = lines_of(validation.errors, path, "errors");

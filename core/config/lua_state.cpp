@@ -141,7 +141,10 @@ bool LuaState::read_source(const std::string &path, bool of_library) noexcept {
     }
     source_ = std::move(*text);
     if (source_.substr(0, 2) == "#!") source_.insert(0, "--");
-    if (!of_library) files_.push_back(path);
+    if (!of_library) {
+      files_.push_back(path);
+      texts_[path] = source_;
+    }
     for (const char c : source_) digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return true;
   } catch (const std::bad_alloc &) {

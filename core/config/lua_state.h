@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,7 @@ class LuaState {
   void restore_memory_limit() { heap_.set_limit(LuaLimits::kMemory); }
 
   const std::vector<std::string> &files() const { return files_; }
+  const std::map<std::string, std::string, std::less<>> &texts() const { return texts_; }  // of these files
   std::string digest() const;
 
   // Counts work that a C function did without instructions; raises when the time is over.
@@ -107,6 +109,7 @@ class LuaState {
   lua_State *lua_ = nullptr;
   std::string library_, folder_;
   std::vector<std::string> files_;
+  std::map<std::string, std::string, std::less<>> texts_;
   uint64_t digest_ = 0xcbf29ce484222325;
   int native_ = LUA_NOREF;
   Recorder *recorder_ = nullptr;

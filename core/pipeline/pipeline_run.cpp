@@ -13,6 +13,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr unsigned kMaxBackOff = 6;  // 2^6 windows
+constexpr unsigned kEmptyWindows = 10;
 
 std::string component_label(size_t position, const StageDescription &stage) {
   std::string label = std::to_string(position) + " ";
@@ -417,6 +418,18 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   counts.merged = tally.merged;
   counts.restarts = restarts;
   counts.busy_ns = busy;
+  watch(index, counts);
+}
+
+// Reports once that a stage has passed nothing: its names or thresholds may be wrong.
+void PipelineRun::watch(size_t index, const Counts &counts) {
+  Stage &stage = stages_[index];
+  stage.passed = stage.passed || counts.out > 0;
+  if (stage.passed || counts.in == 0 || ++stage.empty_windows < kEmptyWindows) return;
+  stage.passed = true;
+  const StageDescription &description = description_.stages[index];
+  log(LogLevel::warning, at_location(description.where, description_.name, description, "").text + "has passed no sample in " +
+                             std::to_string(kEmptyWindows) + " windows; check its names and limits");
 }
 
 void PipelineRun::run_function(size_t index, Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction) {
@@ -438,6 +451,7 @@ void PipelineRun::run_function(size_t index, Batch &batch, const std::shared_ptr
   counts.out = static_cast<int64_t>(batch.count());
   counts.errors = static_cast<int64_t>(result.failed);
   counts.busy_ns = busy;
+  watch(index, counts);
 }
 
 }  // namespace atalaya::core

@@ -78,6 +78,8 @@ class PipelineRun {
     std::unique_ptr<CountingSurroundings> surroundings;
     std::unique_ptr<Instance> instance;  // null for an inline function
     LedgerRow *row = nullptr;
+    unsigned empty_windows = 0;  // since the start, with samples in and none out
+    bool passed = false;         // a sample, or it was reported that none does
   };
 
   std::string state_dir_of(const StageDescription &stage) const;
@@ -98,6 +100,7 @@ class PipelineRun {
   void run_stage(size_t index, const atalaya_window &window, Batch &batch, const std::shared_ptr<Acknowledgement> &ack,
                  Transaction &transaction);
   void run_function(size_t index, Batch &batch, const std::shared_ptr<Acknowledgement> &ack, Transaction &transaction);
+  void watch(size_t index, const Counts &counts);
   BatchRef freeze(BatchOwner batch);
   void hand_on(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                Transaction &transaction);

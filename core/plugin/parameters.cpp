@@ -26,11 +26,15 @@ Schema items_of(const atalaya_param &param) {
   return {param.items, param.item_count, param.item_size};
 }
 
+bool is_secret_file(const atalaya_param &param) {
+  return param.type == ATALAYA_STRING && view_of(param.unit) == kSecretFile;
+}
+
 // The operator's value, for "got ...".
 std::string shown(const Value &value) {
   switch (value.type) {
     case Value::Type::nil:
-      return "nothing";
+      return "nil";
     case Value::Type::boolean:
       return value.boolean ? "true (boolean)" : "false (boolean)";
     case Value::Type::integer:
@@ -73,7 +77,7 @@ std::string type_text(const atalaya_param &param) {
     case ATALAYA_NUMBER:
       return "a number";
     case ATALAYA_STRING:
-      return "a string";
+      return is_file(param) ? "the path of a file" : "a string";
     case ATALAYA_DURATION:
       return "a duration such as \"5s\"";
     case ATALAYA_SIZE:
@@ -94,7 +98,7 @@ std::string type_text(const atalaya_param &param) {
 // " (seconds, default 10)", or "".
 std::string hints(const atalaya_param &param, bool with_unit) {
   std::vector<std::string> notes;
-  if (with_unit && param.unit.size > 0) notes.push_back(string_of(param.unit));
+  if (with_unit && param.unit.size > 0 && !is_file(param)) notes.push_back(string_of(param.unit));
   if (param.default_text.size > 0) notes.push_back("default " + string_of(param.default_text));
   return notes.empty() ? "" : " (" + joined(notes) + ")";
 }
@@ -134,6 +138,10 @@ class Resolver {
   explicit Resolver(std::vector<Problem> &problems) : problems_(problems) {}
 
   std::optional<Parameter> value(const atalaya_param &param, const Value &written, const std::string &path) {
+    if (written.type == Value::Type::nil) {
+      if (!written.string.empty()) say(path, written.string);  // else it is reported already
+      return std::nullopt;
+    }
     switch (param.type) {
       case ATALAYA_BOOL:
         if (written.type == Value::Type::boolean) return scalar(param, written.boolean ? 1 : 0);
@@ -143,8 +151,7 @@ class Resolver {
       case ATALAYA_NUMBER:
         return number(param, written, path);
       case ATALAYA_STRING:
-        if (written.type == Value::Type::string) return text(param, written.string);
-        break;
+        return string(param, written, path);
       case ATALAYA_DURATION:
       case ATALAYA_SIZE:
         return with_unit(param, written, path);
@@ -192,14 +199,14 @@ class Resolver {
   void say(const std::string &path, std::string text) { problems_.push_back({path, std::move(text)}); }
 
   std::optional<Parameter> unexpected(const atalaya_param &param, const Value &written, const std::string &path) {
-    say(path, "expected " + type_text(param) + hints(param, true) + ", got " + shown(written));
+    say(path, "expected " + type_text(param) + hints(param, true) + (is_secret_file(param) ? "" : ", got " + shown(written)));
     return std::nullopt;
   }
 
   // A parameter that the schema names: as written, or its default, or absent.
   std::optional<Parameter> named(const atalaya_param &param, const Value *written, const std::string &path,
                                  const std::string &parent) {
-    if (written != nullptr && written->type != Value::Type::nil) return value(param, *written, path);
+    if (written != nullptr) return value(param, *written, path);
     if (param.default_text.size > 0) return value(param, value_from_text(param, view_of(param.default_text)), path);
     if ((param.flags & ATALAYA_REQUIRED) != 0)
       say(parent, "required parameter " + in_quotes(view_of(param.name)) + " is missing: " + type_text(param) + hints(param, true));
@@ -233,6 +240,15 @@ class Resolver {
     result.type = param.type;
     result.text = value;
     return result;
+  }
+
+  std::optional<Parameter> string(const atalaya_param &param, const Value &written, const std::string &path) {
+    if (written.type != Value::Type::string) return unexpected(param, written, path);
+    if (written.string.empty() && is_file(param)) {
+      say(path, "is empty; name a file, or leave it out");
+      return std::nullopt;
+    }
+    return text(param, written.string);
   }
 
   bool in_range(const atalaya_param &param, double value, const std::string &path) {
@@ -383,6 +399,11 @@ atalaya_param item_named(const atalaya_param &param, std::string_view name) {
 }
 
 }  // namespace
+
+bool is_file(const atalaya_param &param) {
+  const std::string_view unit = view_of(param.unit);
+  return param.type == ATALAYA_STRING && (unit == kOutputFile || unit == kInputFile || unit == kSecretFile);
+}
 
 Parameters Parameters::resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems) {
   static const Value nothing;

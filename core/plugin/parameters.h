@@ -28,6 +28,11 @@ struct Parameter {
 
 using Schema = Strided<atalaya_param>;
 
+// The units of strings that are paths: a file that is written; one that is read and must exist; one with credentials, whose
+// parameter is never shown, because it might hold the credentials by mistake.
+constexpr std::string_view kOutputFile = "output file", kInputFile = "input file", kSecretFile = "secret file";
+bool is_file(const atalaya_param &param);
+
 class Parameters {
  public:
   Parameters() = default;

@@ -34,7 +34,9 @@ def prepare(folder):
 def check(binary, plugins, folder, name):
     library = pathlib.Path(__file__).resolve().parents[2] / "lua"
     environment = {**os.environ, "ATALAYA_LUA": str(library)}
-    environment.pop("ATALAYA_PLUGINS", None)
+    for variable in ("ATALAYA_PLUGINS", "ATALAYA_STORE", "ATALAYA_NOT_SET"):
+        environment.pop(variable, None)
+    environment["STATE_DIRECTORY"] = str(folder)
     done = subprocess.run([binary, "check", name + ".lua", "--plugins", plugins], cwd=folder, env=environment, timeout=SECONDS,
                           stdin=subprocess.DEVNULL, capture_output=True, check=False, text=True, errors="replace")
     return done.stderr + f"exit status {done.returncode}\n"

@@ -15,9 +15,10 @@ namespace atalaya::match {
 class MatchFilter final : public Filter {
  public:
   static constexpr Param kPattern[] = {param::string("", "A pattern")};
+  static constexpr Param kMetric[] = {param::string("", "A pattern").unit("metric")};
   static constexpr Param kParams[] = {
-      param::list("*", kPattern, "A tag and patterns for its value; of several tags, all must match").allowed("*"),
-      param::list("metric", kPattern, "Patterns for the fields to keep; a sample without fields is dropped"),
+      param::list("*", kPattern, "A tag and patterns for its value; of several tags, all must match").allowed("*").unit("tag"),
+      param::list("metric", kMetric, "Patterns for the fields to keep; a sample without fields is dropped"),
       param::choice("kind", "metrics|stack|span", "Only keep samples of this kind"),
       param::choice("absent", "drop|pass", "Handling of samples without a listed tag; if all its patterns are negated, they pass")
           .defaults("drop"),

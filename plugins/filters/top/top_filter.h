@@ -16,10 +16,12 @@ namespace atalaya::top {
 // Keeps the K largest samples by one field and sums the rest into one.
 class TopFilter final : public Filter {
  public:
-  static constexpr Param kTag[] = {param::string("", "A tag")};
-  static constexpr Param kPattern[] = {param::string("", "A pattern")};
+  static constexpr Param kTag[] = {param::string("", "A tag").unit("tag")};
+  static constexpr Param kPattern[] = {param::string("", "A pattern").unit("metric")};
   static constexpr Param kParams[] = {
-      param::string("by", "Metric to rank by; samples of other families (first word of the name) pass unchanged").required(),
+      param::string("by", "Metric to rank by; samples of other families (first word of the name) pass unchanged")
+          .required()
+          .unit("metric"),
       param::integer("k", "Number of samples to keep per window and group").defaults("20").range(1, 100000),
       param::number("hysteresis", "Margin by which a new sample must exceed one kept in the last window to replace it")
           .defaults("10")

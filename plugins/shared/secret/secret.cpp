@@ -3,8 +3,10 @@
 
 #include <sys/stat.h>
 #include <atalaya/plugin.hpp>
+#include <cerrno>
 
 #include "core/base/files.h"
+#include "core/base/secret_path.h"
 
 namespace atalaya {
 namespace {
@@ -15,7 +17,8 @@ constexpr size_t kMaxSecret = 65536;
 
 std::string read_secret(const std::string &path) {
   struct stat about {};
-  if (::stat(path.c_str(), &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0)
+  if (::stat(path.c_str(), &about) != 0) throw Failure(Code::retry, core::shown_secret_path(path) + ": " + core::error_text(errno));
+  if ((about.st_mode & (S_IROTH | S_IWOTH)) != 0)
     throw Failure(Code::retry, path + " is readable by everyone; run chmod 600 " + path);
   auto text = core::read_file(path, kMaxSecret);
   if (!text) throw Failure(Code::retry, text.error());

@@ -17,9 +17,9 @@ inline constexpr Param kDropTags =
 
 // The members of `tls`.
 inline constexpr Param kTls[] = {
-    param::string("ca", "PEM file of the trusted authorities (default: those of the system)"),
-    param::string("certificate", "PEM file of the client certificate and its chain"),
-    param::string("key", "PEM file of the private key"),
+    param::string("ca", "PEM file of the trusted authorities (default: those of the system)").unit("input file"),
+    param::string("certificate", "PEM file of the client certificate and its chain").unit("input file"),
+    param::string("key", "PEM file of the private key").unit("input file"),
 };
 constexpr Param tls(atalaya_str summary) {
   return param::record("tls", kTls, view(summary));

@@ -39,7 +39,7 @@ class ClickHouse final : public Sink {
       sinks::dead_letters("Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the "
                           "oldest half is deleted "
                           "first. 0 B: none"_str),
-      param::string("basic", "A file with user:password; read again for every request"),
+      param::string("basic", "A file with user:password; read again for every request").unit("secret file"),
       sinks::kHttpTls,
   };
   static constexpr Description description = {

@@ -16,7 +16,7 @@ namespace {
 class File final : public Sink {
  public:
   static constexpr Param params[] = {
-      param::string("path", "Output file; its folder must exist, except the agent's state folder").required(),
+      param::string("path", "Output file; its folder must exist, except the agent's state folder").required().unit("output file"),
       param::choice("format", "jsonlines|samples|bdwatchdog|csv|line",
                     "jsonlines: a point per line; samples: a whole sample per line; bdwatchdog: strings of BDWatchdog; csv; "
                     "line: metric time value tag=value")

@@ -59,8 +59,8 @@ class Http final : public Sink {
           "Space for points that a server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
           "0 B keeps none."_str),
       param::boolean("chunked", "Send chunked bodies without Content-Length; OpenTSDB refuses them").defaults("false"),
-      param::string("basic", "File with user:password; read again for every batch"),
-      param::string("bearer", "File with a token; read again for every batch"),
+      param::string("basic", "File with user:password; read again for every batch").unit("secret file"),
+      param::string("bearer", "File with a token; read again for every batch").unit("secret file"),
       sinks::kHttpTls,
       param::string("proxy", "http://HOST:PORT of a proxy for all requests"),
   };

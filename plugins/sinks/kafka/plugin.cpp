@@ -29,7 +29,7 @@ constexpr Param kOption[] = {param::string("option", "Value in librdkafka's nota
 constexpr Param kSasl[] = {
     param::choice("mechanism", "plain|scram-sha-256|scram-sha-512", "SASL mechanism").defaults("scram-sha-512"),
     param::string("user", "User name").required(),
-    param::string("password_file", "File with the password; read again for every batch").required(),
+    param::string("password_file", "File with the password; read again for every batch").required().unit("secret file"),
 };
 
 KeyBy key_of(std::string_view word) {

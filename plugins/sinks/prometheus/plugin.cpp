@@ -19,7 +19,8 @@ class Prometheus final : public Sink {
           .defaults("127.0.0.1:9464"),
       param::string("path", "Path of the metrics").defaults("/metrics"),
       param::string("tokens",
-                    "File of tokens, one per line; scrapers must show one; read again when it changes (default: no tokens)"),
+                    "File of tokens, one per line; scrapers must show one; read again when it changes (default: no tokens)")
+          .unit("secret file"),
       http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,

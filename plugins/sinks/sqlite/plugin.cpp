@@ -55,7 +55,7 @@ std::vector<store::RollupLevel> read_rollup(Host host) {
 class SqliteSink final : public Sink {
  public:
   static constexpr Param params[] = {
-      param::string("path", "The database file (default: $ATALAYA_STORE, else atalaya.db in the state folder)"),
+      param::string("path", "The database file (default: $ATALAYA_STORE, else atalaya.db in the state folder)").unit("output file"),
       param::duration("retain", "Maximum age by arrival; older data is deleted; 0s: no limit").defaults("7d").range(0, 9.2e18),
       param::size("max_size", "Maximum size of the data; the oldest arrivals are deleted; 0 B: no limit")
           .defaults("4 GiB")

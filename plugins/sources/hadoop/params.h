@@ -9,9 +9,9 @@ inline constexpr Param kPattern[] = {param::string("pattern", "A key, glob or ~r
 inline constexpr Param kRack[] = {param::string("rack", "The host's rack, \"/dc1/r1\" or \"/r1\"")};
 inline constexpr Param kHostName[] = {param::string("host", "Name of this host in metrics")};
 inline constexpr Param kTls[] = {
-    param::string("ca", "PEM file of trusted certificate authorities (default: the system's)"),
-    param::string("certificate", "PEM file of this agent's certificate (and chain)"),
-    param::string("key", "PEM file of the certificate's private key"),
+    param::string("ca", "PEM file of trusted certificate authorities (default: the system's)").unit("input file"),
+    param::string("certificate", "PEM file of this agent's certificate (and chain)").unit("input file"),
+    param::string("key", "PEM file of the certificate's private key").unit("input file"),
 };
 inline constexpr Param kParams[] = {
     param::string(

@@ -26,7 +26,8 @@ class ReceiveSource final : public PushSource {
   static constexpr Param params[] = {
       param::string("listen", "Address and port: 127.0.0.1:4242, [::1]:4242, *:4242 for all addresses; port 0 is any free port")
           .defaults("127.0.0.1:4242"),
-      param::string("tokens", "File of tokens that senders must present, one per line; reloaded on change (default: no token)"),
+      param::string("tokens", "File of tokens that senders must present, one per line; reloaded on change (default: no token)")
+          .unit("secret file"),
       http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,

@@ -17,14 +17,15 @@ namespace atalaya::aggregate {
 // Merges the samples of a window that are equal in the chosen tags.
 class Aggregate final : public Translator {
  public:
-  static constexpr Param kTag[] = {param::string("", "A tag")};
-  static constexpr Param kPattern[] = {param::string("", "A pattern")};
+  static constexpr Param kTag[] = {param::string("", "A tag").unit("tag")};
+  static constexpr Param kPattern[] = {param::string("", "A pattern").unit("metric")};
   static constexpr Param kFunction[] = {param::choice("", "sum|avg|min|max|count", "Function of the fields that match")};
   static constexpr Param kParams[] = {
       param::list("by", kTag, "Tags to keep in addition to host; samples equal in them are merged (default: one sample per host)"),
       param::choice("default", "sum|avg|min|max|count", "Function of the fields that \"functions\" does not list").defaults("sum"),
       param::map("functions", kFunction,
-                 "Functions by metric or pattern; an exact name wins over a pattern, a longer pattern over a shorter one"),
+                 "Functions by metric or pattern; an exact name wins over a pattern, a longer pattern over a shorter one")
+          .unit("metric"),
       param::list("fields", kPattern, "Patterns for the fields to keep: those that are meaningful for several entities together")
           .defaults("*,!*.state,!*.start.time,!*.pid"),
       param::string("count", "Name of a field to add: the number of merged samples"),

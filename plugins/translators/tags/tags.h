@@ -15,14 +15,16 @@ namespace atalaya::tags {
 class Tags final : public Translator {
  public:
   static constexpr Param kValue[] = {param::string("", "The tag's value")};
-  static constexpr Param kTag[] = {param::string("", "A tag")};
-  static constexpr Param kPattern[] = {param::string("", "A pattern")};
+  static constexpr Param kTag[] = {param::string("", "A tag").unit("tag")};
+  static constexpr Param kNewTag[] = {param::string("", "A tag")};
+  static constexpr Param kTagPattern[] = {param::string("", "A pattern").unit("tag")};
+  static constexpr Param kMetric[] = {param::string("", "A pattern").unit("metric")};
   static constexpr Param kParams[] = {
       param::map("copy", kTag, "Tags to copy, { new = \"old\" }"),
-      param::map("rename", kTag, "Tags to rename, { old = \"new\" }; an existing tag of the new name is replaced"),
-      param::list("drop", kPattern, "Patterns for the names of tags to remove"),
+      param::map("rename", kNewTag, "Tags to rename, { old = \"new\" }; an existing tag of the new name is replaced").unit("tag"),
+      param::list("drop", kTagPattern, "Patterns for the names of tags to remove"),
       param::map("add", kValue, "Tags to set in every sample, { team = \"data\" }; an existing value is replaced"),
-      param::list("metric", kPattern, "Only change samples with a field that matches one of these patterns"),
+      param::list("metric", kMetric, "Only change samples with a field that matches one of these patterns"),
       param::choice("kind", "metrics|stack|span", "Only change samples of this kind"),
   };
   static constexpr Description description = {

@@ -7,8 +7,9 @@
 namespace atalaya::http_server {
 
 inline constexpr Param kCertificate =
-    param::string("certificate", "PEM file with the certificate and its chain; the server then accepts TLS 1.2 and 1.3 only");
-inline constexpr Param kKey = param::string("key", "PEM file with the private key of the certificate");
+    param::string("certificate", "PEM file with the certificate and its chain; the server then accepts TLS 1.2 and 1.3 only")
+        .unit("input file");
+inline constexpr Param kKey = param::string("key", "PEM file with the private key of the certificate").unit("secret file");
 inline constexpr Param kOpen =
     param::boolean("open", "Accept requests of other hosts without a token; otherwise only this host needs none").defaults("false");
 inline constexpr Param kMaxHeader =

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/files.h"
+#include "core/base/secret_path.h"
 #include "core/base/text.h"
 
 namespace atalaya::http_server {
@@ -58,7 +59,8 @@ Tokens::Tokens(std::string path) : path_(std::move(path)) {
 core::Status Tokens::load() {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0)
-    return core::Error{path_ + ": " + core::error_text(errno) + "; create it with one secret per line, and run chmod 600"};
+    return core::Error{core::shown_secret_path(path_) + ": " + core::error_text(errno) +
+                       "; create it with one secret per line, and run chmod 600"};
   stamp_ = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<int64_t>(status.st_ino), status.st_size};
   if ((status.st_mode & (S_IROTH | S_IWOTH)) != 0) return core::Error{path_ + ": readable or writable by everyone; run chmod 640"};
   auto text = core::read_file(path_, kMaxFile);
