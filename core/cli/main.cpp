@@ -159,6 +159,7 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
     const std::string name = word.substr(0, equals);
     const OptionSpec *option = find_option(command, name);
     if (option == nullptr) return "unknown option \"" + name + "\"";
+    if (!option->repeats && arguments.has(name)) return name + " is given twice";
     if (option->value.empty()) {
       if (equals != std::string::npos) return name + " takes no value";
       arguments.options[name] = {""};
@@ -243,7 +244,9 @@ int main(int argc, char **argv) {
     if (const int ended = atalaya::core::isolation_main(argc, argv); ended >= 0) return ended;
     const int status = atalaya::core::cli::dispatch({argv + 1, argv + argc});
     // Standard output that cannot be written (full disk, closed pipe) is a failure.
-    return std::fflush(stdout) == 0 ? status : atalaya::core::cli::kFailed;
+    if (std::fflush(stdout) == 0) return status;
+    atalaya::core::cli::end_if_output_is_closed();
+    return atalaya::core::cli::kFailed;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "atalaya: %s\n", error.what());
     return atalaya::core::cli::kFailed;

@@ -18,6 +18,7 @@
 #include "core/base/batch.h"
 #include "core/base/files.h"
 #include "core/base/symbols.h"
+#include "core/control/agent.h"
 #include "core/plugin/instance.h"
 #include "core/plugin/parameters.h"
 
@@ -45,6 +46,7 @@ std::string value_word(const atalaya_param &param) {
     case ATALAYA_ENUM:
       return text_of(param.allowed);
     default:
+      if (is_file(param)) return "FILE";
       return param.unit.size > 0 ? text_of(param.unit) : "TEXT";
   }
 }
@@ -147,6 +149,7 @@ int exit_status_of(const Outcome &outcome) {
 int flushed(const std::string &label, int status) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  end_if_output_is_closed();
   const std::string reason = errno != 0 ? error_text(errno) : "writing to standard output failed";
   return fail(label, "the output is not complete: " + reason, status == kDone ? kFailed : status);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -80,6 +81,10 @@ std::optional<Value> written_parameters(Registry &registry, const Arguments &arg
       return std::nullopt;
     }
     const std::string name = word.substr(0, equals);
+    if (std::any_of(table.map.begin(), table.map.end(), [&](const auto &member) { return member.first == name; })) {
+      std::fprintf(stderr, "atalaya try: %s is given twice\n", name.c_str());
+      return std::nullopt;
+    }
     if (const size_t dot = name.find('.'); dot != std::string::npos) {
       std::fprintf(stderr, "atalaya try: \"%s\": write all members of a record in one word: %s=%s,NAME=VALUE\n", word.c_str(),
                    name.substr(0, dot).c_str(), word.substr(dot + 1).c_str());
@@ -157,7 +162,7 @@ int try_source(const Arguments &arguments) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
     return kFailed;
   }
-  return run_agent(engine, {});
+  return run_agent(engine, {.prints_only = true});
 }
 
 }  // namespace

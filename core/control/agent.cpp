@@ -2,6 +2,7 @@
 #include "core/control/agent.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -46,6 +47,21 @@ void prepare_process() {
   }
 }
 
+bool output_is_closed() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+void end_if_output_is_closed() {
+  if (!output_is_closed()) return;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  signal(SIGPIPE, SIG_DFL);
+  raise(SIGPIPE);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
 int run_agent(Engine &engine, const AgentOptions &options) {
   const sigset_t set = handled_signals();
   const int64_t begin = read_clocks().monotonic;
@@ -71,6 +87,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
       reload_wanted = false;
     }
     stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 ||
+               (options.prints_only && output_is_closed()) ||
                (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
     if (!stopping && signal < 0 && options.tick) options.tick();
   }

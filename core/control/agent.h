@@ -23,7 +23,13 @@ struct AgentOptions {
   std::function<void(const Status &)> reloaded;
   std::function<void()> tick;      // once a second, for the live status line
   std::function<void()> stopping;  // called before the engine stops
+  bool prints_only = false;        // stop when nobody reads standard output any more
 };
+
+// The reader of standard output has ended, as `head` does.
+bool output_is_closed();
+// Ends the process as SIGPIPE does, without a message, if that is so. A library may have blocked the signal.
+void end_if_output_is_closed();
 
 // Runs the engine on a separate thread. Returns the exit status. Ends the process at once if a call hangs, since that call still
 // uses its memory.

@@ -219,6 +219,21 @@ class HadoopTest(AgentCase):
         self.assertEqual(len(other), 19)
         self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans; 1 file skipped")
 
+    def test_an_import_of_nothing_says_why(self):
+        def reason(path, more=""):
+            self.assertEqual(self.read_all(path, more)[0], [])
+            return re.search(r"import finished: .*", self.agents[-1].errors()).group(0)
+
+        os.makedirs(self.path("empty"))
+        for path in (self.path("empty"), self.path("empty/*.jhist"), self.path("missing")):
+            self.assertIn(f'0 spans; there is no file at path = "{path}"', reason(path))
+        self.put("logs/a.txt", b"nothing of Hadoop\n")
+        self.put("logs/b.txt", b"\n")
+        self.assertTrue(reason(self.path("logs")).endswith("0 spans; of 2 files found, 2 not a job history"))
+        old = self.put("old/job.jhist", made.json_history(made.mapreduce_events()))
+        os.utime(old, (1e9, 1e9))
+        self.assertTrue(reason(self.path("old"), 'max_age = "1d"').endswith("0 spans; of 1 file found, 1 older than max_age"))
+
     def test_try_starts_without_state(self):
         path = self.put("job.jhist", made.json_history(made.mapreduce_events()))
         for _ in range(2):

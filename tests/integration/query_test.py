@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -214,6 +215,16 @@ class Commands(QueryCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"the output is not complete: No space left on device", done.stderr)
 
+    def test_output_that_nobody_reads_ends_quietly(self):
+        done = subprocess.run(["sh", "-c", '"$0" query --metric "proc.*" --store "$1" --from "$2" --to "$3" | true', BINARY, self.store,
+                               WHEN[1], WHEN[3]], stderr=subprocess.PIPE, timeout=PATIENCE)
+        self.assertEqual(done.stderr, b"")
+
+    def test_a_written_file_is_named(self):
+        picture = self.path("picture.svg")
+        self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", picture, *WHEN)
+        self.assertRegex(self.errors, f"^wrote {re.escape(picture)} \\(.+B\\)\n$")
+
     def test_an_import_with_an_error_stores_nothing(self):
         self.atalaya("experiment", "start", "good", "--at", str(T0))
         [good] = json.loads(self.atalaya("experiment", "list", "--format", "json"))
@@ -290,6 +301,10 @@ class Commands(QueryCase):
                 (["query", "--metric", "x", "--tag", "host"], '"host" is not of the form KEY=VALUE'),
                 (["query", "--metric", "x", "--format", "xml"], "--format"),
                 (["query", "--nonsense"], 'unknown option "--nonsense"'),
+                (["query", "--metric", "x", "--from", "-1h", "--from", "-2h"], "--from is given twice"),
+                (["query", "--metric", "proc.*", "--group-by", "proces", *WHEN],
+                 '--group-by: no series here has the tag "proces"; did you mean "process"?'),
+                (["try", "self", "root=/", "root=/x"], "root is given twice"),
                 (["serve", "--listen", "0.0.0.0:0"], "add --tokens FILE")):
             self.atalaya(*words, status=2)
             self.assertIn(said, self.errors)

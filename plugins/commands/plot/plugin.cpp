@@ -89,7 +89,7 @@ class PlotCommand final : public Command {
     if (answers.empty())
       std::fputs("no points in this time range: the chart is empty\n", stderr);
     else
-      std::fputs(query::unknown_keys(question_.query.group_by, answers).c_str(), stderr);
+      query::check_keys(question_.query.group_by, answers);
     add_lines(plot_, std::move(answers), question_);
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
   }

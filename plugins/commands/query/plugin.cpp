@@ -38,7 +38,7 @@ class Query final : public Command {
       if (answers.empty())
         query::say_nothing(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
       else
-        std::fputs(query::unknown_keys(question_.query.group_by, answers).c_str(), stderr);
+        query::check_keys(question_.query.group_by, answers);
       query::write_output("-", format_ == "json"  ? query::as_json(answers)
                                : format_ == "csv" ? query::as_csv(answers)
                                                   : query::as_table(answers));

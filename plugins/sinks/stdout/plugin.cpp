@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ class Stdout final : public Sink {
                     "table: for people; jsonlines: a point per line; samples: a whole sample per line; csv")
           .defaults("table"),
       param::integer("max_rows", "Maximum rows per table; 0: all").defaults("0").range(0, 1e9).unit("rows"),
-      param::string("sort", "Field to sort table rows by, largest first, such as proc.cpu.user").defaults(""),
+      param::string("sort", "Field to sort table rows by, largest first, such as proc.cpu.user").defaults("").unit("metric"),
   };
   static constexpr Description description = {
       .name = "stdout"_str, .summary = "Print samples as tables or lines"_str, .params = params};
@@ -45,9 +46,13 @@ class Stdout final : public Sink {
       options_.width = terminal_width(STDOUT_FILENO);
       core::append_tables(samples, name_of_, options_, text_);
     }
+    const int error = write_all(STDOUT_FILENO, text_);
+    if (error == EPIPE) {  // as after `| head`
+      host_.dropped("the reader of standard output has ended", samples.size());
+      return Code::ok;
+    }
     // Permanent, because a retry would print the text twice.
-    if (const int error = write_all(STDOUT_FILENO, text_); error != 0)
-      throw Failure(Code::permanent, "standard output: " + core::error_text(error));
+    if (error != 0) throw Failure(Code::permanent, "standard output: " + core::error_text(error));
     for (const auto &[reason, count] : refused_) host_.dropped(reason, count);
     return Code::ok;
   }

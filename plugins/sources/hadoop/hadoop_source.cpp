@@ -115,6 +115,8 @@ bool HadoopSource::is_new(const Found &found) {
 
 bool HadoopSource::read_one(const Found &found) {
   if (!is_new(found)) note_skipped(found.path);
+  if (!follow_) import_.found.insert(found.path);
+  if (!follow_ && is_too_old(found)) import_.too_old.insert(found.path);
   if (!is_new(found) || delivery_.must_wait(found.path) || is_too_old(found)) return true;
   if (!(found.configuration ? read_configuration(found) : read_history(found))) return false;
   const Mark mark{found.size, found.changed_ms};
@@ -168,6 +170,7 @@ bool HadoopSource::read_history(const Found &found) {
   const History &history = reading->history();
   report_damage(found.path, history.damage());
   report_rest(found, history);
+  if (!follow_ && !is_known(history)) import_.foreign.insert(found.path);
   const bool nothing_new = held && import_.spans == spans_before;
   if (is_known(history) && nothing_new) note_skipped(found.path);
   if (is_known(history) && !nothing_new) note_read(found.path);
@@ -228,7 +231,20 @@ void HadoopSource::log_import() {
   if (const size_t count = import_.skipped.size(); count > 0)
     text += "; " + files(count) + " skipped, because an earlier run read them. The folder \"" + host_.state_dir().value_or("") +
             "\" records this: delete it, or use another pipeline name, to read all files again";
-  host_.log(Level::info, text);
+  const std::string why = import_.skipped.empty() && import_.spans == 0 ? why_nothing() : "";
+  host_.log(why.empty() ? Level::info : Level::warning, text + why);
+}
+
+// The reasons for an import without a span.
+std::string HadoopSource::why_nothing() const {
+  if (import_.found.empty())
+    return "; there is no file at path = \"" + places_.path() + "\"; correct it, or give the agent's user access";
+  std::string text = "; of " + files(import_.found.size()) + " found";
+  if (const size_t count = import_.too_old.size(); count > 0) text += ", " + std::to_string(count) + " older than max_age";
+  if (const size_t count = import_.foreign.size(); count > 0) text += ", " + std::to_string(count) + " not a job history";
+  if (const size_t count = import_.read.size(); count > 0)
+    text += ", " + std::to_string(count) + " without a finished job, stage or task";
+  return text;
 }
 
 // The log of a killed job does not change any more.

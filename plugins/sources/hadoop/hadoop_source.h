@@ -43,6 +43,7 @@ class HadoopSource final : public PushSource {
   struct Import {
     std::set<std::string> read, skipped;  // paths
     uint64_t spans = 0;
+    std::set<std::string> found, too_old, foreign;  // files that are not read, too
   };
 
   bool wait(int64_t until);
@@ -59,6 +60,7 @@ class HadoopSource final : public PushSource {
   void note_read(const std::string &path);
   void note_skipped(const std::string &path);
   void log_import();
+  std::string why_nothing() const;
   void drop_idle(const std::vector<Found> &found);
   void forget(const std::vector<Found> &found);
 

@@ -28,6 +28,7 @@ class Places {
   Listing list();
   // The storage of a path that was found.
   Storage &storage_of(const std::string &path);
+  const std::string &path() const { return path_; }
   // Whether the operator configured exactly this path.
   bool is_named(const std::string &path) const { return path == path_; }
 

@@ -13,6 +13,7 @@
 #include "core/base/files.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "plugins/shared/analysis/query/time_text.h"
 
 namespace atalaya::query {
@@ -46,6 +47,12 @@ int replace(const std::string &file, std::string_view bytes) {
   return error;
 }
 
+std::string joined(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 }  // namespace
 
 void write_output(const std::string &file, std::string_view bytes) {
@@ -55,6 +62,7 @@ void write_output(const std::string &file, std::string_view bytes) {
   }
   const int error = replaceable(file) ? replace(file, bytes) : write_all(std::fopen(file.c_str(), "we"), bytes);
   if (error != 0) throw Failure(Code::permanent, "-o " + file + ": " + core::error_text(error));
+  std::fprintf(stderr, "wrote %s (%s)\n", file.c_str(), core::format_size(static_cast<int64_t>(bytes.size())).c_str());
 }
 
 std::string span_text(const Range &range) {
@@ -68,18 +76,20 @@ void say_nothing(const char *what, const Range &range) {
   std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
 }
 
-std::string unknown_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers) {
+void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers) {
+  if (answers.empty()) return;
   std::set<std::string> known;
   for (const Answer &answer : answers) {
     for (const auto &[key, value] : answer.tags) known.insert(key);
     known.insert(answer.aggregated_tags.begin(), answer.aggregated_tags.end());
   }
   const std::vector<std::string> names(known.begin(), known.end());
-  std::string text;
-  for (const std::string &key : group_by)
-    if (key != "*" && !known.contains(key))
-      text += "--group-by: no series here has the tag " + core::in_quotes(key) + core::did_you_mean(key, names) + "\n";
-  return text;
+  for (const std::string &key : group_by) {
+    if (key == "*" || known.contains(key)) continue;
+    const std::string suggestion = core::did_you_mean(key, names);
+    throw Wrong("--group-by: no series here has the tag " + core::in_quotes(key) +
+                (suggestion.empty() ? "; their tags are " + joined(names) : suggestion));
+  }
 }
 
 std::string suffix_of(const std::string &file) {

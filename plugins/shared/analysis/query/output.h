@@ -19,7 +19,7 @@ std::string suffix_of(const std::string &file);
 std::string span_text(const Range &range);
 // "no points from .. to ..", on standard error.
 void say_nothing(const char *what, const Range &range);
-// An error text for keys of --group-by that no series has, such as misspelt ones. "" if all are known.
-std::string unknown_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
+// Throws Wrong for a key of --group-by that no series has, such as a misspelt one.
+void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
 
 }  // namespace atalaya::query
