@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/config/lua_state.h"
 
 namespace atalaya::core {
 namespace {
