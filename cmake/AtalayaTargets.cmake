@@ -39,6 +39,18 @@ function(atalaya_library name)
   endif()
 endfunction()
 
+# Lists a plugin of ours in the manifest of its package: the agent isolates all plugins that are in none.
+function(atalaya_in_manifest file package)
+  set(manifest ${PROJECT_BINARY_DIR}/plugins/${package}.manifest)
+  get_property(manifests GLOBAL PROPERTY ATALAYA_MANIFESTS)
+  if(NOT manifest IN_LIST manifests)
+    file(WRITE ${manifest} "")
+    install(FILES ${manifest} DESTINATION lib/atalaya COMPONENT ${package})
+    set_property(GLOBAL APPEND PROPERTY ATALAYA_MANIFESTS ${manifest})
+  endif()
+  file(APPEND ${manifest} "${file}\n")
+endfunction()
+
 # atalaya_plugin(source proc SOURCES a.cpp b.cpp LIBRARIES x): one shared object, <kind>_<name>.so, that exports one symbol.
 # PACKAGE x: it is not in the package atalaya but in one of its own (AtalayaPackage.cmake), because of what it links.
 # Its code without the glue (the file named plugin.cpp) is also the library <kind>_<name>_parts, which the unit tests link.
@@ -71,6 +83,7 @@ function(atalaya_plugin kind name)
     string(TOUPPER ${kind} kind_constant)
     set_property(GLOBAL APPEND_STRING PROPERTY ATALAYA_PACKAGED "    {ATALAYA_${kind_constant}, \"${name}\", \"atalaya-${ARG_PACKAGE}\"},\n")
   endif()
+  atalaya_in_manifest(${target}.so ${ARG_PACKAGE})
   set_property(GLOBAL APPEND PROPERTY ATALAYA_PLUGIN_TARGETS ${target})
 endfunction()
 

@@ -46,16 +46,19 @@ int unknown(const Registry &registry, const std::string &wanted) {
 }
 
 int verify(const std::string &path) {
-  const auto plugin = Plugin::open(path);
-  if (!plugin) {
-    log(LogLevel::error, plugin.error());
-    return kFailed;
-  }
+  static constexpr std::chrono::seconds kPatience{30};
+  auto note = read_plugin_note(path);
   bool failed = false;
-  for (const Finding &finding : verify_plugin(plugin.value())) {
-    std::printf("%s\n", line_of(finding).c_str());
+  const auto report = [&failed](const Finding &finding) {
+    if (finding.component.empty() && finding.problem.empty()) return;  // it was opened
+    if (finding.component.empty())
+      log(LogLevel::error, finding.problem);
+    else
+      std::printf("%s\n", line_of(finding).c_str());
     failed = failed || !finding.problem.empty();
-  }
+  };
+  verify_in_processes([&path] { return Plugin::open(path); }, note ? note->components : std::vector<ComponentName>(), kPatience,
+                      report);
   return failed ? kFailed : kDone;
 }
 

@@ -17,11 +17,21 @@
 
 #include "core/base/log.h"
 #include "core/pipeline/clock.h"
+#include "core/plugin/active_call.h"
 
 namespace atalaya::core::cli {
 namespace {
 
 constexpr int64_t kReloadPoll = 50'000'000;  // interval of checks during a reload
+constexpr const char *kIsolateIt = "; isolate = true in its parameters runs it in its own process";
+constexpr int64_t kLongCall = 30'000'000'000;
+
+// Reports a call that does not return, once.
+void report_long_call(std::string &reported) {
+  const std::string call = longest_call(kLongCall).value_or("");
+  if (!call.empty() && call != reported) log(LogLevel::warning, call + " has not returned for 30 s" + kIsolateIt);
+  reported = call;
+}
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -36,6 +46,7 @@ void prepare_process() {
   // Large short-lived memory, such as the kernel's symbols, is returned to the system. By default glibc raises the threshold to the
   // largest block that was ever freed, and retains twice that size in the arena of each thread.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  report_crashes(STDERR_FILENO, kIsolateIt);
   const sigset_t set = handled_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
@@ -75,6 +86,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
   });
   std::future<Status> reload;
   bool reload_wanted = false;
+  std::string long_call;
   for (bool stopping = false; !stopping;) {
     int64_t wait = reload.valid() ? kReloadPoll : 1'000'000'000;
     if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
@@ -86,9 +98,9 @@ int run_agent(Engine &engine, const AgentOptions &options) {
       reload = options.reload();
       reload_wanted = false;
     }
-    stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 ||
-               (options.prints_only && output_is_closed()) ||
+    stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 || (options.prints_only && output_is_closed()) ||
                (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
+    report_long_call(long_call);
     if (!stopping && signal < 0 && options.tick) options.tick();
   }
   if (options.stopping) options.stopping();
@@ -98,7 +110,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
     if (engine.gave_up()) log(LogLevel::error, "every source is off");
     return engine.gave_up() ? kFailed : kDone;
   }
-  log(LogLevel::error, "a call of a component hangs; ending without waiting for it");
+  log(LogLevel::error, longest_call(0).value_or("a call of a component") + " hangs; ending without waiting for it" + kIsolateIt);
   std::fflush(stdout);
   _exit(kFailed);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "core/plugin/active_call.h"
 #include "core/plugin/host_functions.h"
 
 namespace atalaya::core {
@@ -14,7 +15,8 @@ namespace {
 
 // Makes the call and turns its result into an outcome. `body` gets the error to hand on.
 template <class Body>
-Outcome call(const char *operation, Body &&body) {
+Outcome call(const std::string &label, const char *operation, Body &&body) {
+  const ActiveCall active(label.c_str(), operation);
   atalaya_error error;
   error.struct_size = sizeof(error);
   error.reserved = 0;
@@ -74,8 +76,8 @@ Result<std::unique_ptr<Instance>> Instance::create(Registry::Component component
 }
 
 Outcome LocalInstance::create() {
-  Outcome outcome =
-      call("create", [&](atalaya_error *error) { return component().ops->create(&host_, &component(), &instance_, error); });
+  Outcome outcome = call(label_, "create",
+                         [&](atalaya_error *error) { return component().ops->create(&host_, &component(), &instance_, error); });
   created_ = outcome.code == ATALAYA_OK;
   if (!created_ && outcome.text.empty()) outcome.text = "create made no instance";
   return outcome;
@@ -84,27 +86,29 @@ Outcome LocalInstance::create() {
 LocalInstance::~LocalInstance() {
   if (!created_) return;
   if (started_) stop();
-  const Outcome outcome = call("destroy", [this](atalaya_error *) { return component().ops->destroy(instance_), ATALAYA_OK; });
+  const Outcome outcome =
+      call(label_, "destroy", [this](atalaya_error *) { return component().ops->destroy(instance_), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
 Outcome LocalInstance::start() {
   started_ = true;  // also when it fails half-way: stop cleans up
-  return call("start", [this](atalaya_error *error) { return component().ops->start(instance_, error); });
+  return call(label_, "start", [this](atalaya_error *error) { return component().ops->start(instance_, error); });
 }
 
 Outcome LocalInstance::stop() {
   started_ = false;
-  return call("stop", [this](atalaya_error *error) { return component().ops->stop(instance_, error); });
+  return call(label_, "stop", [this](atalaya_error *error) { return component().ops->stop(instance_, error); });
 }
 
 Outcome LocalInstance::collect(const atalaya_window &window, Batch &batch) {
   const Handed handed(handed_, batch);
-  return call("collect", [&](atalaya_error *error) { return component().ops->collect(instance_, &window, &batch.raw(), error); });
+  return call(label_, "collect",
+              [&](atalaya_error *error) { return component().ops->collect(instance_, &window, &batch.raw(), error); });
 }
 
 Outcome LocalInstance::run() {
-  Outcome outcome = call("run", [this](atalaya_error *error) { return component().ops->run(instance_, error); });
+  Outcome outcome = call(label_, "run", [this](atalaya_error *error) { return component().ops->run(instance_, error); });
   lent_.clear();
   return outcome;
 }
@@ -112,24 +116,26 @@ Outcome LocalInstance::run() {
 void LocalInstance::acked(uint64_t batch_id, int32_t status) {
   const auto hear = component().ops->acked;
   if (hear == nullptr) return;
-  const Outcome outcome = call("acked", [&](atalaya_error *) { return hear(instance_, batch_id, status), ATALAYA_OK; });
+  const Outcome outcome = call(label_, "acked", [&](atalaya_error *) { return hear(instance_, batch_id, status), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
 void LocalInstance::interrupt() {
-  const Outcome outcome = call("interrupt", [this](atalaya_error *) { return component().ops->interrupt(instance_), ATALAYA_OK; });
+  const Outcome outcome =
+      call(label_, "interrupt", [this](atalaya_error *) { return component().ops->interrupt(instance_), ATALAYA_OK; });
   if (!outcome.ok()) surroundings_.log(LogLevel::error, label_ + ": " + outcome.text);
 }
 
 Outcome LocalInstance::process(const atalaya_window &window, Batch &batch) {
   const Handed handed(handed_, batch);
-  return call("process", [&](atalaya_error *error) { return component().ops->process(instance_, &window, &batch.raw(), error); });
+  return call(label_, "process",
+              [&](atalaya_error *error) { return component().ops->process(instance_, &window, &batch.raw(), error); });
 }
 
 Outcome LocalInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   retry_after_ns = 0;
-  Outcome outcome =
-      call("write", [&](atalaya_error *error) { return component().ops->write(instance_, &batch, &retry_after_ns, error); });
+  Outcome outcome = call(label_, "write",
+                         [&](atalaya_error *error) { return component().ops->write(instance_, &batch, &retry_after_ns, error); });
   retry_after_ns = std::max<int64_t>(retry_after_ns, 0);
   return outcome;
 }
@@ -137,14 +143,14 @@ Outcome LocalInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns
 Outcome LocalInstance::flush(int64_t deadline_ns) {
   const auto hand_on = component().ops->flush;
   if (hand_on == nullptr) return {};
-  return call("flush", [&](atalaya_error *error) { return hand_on(instance_, deadline_ns, error); });
+  return call(label_, "flush", [&](atalaya_error *error) { return hand_on(instance_, deadline_ns, error); });
 }
 
 Outcome LocalInstance::command(const std::vector<std::string> &arguments, int32_t &status) {
   std::vector<atalaya_str> texts;
   texts.reserve(arguments.size());
   for (const std::string &argument : arguments) texts.push_back({argument.data(), argument.size()});
-  return call("command", [&](atalaya_error *error) {
+  return call(label_, "command", [&](atalaya_error *error) {
     return component().ops->command(instance_, texts.size(), texts.data(), &status, error);
   });
 }

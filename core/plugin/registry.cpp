@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -48,6 +49,18 @@ void append_unique(std::vector<std::string> &folders, const std::string &folder)
 std::vector<std::string> own_folders() {
   const fs::path binary = binary_folder();
   return {binary / "plugins", binary.parent_path() / "lib" / "atalaya", "/usr/lib/atalaya"};
+}
+
+// Each package lists its plugins in PACKAGE.manifest next to them, a file name per line.
+bool is_in_manifest(const fs::path &file) {
+  std::error_code error;
+  for (fs::directory_iterator entry(file.parent_path(), error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".manifest") continue;
+    std::ifstream manifest(entry->path());
+    for (std::string line; std::getline(manifest, line);)
+      if (line == file.filename()) return true;
+  }
+  return false;
 }
 
 void append_list(std::vector<std::string> &folders, const std::string &list) {
@@ -99,12 +112,14 @@ std::vector<std::string> Registry::default_folders(const std::string &option) {
   return folders;
 }
 
-bool Registry::is_installed(const std::string &path) {
+bool Registry::is_ours(const std::string &path) {
   if (path.find('/') == std::string::npos) return true;
   std::error_code error;
-  const fs::path folder = fs::weakly_canonical(path, error).parent_path();
+  const fs::path file = fs::weakly_canonical(path, error);
   const auto own = own_folders();
-  return std::any_of(own.begin(), own.end(), [&](const std::string &one) { return fs::weakly_canonical(one, error) == folder; });
+  return std::any_of(own.begin(), own.end(),
+                     [&](const std::string &one) { return fs::weakly_canonical(one, error) == file.parent_path(); }) &&
+         is_in_manifest(file);
 }
 
 void Registry::add(std::shared_ptr<const Plugin> plugin) {
@@ -126,7 +141,8 @@ bool Registry::known(uint32_t kind, std::string_view name) const {
 
 Result<Registry::Component> Registry::open(uint32_t kind, std::string_view name) {
   const auto found = by_name_.find({kind, std::string(name)});
-  if (found == by_name_.end()) return Error{std::string(kind_name(kind)) + " \"" + std::string(name) + "\" is not known" + package_advice(kind, name)};
+  if (found == by_name_.end())
+    return Error{std::string(kind_name(kind)) + " \"" + std::string(name) + "\" is not known" + package_advice(kind, name)};
   std::shared_ptr<const Plugin> &opened = opened_[found->second];
   if (opened == nullptr) {
     auto plugin = Plugin::open(entries_[found->second].path);

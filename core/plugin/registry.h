@@ -78,8 +78,9 @@ class Registry {
   // --plugins and $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, its prefix's lib/atalaya, /usr/lib/atalaya.
   static std::vector<std::string> default_folders(const std::string &option);
 
-  // Whether a file is in a folder of atalaya's own plugins: all of those folders but the first two. A plugin in memory is our own.
-  static bool is_installed(const std::string &path);
+  // Whether a file is one of atalaya's own plugins: in a folder of them (all of those folders but the first two), and in the
+  // manifest of a package there. A plugin in memory is our own.
+  static bool is_ours(const std::string &path);
 
   // For tests: a plugin that is already open.
   void add(std::shared_ptr<const Plugin> plugin);

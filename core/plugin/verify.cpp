@@ -118,28 +118,31 @@ class Verifier {
  public:
   explicit Verifier(Registry::Component component) : component_(std::move(component)) {}
 
-  std::vector<Finding> run() {
-    std::string described;
-    for (const std::string &problem : description_problems(*component_.component))
-      described += (described.empty() ? "" : "; ") + problem;
-    note("describe", described);
-    if (!described.empty()) return std::move(findings_);
-    step("create and destroy", [](Subject &) { return std::string(); });
-    if (!findings_.back().problem.empty()) return std::move(findings_);
-    step("stop without start", [](Subject &subject) { return expect_ok("stop", subject.instance->stop()); });
-    step("start and stop twice", [this](Subject &subject) {
-      return started(subject, [&subject] { return expect_ok("the second stop", subject.instance->stop()); });
-    });
-    step("full cycle", [this](Subject &subject) { return started(subject, [this, &subject] { return work(subject); }); });
-    unusable_path();
-    return std::move(findings_);
+  std::optional<Finding> run(std::string_view name) {
+    if (name == kVerifySteps[0]) describe();
+    if (name == kVerifySteps[1]) step(name, [](Subject &) { return std::string(); });
+    if (name == kVerifySteps[2]) step(name, [](Subject &subject) { return expect_ok("stop", subject.instance->stop()); });
+    if (name == kVerifySteps[3])
+      step(name, [this](Subject &subject) {
+        return started(subject, [&subject] { return expect_ok("the second stop", subject.instance->stop()); });
+      });
+    if (name == kVerifySteps[4])
+      step(name, [this](Subject &subject) { return started(subject, [this, &subject] { return work(subject); }); });
+    if (name == kVerifySteps[5]) unusable_path();
+    return std::move(finding_);
   }
 
  private:
   const atalaya_component &described() const { return *component_.component; }
 
-  void note(const std::string &step, std::string problem, std::string remark = {}) {
-    findings_.push_back({name_of(described()), step, std::move(problem), std::move(remark)});
+  void note(std::string_view step, std::string problem, std::string remark = {}) {
+    finding_ = Finding{name_of(described()), std::string(step), std::move(problem), std::move(remark)};
+  }
+
+  void describe() {
+    std::string problems;
+    for (const std::string &problem : description_problems(described())) problems += (problems.empty() ? "" : "; ") + problem;
+    note(kVerifySteps[0], problems);
   }
 
   // A fresh instance, with the required parameters or, if it wants more, with all.
@@ -150,9 +153,8 @@ class Verifier {
   }
 
   template <class Body>
-  void step(const std::string &name, Body &&body) {
+  void step(std::string_view name, Body &&body) {
     auto subject = std::make_shared<Subject>();
-    remark_.clear();
     std::string problem = create(*subject);
     if (problem.empty()) problem = body(*subject);
     if (abandoned_) stuck().push_back(subject);
@@ -284,9 +286,9 @@ class Verifier {
     const Value written = sample_parameters(described(), subject->folder.path() + "/file/beneath-a-file", false);
     if (written == sample_parameters(described(), subject->folder.path(), false)) return;
     create_in(*subject, component_, written);
-    if (subject->instance == nullptr) return note("failing start", "");  // create saw it already, and says why
+    if (subject->instance == nullptr) return note(kVerifySteps[5], "");  // create saw it already, and says why
     const Outcome start = subject->instance->start();
-    note("failing start",
+    note(kVerifySteps[5],
          start.ok() || !start.text.empty() ? expect_ok("stop", subject->instance->stop()) : "failed without a sentence");
   }
 
@@ -297,7 +299,7 @@ class Verifier {
   }
 
   Registry::Component component_;
-  std::vector<Finding> findings_;
+  std::optional<Finding> finding_;
   std::string remark_;
   bool abandoned_ = false;
 };
@@ -312,9 +314,22 @@ std::string line_of(const Finding &finding) {
 
 std::vector<Finding> verify_plugin(const std::shared_ptr<const Plugin> &plugin) {
   std::vector<Finding> findings;
-  for (const atalaya_component *component : plugin->components())
-    for (Finding &finding : Verifier({plugin, component}).run()) findings.push_back(std::move(finding));
+  for (const atalaya_component *component : plugin->components()) {
+    for (const std::string_view step : kVerifySteps) {
+      auto finding = verify_step({plugin, component}, step);
+      if (finding) findings.push_back(std::move(*finding));
+      if (finding && ends_kit(findings.back())) break;
+    }
+  }
   return findings;
+}
+
+std::optional<Finding> verify_step(const Registry::Component &component, std::string_view step) {
+  return Verifier(component).run(step);
+}
+
+bool ends_kit(const Finding &finding) {
+  return !finding.problem.empty() && (finding.step == kVerifySteps[0] || finding.step == kVerifySteps[1]);
 }
 
 }  // namespace atalaya::core

@@ -2,11 +2,15 @@
 """`check` reports what `run` would meet on this host, `run` reports stages that pass nothing and its losses, and commands end
 quietly when nobody reads their output."""
 
+import json
 import os
 import random
+import shlex
+import shutil
 import signal
 import string
 import subprocess
+import time
 
 from harness import BINARY, PATIENCE, AgentCase, main
 
@@ -100,6 +104,114 @@ class CheckTest(AgentCase):
             process.stderr.close()
             self.assertIn(process.wait(PATIENCE), (0, -signal.SIGPIPE), errors)
             self.assertNotRegex(errors, "(?i)broken pipe|not complete|error", words)
+
+
+class TerminalTest(AgentCase):
+    """Tables for people: 80 columns, what is wrong first."""
+
+    def assert_fits(self, text):
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def on_terminal(self, *words):
+        done = subprocess.run(["script", "-qec", "stty cols 80 rows 24; " + shlex.join([BINARY, *words]), "/dev/null"],
+                              capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        return done.stdout.replace("\r", "")
+
+    def test_doctor(self):
+        done = subprocess.run([BINARY, "doctor"], capture_output=True, text=True, timeout=PATIENCE)
+        self.assert_fits(done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^on: \d+$")
+        on = done.stdout[done.stdout.index("\non: "):] if "\non: " in done.stdout else done.stdout
+        self.assertNotIn("(source)", on)  # features that are on need no explanation
+        features = json.loads(subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True).stdout)
+        off = [feature["feature"] for feature in features if feature["state"] == "off"]
+        for name in off:
+            self.assertIn(f"\n  {name} (", done.stdout[:done.stdout.index("on: ")])
+        if os.geteuid() == 0:
+            self.assertNotIn("run as root", done.stdout)
+
+    def test_status(self):
+        agent = self.run_agent('local a = require "atalaya"\na.pipeline "p" { every = "100ms", a.source.self {}, '
+                               'a.filter.value { ["agent.cpu.percent"] = 1e9, absent = "pass" }, '
+                               'a.sink.http { url = "http://127.0.0.1:1/", queue = "64 KiB", when_full = "drop_newest" } }\n').running()
+        agent.wait_status(lambda status: agent.row("p", "sink http", status)["errors"] > 0)
+        shown = subprocess.run([BINARY, "status", "--socket", agent.socket], capture_output=True, text=True, timeout=PATIENCE).stdout
+        self.assertRegex(shown, r"ledger: balanced\n! p: sink http: \d+ errors")
+        self.assert_fits(shown.split("\n", 1)[1])  # the first line has the path of the file
+
+    def test_processes_of_try(self):
+        shown = self.on_terminal("try", "proc", "host=false", "exited=false", "--windows", "1")
+        self.assert_fits(shown)
+        tables = shown.split("proc by pid, process")
+        self.assertGreater(len(tables), 1, shown)
+        self.assertRegex(tables[-1], r"\d+ more rows")
+        self.assertRegex(tables[-1], r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ")
+        everything = subprocess.run([BINARY, "try", "proc", "host=false", "exited=false", "--windows", "1"], capture_output=True,
+                                    text=True, timeout=PATIENCE).stdout.split("proc by pid, process")[-1].splitlines()[1:]
+        columns = everything[0].split()
+        state, parent, user, kernel = (columns.index(name) - len(columns) for name in ("state", "parent.pid", "cpu.user", "cpu.kernel"))
+        rows = [line for line in everything[1:] if line.endswith("Z")]
+        # A start time is two words.
+        start = columns.index("start.time") - len(columns)
+        cell = lambda line, at: line.split()[at if at > start else at - 1]
+        self.assertTrue(all(len(cell(line, state)) == 1 and cell(line, state).isalpha() for line in rows), everything[:5])
+        kernel_threads = [cell(line, parent) == "2" for line in rows]
+        self.assertEqual(kernel_threads, sorted(kernel_threads))
+        used = [float(cell(line, user)) + float(cell(line, kernel)) for line, thread in zip(rows, kernel_threads)
+                if not thread and cell(line, user) != "-"]
+        self.assertEqual(used, sorted(used, reverse=True))
+
+
+class InstalledTest(AgentCase):
+    """Plugins that others put into the folder of Atalaya's own plugins are isolated, because no manifest lists them."""
+
+    def test_a_foreign_plugin_crashes_without_the_agent(self):
+        plugins = os.path.join(os.path.dirname(BINARY), "plugins")
+        installed = self.path("prefix/lib/atalaya")
+        os.makedirs(installed)
+        os.makedirs(self.path("prefix/bin"))
+        binary = shutil.copy(BINARY, self.path("prefix/bin/atalaya"))
+        for name in ("source_self.so", "sink_file.so", "atalaya.manifest"):
+            shutil.copy(os.path.join(plugins, name), installed)
+        shutil.copy(os.path.join(CrashTest.PLUGINS, "test_faulty.so"), installed)
+        lua = (f'local a = require "atalaya"\na.pipeline "p" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }}, '
+               f'a.source.self {{}}, a.sink.file {{ path = "{self.path("out")}" }} }}\n')
+        with open(self.path("trouble"), "w") as file:
+            file.write("segfault")
+        agent = self.run_agent(lua, binary=binary).running()
+        agent.wait_status(lambda status: agent.row("p", "source faulty", status)["restarts"] > 0)
+        own = subprocess.run(["pgrep", "-c", "-P", str(agent.status()["launcher"])], capture_output=True, text=True).stdout
+        self.assertLessEqual(int(own), 1, "own plugins run in the agent")
+        self.assertEqual(agent.stop(), 0)
+
+
+class CrashTest(AgentCase):
+    """A crash or a hang of a component in the agent's own process names it."""
+
+    PLUGINS = os.environ.get("ATALAYA_TEST_PLUGINS", "build/release/tests/plugins")
+
+    def faulty(self, how):
+        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "p" {{ every = "100ms", a.source.faulty {{ isolate = false, '
+                               f'trouble = "{self.path("trouble")}" }}, a.sink.file {{ path = "{self.path("out")}" }} }}\n',
+                               "--plugins", self.PLUGINS).running()
+        with open(self.path("new"), "w") as file:
+            file.write(how)
+        os.rename(self.path("new"), self.path("trouble"))
+        return agent
+
+    def test_a_crash(self):
+        agent = self.faulty("segfault")
+        self.assertEqual(agent.join(), -signal.SIGSEGV)
+        self.assertIn('pipeline "p": source "faulty": collect crashed (SIGSEGV); isolate = true', agent.errors())
+
+    def test_a_hang(self):
+        agent = self.faulty("hang")
+        while os.path.exists(self.path("trouble")):  # it takes the file before it hangs
+            self.assertIsNone(agent.process.poll())
+            time.sleep(0.01)
+        agent.stop()
+        self.assertIn('pipeline "p": source "faulty": collect hangs', agent.errors())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
+#include <unistd.h>
+
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 
 #include "core/plugin/verify.h"
@@ -127,6 +130,39 @@ class Silent : public atalaya::Translator {
   Code process(const atalaya::Window &, atalaya::Batch &) override { return Code::ok; }
 };
 
+// Crashes in its second collect.
+class Crasher : public atalaya::Source {
+ public:
+  static constexpr atalaya::Description description = {.name = "crasher"_str, .summary = "Wrong."_str, .metrics = kMetrics};
+  explicit Crasher(Host) {}
+  Code collect(const atalaya::Window &, atalaya::Batch &) override {
+    if (++calls_ > 1) std::abort();
+    return Code::ok;
+  }
+
+ private:
+  int calls_ = 0;
+};
+
+class Hanger : public atalaya::Source {
+ public:
+  static constexpr atalaya::Description description = {.name = "hanger"_str, .summary = "Wrong."_str, .metrics = kMetrics};
+  explicit Hanger(Host) {}
+  Code collect(const atalaya::Window &, atalaya::Batch &) override {
+    for (;;) ::pause();
+  }
+};
+
+template <class T>
+std::vector<std::string> verified_in_processes() {
+  static constexpr atalaya_plugin plugin = atalaya::detail::make_plugin<T>("demo"_str, "1.0.0"_str);
+  std::vector<std::string> lines;
+  verify_in_processes([] { return Plugin::from_descriptor(&plugin, "memory"); },
+                      {{ATALAYA_SOURCE, std::string(T::description.name.data, T::description.name.size)}},
+                      std::chrono::milliseconds(2000), [&lines](const Finding &finding) { lines.push_back(line_of(finding)); });
+  return lines;
+}
+
 template <class T>
 std::vector<Finding> verified() {
   static constexpr atalaya_plugin plugin = atalaya::detail::make_plugin<T>("demo"_str, "1.0.0"_str);
@@ -148,6 +184,19 @@ TEST_CASE("a right source passes every step") {
   CHECK(findings.size() == 6);
   for (const Finding &finding : findings) CHECK_MESSAGE(finding.problem.empty(), line_of(finding));
   CHECK(line_of(findings[0]) == "ok       source \"good\": describe");
+}
+
+TEST_CASE("a crash and a hang are findings of their step, and the other steps are tried") {
+  const auto sound = verified_in_processes<Good>();
+  CHECK(sound.size() == 7);
+  for (const std::string &line : sound) CHECK_MESSAGE(line.starts_with("ok "), line);
+  const auto crashed = verified_in_processes<Crasher>();
+  REQUIRE(crashed.size() == 6);
+  CHECK(crashed[4] == "ok       source \"crasher\": start and stop twice");
+  CHECK(crashed[5] == "FAILED   source \"crasher\": full cycle: collect crashed (SIGABRT)");
+  const auto hung = verified_in_processes<Hanger>();
+  REQUIRE(hung.size() == 6);
+  CHECK(hung[5] == "FAILED   source \"hanger\": full cycle: hangs: it did not end within 2s");
 }
 
 TEST_CASE("a push source is interrupted while it waits") {
