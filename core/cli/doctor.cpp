@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // atalaya doctor: the features of all installed components, their states, and how to turn them on.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +8,6 @@
 
 #include "core/cli/cli.h"
 #include "core/cli/features.h"
-#include "core/cli/plugin_pages.h"
 #include "core/control/status_server.h"
 
 #include "core/base/files.h"
@@ -31,21 +31,59 @@ std::string type_word(uint32_t type) {
   return type == ATALAYA_NEED_CAPABILITY ? "capability" : type == ATALAYA_NEED_FILE ? "file" : "kernel";
 }
 
-// A row per need. A remedy that several needs share is in the first of their rows.
-Table as_table(const std::vector<Feature> &features) {
-  Table table{"", {"feature", "kind", "state", "needs", "met", "if missing", "remedy"}, {}};
-  for (const Feature &feature : features) {
-    std::string name = feature.name, kind = feature.kind, state = state_word(feature.state());
-    if (feature.needs.empty()) table.rows.push_back({name, kind, state, "", "", "", feature.broken});
-    std::string last_remedy;
-    for (const FeatureNeed &need : feature.needs) {
-      table.rows.push_back(
-          {name, kind, state, need.name, met_word(need.met), need.lost, need.remedy == last_remedy ? "" : need.remedy});
-      last_remedy = need.remedy;
-      name = kind = state = "";
+constexpr size_t kTerminal = 80;
+
+// Words within 80 columns, each line with the indent.
+void append_wrapped(std::string &out, const std::string &indent, std::string_view words) {
+  std::string line;
+  while (!words.empty()) {
+    const size_t end = std::min(words.find(' '), words.size());
+    const std::string_view word = words.substr(0, end);
+    if (!line.empty() && line.size() + 1 + word.size() > kTerminal) {
+      out += line + "\n";
+      line.clear();
     }
+    line += (line.empty() ? indent : " ") + std::string(word);
+    words.remove_prefix(std::min(end + 1, words.size()));
   }
-  return table;
+  if (!line.empty()) out += line + "\n";
+}
+
+std::vector<Feature> in_state(const std::vector<Feature> &features, Met state) {
+  std::vector<Feature> found;
+  for (const Feature &feature : features)
+    if (feature.state() == state) found.push_back(feature);
+  return found;
+}
+
+// A feature that is not on: its unmet needs, with their effects and remedies.
+void append_feature(std::string &out, const Feature &feature) {
+  out += "  " + feature.name + " (" + feature.kind + ")\n";
+  if (!feature.broken.empty()) append_wrapped(out, "    ", feature.broken);
+  for (const FeatureNeed &need : feature.needs) {
+    if (need.met == Met::yes) continue;
+    append_wrapped(out, "    ", (need.met == Met::no ? "no " : "unknown: ") + need.name + ": " + need.lost);
+    append_wrapped(out, "      ", need.short_remedy.empty() ? need.remedy : need.short_remedy);
+  }
+}
+
+std::string as_text(const std::vector<Feature> &features) {
+  std::string out;
+  bool has_drop_in = false;
+  for (const auto &[state, title] : {std::pair(Met::no, "off"), std::pair(Met::unknown, "unknown")}) {
+    const std::vector<Feature> found = in_state(features, state);
+    if (!found.empty()) out += std::string(title) + ": " + std::to_string(found.size()) + "\n";
+    for (const Feature &feature : found) append_feature(out, feature);
+    for (const Feature &feature : found)
+      has_drop_in = has_drop_in || std::any_of(feature.needs.begin(), feature.needs.end(),
+                                               [](const FeatureNeed &need) { return !need.short_remedy.empty(); });
+  }
+  const std::vector<Feature> on = in_state(features, Met::yes);
+  std::string names;
+  for (const Feature &feature : on) names += (names.empty() ? "" : ", ") + feature.name;
+  out += "on: " + std::to_string(on.size()) + "\n";
+  append_wrapped(out, "  ", names);
+  return has_drop_in ? out + drop_in_help() : out;
 }
 
 class JsonObject {
@@ -179,7 +217,7 @@ int doctor(const Arguments &arguments) {
     return kFailed;
   }
   examine(features, *subject);
-  std::fputs(format == "json" ? as_json(features).c_str() : render(as_table(features), PageFormat::text).c_str(), stdout);
+  std::fputs((format == "json" ? as_json(features) : as_text(features)).c_str(), stdout);
   bool failed = !registry.refused().empty();
   for (const Feature &feature : features) failed = failed || feature.failed();
   return failed ? kFailed : kDone;

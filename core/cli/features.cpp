@@ -76,7 +76,9 @@ void examine_capability(FeatureNeed &need, const Feature &feature, const Subject
   need.met = (subject.capabilities >> *number & 1) != 0 ? Met::yes : Met::no;
   if (need.met == Met::yes) return;
   const std::string link = link_command(feature) + " && systemctl daemon-reload && systemctl restart atalaya";
-  need.remedy = subject.service ? link : "run as root; for the service: " + link;
+  const char *by_hand = ::geteuid() == 0 ? "give this root the capability" : "run as root";
+  need.remedy = subject.service ? link : std::string(by_hand) + "; for the service: " + link;
+  need.short_remedy = (subject.service ? "" : std::string(by_hand) + "; for the service: ") + "drop-in " + feature.name;
 }
 
 // The name may be a pattern, because hosts name the same file differently.
@@ -182,6 +184,12 @@ Result<Subject> subject_of_process(int pid) {
 void examine(std::vector<Feature> &features, const Subject &subject) {
   for (Feature &feature : features)
     for (FeatureNeed &need : feature.needs) examine(need, feature, subject);
+}
+
+std::string drop_in_help() {
+  return "To link a drop-in, as root:\n  D=" + std::string(kUnitFolder) + "\n  mkdir -p $D && ln -sf " +
+         drop_in_path({.name = "NAME", .kind = {}, .component = {}, .needs = {}, .broken = {}}) +
+         " $D\n  systemctl daemon-reload && systemctl restart atalaya\n";
 }
 
 std::string drop_in_path(const Feature &feature) {

@@ -18,7 +18,8 @@ struct FeatureNeed {
   bool optional = false;
   std::string name, lost;  // lost: the effect if it is missing
   Met met = Met::unknown;
-  std::string remedy;  // "" when met
+  std::string remedy;        // "" when met
+  std::string short_remedy;  // without the commands of drop_in_help; may be empty
 };
 
 // A component, or a part of it with needs of its own: "proc", "proc-bpf".
@@ -47,6 +48,8 @@ void examine(std::vector<Feature> &features, const Subject &subject);
 
 // The unit's drop-in that grants a feature its capabilities, each line with its reason; "" if it needs none.
 std::string drop_in_text(const Feature &feature);
+// The commands that link a drop-in.
+std::string drop_in_help();
 // Path of the drop-in in the package.
 std::string drop_in_path(const Feature &feature);
 

@@ -123,6 +123,21 @@ bool send_all(int fd, std::string_view text) {
   return true;
 }
 
+// What is not as it should be, above all tables.
+void append_trouble(std::string &out, const LedgerRow &row) {
+  const Counts &c = row.counts;
+  std::string text;
+  const auto add = [&text](int64_t count, const char *what) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  add(c.errors, "errors");
+  add(c.gaps, "windows skipped");
+  add(c.restarts, "restarts of its process");
+  add(c.dead_letter, "dead letters");
+  add(row.type == RowType::sink ? c.dropped : 0, "samples dropped");
+  if (!text.empty()) out += "! " + row.pipeline + ": " + row.component + ": " + text + "\n";
+}
+
 }  // namespace
 
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows) {
@@ -142,31 +157,24 @@ std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &r
 std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows_as_made) {
   const std::vector<LedgerRow> rows = by_pipeline(rows_as_made);
   char line[512];
-  std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n\n", facts.version.c_str(), facts.pid,
+  std::snprintf(line, sizeof(line), "atalaya %s, pid %d, up %.0f s, %s\nledger: %s\n", facts.version.c_str(), facts.pid,
                 facts.uptime_s, facts.file.c_str(), balanced(rows) ? "balanced" : "NOT BALANCED, please report this");
   std::string out = line;
-  size_t width = 9;
-  for (const LedgerRow &row : rows) width = std::max(width, row.component.size());
+  for (const LedgerRow &row : rows) append_trouble(out, row);
   std::string pipeline;
   for (const LedgerRow &row : rows) {
     if (row.pipeline != pipeline || &row == rows.data()) {
       pipeline = row.pipeline;
-      std::snprintf(line, sizeof(line), "%s%-*s %12s %10s %12s %10s %10s %8s %6s %6s %9s\n", &row == rows.data() ? "" : "\n",
-                    static_cast<int>(width), pipeline.substr(0, 60).c_str(), "in", "created", "out", "dropped", "merged", "queued",
-                    "gaps", "errors", "busy ms");
+      std::snprintf(line, sizeof(line), "\n%-23.23s %11s %11s %9s %8s %6s %6s\n", pipeline.c_str(), "in", "out", "dropped",
+                    "merged", "queued", "busy s");
       out += line;
     }
     const Counts &c = row.counts;
-    const int64_t lost = c.dropped + c.dead_letter;
-    std::snprintf(line, sizeof(line),
-                  "%-*s %12" PRId64 " %10" PRId64 " %12" PRId64 " %10" PRId64 " %10" PRId64 " %8" PRId64 " %6" PRId64 " %6" PRId64
-                  " %9.1f\n",
-                  static_cast<int>(width), row.component.substr(0, 60).c_str(), c.in, c.created, c.out, lost, c.merged, c.queued,
-                  c.gaps, c.errors, static_cast<double>(c.busy_ns) / 1e6);
+    std::snprintf(line, sizeof(line), "%-23.23s %11" PRId64 " %11" PRId64 " %9" PRId64 " %8" PRId64 " %6" PRId64 " %6.1f\n",
+                  row.component.c_str(), c.in + c.created, c.out, c.dropped + c.dead_letter, c.merged, c.queued,
+                  static_cast<double>(c.busy_ns) / 1e9);
     out += line;
-    if (c.restarts > 0) out += std::string(width + 1, ' ') + "process restarted " + std::to_string(c.restarts) + " times\n";
-    for (const auto &[reason, samples] : row.reasons)
-      out += std::string(width + 1, ' ') + "dropped " + std::to_string(samples) + ": " + reason + "\n";
+    for (const auto &[reason, samples] : row.reasons) out += "    dropped " + std::to_string(samples) + ": " + reason + "\n";
   }
   return out;
 }

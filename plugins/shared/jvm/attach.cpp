@@ -182,9 +182,15 @@ bool has_ended(const Target &target) {
   return mark && *mark != target.mark;
 }
 
+bool is_gone(const Target &target) {
+  return has_ended(target) || !symbols::ProcessRoot(target.pid);
+}
+
 core::Status may_write_map(const Target &target) {
   const std::string name = "tmp/perf-" + std::to_string(target.status.inner_pid) + ".map";
-  const core::Descriptor found = symbols::ProcessRoot(target.pid).open(name, O_PATH | O_NOFOLLOW);
+  const symbols::ProcessRoot root(target.pid);
+  if (!root) return core::Error{label(target) + " has ended"};
+  const core::Descriptor found = root.open(name, O_PATH | O_NOFOLLOW);
   if (!found && errno == ENOENT) return core::Done{};
   struct stat info {};
   const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;

@@ -24,6 +24,8 @@ struct Target {
 
 // True only if it certainly has: a failed read for lack of descriptors or memory proves nothing.
 bool has_ended(const Target &target);
+// The same, or it is a zombie, or may not be examined: there is nothing to advise.
+bool is_gone(const Target &target);
 
 // The trigger file, by which the JVM recognises the signal as an attach request. The destructor removes it.
 class Trigger {

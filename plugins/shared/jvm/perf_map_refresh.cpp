@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/jvm/perf_map_refresh.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -47,7 +49,8 @@ bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
   if (user) return true;
   if (!std::exchange(refused_, true))
     report_("no names of Java code in other users' JVMs: a JVM answers only its own user, and switching to that user failed: " +
-            core::error_text(error) + "; run as root, or link the drop-in perf-jvm");
+            core::error_text(error) +
+            (::geteuid() == 0 ? "; this root lacks CAP_SETUID or CAP_SETGID" : "; run as root, or link the drop-in perf-jvm"));
   return false;
 }
 
@@ -72,7 +75,7 @@ void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, cons
   spent_ns_ += end - begin;
   known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kMaxPause);
   known->next_ns = end + known->pause_ns;
-  if (answer) return;
+  if (answer || is_gone({pid, mark, *status})) return;
   ++failures_;
   if (asked) report_error(*known, answer.error());
 }

@@ -12,6 +12,8 @@ namespace atalaya::symbols {
 class ProcessRoot {
  public:
   explicit ProcessRoot(int32_t pid);
+  // False: the process has ended, or may not be examined.
+  explicit operator bool() const { return static_cast<bool>(folder_); }
 
   // Like openat2; closed on error, with errno set.
   core::Descriptor open(const std::string &path, int flags, unsigned mode = 0) const;

@@ -3,16 +3,20 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/files.h"
+#include "plugins/shared/jvm/perf_map_refresh.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::jvm {
@@ -88,6 +92,31 @@ TEST_CASE("a JVM is found when it has made its file, and not before") {
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
     CHECK(still);
   }
+}
+
+TEST_CASE("a JVM that has ended gets no advice about its files") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  const auto mark = symbols::read_mark(child);
+  const auto status = symbols::read_status(child);
+  REQUIRE(mark);
+  REQUIRE(status);
+  const Target target{child, *mark, *status};
+  CHECK_FALSE(is_gone(target));
+  ::kill(child, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);  // a zombie
+  CHECK(is_gone(target));
+  CHECK(may_write_map(target).error().find("has ended") != std::string::npos);
+  std::vector<std::string> reports;
+  PerfMapRefresh refresh({}, [&reports](std::string_view text) { reports.emplace_back(text); });
+  refresh.refresh(child, *mark, *status);
+  ::waitpid(child, nullptr, 0);
+  refresh.refresh(child, *mark, *status);
+  CHECK(reports.empty());
+  CHECK(refresh.take_failures() == 0);
 }
 
 }  // namespace atalaya::jvm
