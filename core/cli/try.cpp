@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +19,8 @@
 
 namespace atalaya::core::cli {
 namespace {
+
+constexpr int64_t kTerminalRows = 15;  // of a table; it may continue with further columns below
 
 constexpr OptionSpec kTryOptions[] = {
     {"--every", "TIME", "Length of a window (default: 1s)"},
@@ -142,6 +146,12 @@ int try_source(const Arguments &arguments) {
   Value sink_parameters;
   sink_parameters.type = Value::Type::table;
   sink_parameters.map.emplace_back("format", string_value(format == "json" ? "samples" : "table"));
+  if (::isatty(STDOUT_FILENO) != 0) {
+    Value rows;
+    rows.type = Value::Type::integer;
+    rows.integer = kTerminalRows;
+    sink_parameters.map.emplace_back("max_rows", rows);
+  }
   const auto source = describe(registry, ATALAYA_SOURCE, name, *written);
   const auto sink = describe(registry, ATALAYA_SINK, "stdout", sink_parameters);
   if (!source || !sink) return kWrongUse;

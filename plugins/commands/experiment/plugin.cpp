@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atalaya/plugin.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -169,17 +170,38 @@ class ExperimentCommand final : public Command {
     Child child;
     Experiment one = described(words[1], core::realtime());
     writer.start(one);
+    std::optional<Experiment> whole = opened_around(writer, one);
     int status = 0;
     try {
       child.start({words.begin() + 2, words.end()});
       status = child.wait();
     } catch (...) {
       writer.put(one, true);
+      if (whole) close(writer, *whole, whole->start_ns == one.start_ns);
       throw;
     }
     one.duration_ns = core::realtime() - one.start_ns;
     writer.put(one);
+    if (whole) close(writer, *whole, false);
     return status;
+  }
+
+  // The experiment of a workload, which is opened with it: a new one, or the one before again. Nothing if it is open.
+  std::optional<Experiment> opened_around(ExperimentLog &writer, const Experiment &workload) const {
+    if (workload.workload.empty()) return std::nullopt;
+    Experiment whole = workload;
+    whole.workload.clear();
+    whole.notes.clear();
+    for (Experiment &known : query::experiments(writer.store(), workload.name, false)) whole = std::move(known);
+    if (whole.open() && whole.start_ns != workload.start_ns) return std::nullopt;
+    whole.duration_ns = -1;
+    writer.put(whole);
+    return whole;
+  }
+
+  static void close(ExperimentLog &writer, Experiment &whole, bool deleted) {
+    whole.duration_ns = core::realtime() - whole.start_ns;
+    writer.put(whole, deleted);
   }
 
   Host host_;

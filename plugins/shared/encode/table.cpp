@@ -49,7 +49,14 @@ std::string number_text(double value) {
   return text == "-0" ? "0" : text;
 }
 
-std::string value_text(const atalaya_field &field) {
+std::string time_text(int64_t time_ns);
+
+// A state is the code of a letter, and a start time is in Unix ns.
+std::string value_text(std::string_view name, const atalaya_field &field) {
+  static constexpr int64_t kYear2001 = 1'000'000'000'000'000'000;
+  const int64_t whole = field.type == ATALAYA_I64 ? field.value.i64 : 0;
+  if (name.ends_with(".state") && whole > ' ' && whole < 127) return {static_cast<char>(whole)};
+  if (name.ends_with(".start.time") && whole > kYear2001) return time_text(whole);
   return field.type == ATALAYA_I64 ? std::to_string(field.value.i64) : number_text(field.value.f64);
 }
 
@@ -115,6 +122,26 @@ std::vector<Group> grouped(std::span<const atalaya_sample> samples, const NameOf
     group->samples.push_back(&sample);
   }
   return groups;
+}
+
+// Of a process: its CPU time in the window; below all others for threads of the kernel.
+double rank_of(const atalaya_sample &sample, const NameOf &name_of) {
+  constexpr double kKernelThread = -1, kParentOfThreads = 2;
+  double cpu = 0;
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const std::string_view name = name_of(sample.fields[i].name);
+    const double value = value_of(sample.fields[i]);
+    if (name == "proc.parent.pid" && value == kParentOfThreads) return kKernelThread;
+    if (name == "proc.cpu.user" || name == "proc.cpu.kernel") cpu += std::isnan(value) ? 0 : value;
+  }
+  return cpu;
+}
+
+void sort_processes(Group &group, const NameOf &name_of) {
+  std::vector<std::pair<double, const atalaya_sample *>> ranked;
+  for (const atalaya_sample *sample : group.samples) ranked.emplace_back(rank_of(*sample, name_of), sample);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  std::transform(ranked.begin(), ranked.end(), group.samples.begin(), [](const auto &one) { return one.second; });
 }
 
 void sort_rows(Group &group, const NameOf &name_of, const std::string &name) {
@@ -186,7 +213,7 @@ std::vector<Column> field_columns(const Group &group, const NameOf &name_of, con
     Column column{field_label(name_of(name), group, tags), false, 0, {}};
     for (const atalaya_sample *sample : group.samples) {
       const atalaya_field *field = find_field(*sample, name);
-      column.cells.push_back(field == nullptr ? std::string(kAbsent) : value_text(*field));
+      column.cells.push_back(field == nullptr ? std::string(kAbsent) : value_text(name_of(name), *field));
     }
     columns.push_back(std::move(column));
   }
@@ -290,7 +317,10 @@ std::string title_of(const Group &group, const std::vector<Column> &tags, std::s
 
 void append_tables(std::span<const atalaya_sample> samples, const NameOf &name_of, const TableOptions &options, std::string &out) {
   for (Group &group : grouped(samples, name_of)) {
-    if (!options.sort.empty()) sort_rows(group, name_of, options.sort);
+    if (!options.sort.empty())
+      sort_rows(group, name_of, options.sort);
+    else if (group.family == "proc")
+      sort_processes(group, name_of);
     const size_t all = group.samples.size();
     if (options.max_rows > 0 && all > options.max_rows) group.samples.resize(options.max_rows);
     const std::string_view host = shared_host(group, name_of);

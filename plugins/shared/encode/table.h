@@ -16,7 +16,7 @@ namespace atalaya::core {
 struct TableOptions {
   size_t width = 0;       // columns of the terminal; 0: no limit
   uint64_t max_rows = 0;  // of each table; 0: all
-  std::string sort;       // full name of a field, largest first; rows without it keep their order
+  std::string sort;       // full name of a field, largest first; rows without it keep their order. Empty: processes by CPU
 };
 
 // Appends one table per window, family (first word of the metric's name) and set of tags; stacks and spans have separate tables.

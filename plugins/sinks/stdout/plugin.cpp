@@ -23,7 +23,9 @@ class Stdout final : public Sink {
                     "table: for people; jsonlines: a point per line; samples: a whole sample per line; csv")
           .defaults("table"),
       param::integer("max_rows", "Maximum rows per table; 0: all").defaults("0").range(0, 1e9).unit("rows"),
-      param::string("sort", "Field to sort table rows by, largest first, such as proc.cpu.user").defaults("").unit("metric"),
+      param::string("sort", "Field to sort table rows by, largest first (default: CPU of processes, threads of the kernel last)")
+          .defaults("")
+          .unit("metric"),
   };
   static constexpr Description description = {
       .name = "stdout"_str, .summary = "Print samples as tables or lines"_str, .params = params};

@@ -21,6 +21,20 @@ std::string taken(Tags &tags, std::string_view key) {
   return value;
 }
 
+// From the start of the first workload to the end of the last.
+Experiment around(const std::vector<Experiment> &workloads) {
+  Experiment all;
+  all.name = workloads.front().name;
+  all.start_ns = workloads.front().start_ns;
+  int64_t end_ns = INT64_MIN;
+  for (const Experiment &one : workloads) {
+    all.start_ns = std::min(all.start_ns, one.start_ns);
+    end_ns = std::max(end_ns, one.open() ? INT64_MAX : one.end_ns(0));
+  }
+  all.duration_ns = end_ns == INT64_MAX ? -1 : end_ns - all.start_ns;
+  return all;
+}
+
 }  // namespace
 
 std::string_view span_name(const Experiment &experiment) {
@@ -73,7 +87,7 @@ Experiment find_experiment(store::Store &store, const std::string &name, const s
     for (const Experiment &one : experiments(store, {}, false)) known.push_back(one.name);
     throw Wrong("experiment " + core::in_quotes(name) + " is not in the store " + store.name() + core::did_you_mean(name, known));
   }
-  if (workload.empty()) throw Wrong("experiment " + core::in_quotes(name) + " has workloads only; name one with --workload");
+  if (workload.empty()) return around(found);
   for (const Experiment &one : found) known.push_back(one.workload);
   throw Wrong("experiment " + core::in_quotes(name) + " has no workload " + core::in_quotes(workload) +
               core::did_you_mean(workload, known));
