@@ -174,7 +174,7 @@ class Commands(QueryCase):
         self.assertIsNotNone(job["end"])
         self.atalaya("experiment", "run", "sort", "--workload", "w1", "--", "true")
         self.atalaya("experiment", "run", "sort", "--workload", "w2", "--", "true")
-        runs = {run["workload"]: run for run in json.loads(self.atalaya("experiment", "show", "sort", "--format", "json"))}
+        runs = {run.get("workload", ""): run for run in json.loads(self.atalaya("experiment", "show", "sort", "--format", "json"))}
         self.assertEqual(sorted(runs), ["", "w1", "w2"])
         self.assertLess(runs[""]["start"], runs["w1"]["end"])
         self.assertGreaterEqual(runs[""]["end"], runs["w2"]["end"])
