@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/jvm/collector.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -153,9 +155,10 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
   }
   bytes_.wipe();
   if (discovery_.closed_pid() != 0 && !std::exchange(logged_missing_, true))
-    host_.log(Level::warning, "JVMs of other users may be missing: this process must not read process " +
-                                  std::to_string(discovery_.closed_pid()) +
-                                  " and possibly others; run as root, or link the drop-in jvm-others");
+    host_.log(Level::warning,
+              "JVMs of other users may be missing: this process must not read process " + std::to_string(discovery_.closed_pid()) +
+                  " and possibly others; " +
+                  (::geteuid() == 0 ? "this root lacks CAP_SYS_PTRACE" : "run as root, or link the drop-in jvm-others"));
   return wanted;
 }
 
