@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel adds the I/O of a child to the parent that waits for it: a shell with many dd, under more shells, counts no byte twice."""
+"""The kernel adds the I/O of a child to the parent that waits for it: a shell above many dd counts none of their bytes."""
 
 import os
 import subprocess
@@ -57,11 +57,11 @@ class DiskSums(AgentCase):
             return sum(sample["fields"].get("proc.disk.writes.mb", 0) * sample["duration"] / 1e9
                        for sample in samples if sample["tags"]["process"] in names)
 
-        # A window's rate is rounded to three decimals of a MiB/s.
+        # A rate is over the time between the readings, which differs from the window's by the delay of the collection.
         self.assertLessEqual(sum_of({"sh", "dash", "bash"}), 0.1)
         self.assertGreaterEqual(sum_of({"dd"}), 0.95 * DDS * MIB)
-        self.assertLessEqual(sum_of({"dd"}), DDS * MIB + 0.1)
-        self.assertLessEqual(sum_of({"dd", "sh", "dash", "bash"}), 1.01 * written)
+        self.assertLessEqual(sum_of({"dd"}), 1.02 * DDS * MIB)
+        self.assertLessEqual(sum_of({"dd", "sh", "dash", "bash"}), 1.02 * written)
 
     def test_bpf(self):
         if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
