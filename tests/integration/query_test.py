@@ -125,22 +125,22 @@ class Commands(QueryCase):
 
     def test_a_page_holds_one_picture_at_a_time(self):
         words = self.put_two_metrics()
-        # Twelve points are requested twice.
-        page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "20")
+        # Twelve points of 100 intervals each are requested twice.
+        page = self.atalaya(*words, "--metric", "proc.*", "--format", "html", "--max-points", "2000")
         self.assertEqual(page.count("<svg"), 4)
 
     def test_the_file_name_selects_the_format_of_a_report(self):
         self.atalaya("report", "--format", "csv", "-o", self.path("r.html"), status=2)
         self.assertIn("r.html selects html, but --format is csv", self.errors)
 
-    def test_foreign_metrics_have_no_unit_and_are_averaged_whatever_their_names_look_like(self):
+    def test_foreign_metrics_have_no_unit_and_are_gauges_whatever_their_names_look_like(self):
         names = ["foreign.sent.bytes", "foreign.power", "flow.foreign.bytes"]
         self.put([{"metric": name, "timestamp": T0 + second, "value": value, "tags": {"host": "h"}}
                   for name in names for second, value in ((10, 4), (20, 6))])
         rows = json.loads(self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*foreign*", "--format", "json", *WHEN))
         self.assertEqual({row["metric"]: row["unit"] for row in rows}, dict.fromkeys(names, ""))
         answers = json.loads(self.atalaya("query", "--metric", "*foreign*", "--every", "1m", "--format", "json", *WHEN))
-        self.assertEqual({answer["metric"]: [value for _, value in answer["dps"]] for answer in answers}, dict.fromkeys(names, [5]))
+        self.assertEqual({answer["metric"]: [value for _, value in answer["dps"]] for answer in answers}, dict.fromkeys(names, [2.5]))  # 20 s of the 40 s until the minute
         self.assertNotIn("unit", answers[0])
 
     def test_experiments_are_times(self):

@@ -32,7 +32,7 @@ void add_pictures(const std::string &pattern, const PictureOptions &options, que
   question.query.group_by = options.keys;
   plot::set_interval(question, reading.range);
   std::vector<query::Answer> answers = query::answers_to(question, reading);
-  query::keep_top(answers, options.lines, reading.budget, query::Most::sum);
+  query::keep_top(answers, options.lines, reading.budget);
   query::release(answers, reading.budget);
   std::map<std::string, std::vector<query::Answer>> metrics;
   for (query::Answer &answer : answers) metrics[answer.metric].push_back(std::move(answer));

@@ -71,10 +71,11 @@ Answer Api::prometheus(const Request &request) {
 Answer Api::query_range(const Request &request) {
   const Steps steps = read_steps(request, core::realtime());
   if (const auto number = query::constant_of(request.text("query"))) return success(constant_json(*number, steps));
-  query::Query wanted = read_selector(request.text("query"), store().metrics());
-  wanted.range = {steps.from_ns - kLookback, steps.to_ns};
+  const query::Query wanted = read_selector(request.text("query"), store().metrics());
   query::Budget budget(limits_);
-  const auto answers = answers_to_selector(wanted, store(), budget);
+  auto answers = answers_to_selector(stretches_of(wanted, steps), store(), budget);
+  for (query::Answer &answer : answers_to_selector(moments_of(wanted, steps), store(), budget))
+    answers.push_back(std::move(answer));
   return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
 }
 
@@ -91,7 +92,7 @@ Answer Api::instant(const Request &request) {
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   query::Budget budget(limits_);
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
-    const auto points = at_steps(answer.points, step);
+    const auto points = at_steps(answer.points, step, patience_of(answer));
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
     append_step(out += ",\"value\":", answer, points[0]);

@@ -173,14 +173,31 @@ Steps read_steps(const Request &request, int64_t now_ns) {
   return steps;
 }
 
-std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps) {
+int64_t patience_of(const query::Answer &answer) {
+  return answer.window_ns > 0 ? std::min(2 * answer.window_ns, kLookback) : kLookback;
+}
+
+Query stretches_of(Query selector, const Steps &steps) {
+  selector.kinds = query::Kinds::of_stretches;
+  selector.range = {steps.from_ns - steps.step_ns, steps.to_ns};
+  selector.downsample = query::Downsample{steps.step_ns, std::nullopt, query::Fill::none, steps.from_ns % steps.step_ns};
+  return selector;
+}
+
+Query moments_of(Query selector, const Steps &steps) {
+  selector.kinds = query::Kinds::of_moments;
+  selector.range = {steps.from_ns - kLookback, steps.to_ns};
+  return selector;
+}
+
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t patience_ns) {
   std::vector<Step> result;
   size_t next = 0;
   const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
   for (int64_t i = 0; i <= count; ++i) {
     const int64_t time = steps.from_ns + i * steps.step_ns;
     while (next < points.size() && points[next].time_ns <= time) ++next;
-    if (next > 0 && points[next - 1].time_ns > time - kLookback) result.push_back({time, points[next - 1]});
+    if (next > 0 && points[next - 1].time_ns >= time - patience_ns) result.push_back({time, points[next - 1]});
   }
   return result;
 }
@@ -213,7 +230,8 @@ void append_step(std::string &out, const query::Answer &answer, const Step &step
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget) {
   std::string out;
   for (const query::Answer &answer : answers) {
-    const auto points = at_steps(answer.points, steps);
+    const bool of_moments = !answer.info || answer.info->kind == store::Kind::total;
+    const auto points = at_steps(answer.points, steps, of_moments ? patience_of(answer) : 0);
     if (points.empty()) continue;
     budget.hold(points.size());
     budget.work(points.size());

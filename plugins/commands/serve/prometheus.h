@@ -23,14 +23,20 @@ struct Steps {
 // start, end, step; at most 11,000 steps. Throws query::Wrong.
 Steps read_steps(const Request &request, int64_t now_ns);
 
-// Maximum age of the value of a step.
+// Maximum age of a value.
 constexpr int64_t kLookback = 300'000'000'000;
-// The last point at or before each step, at most kLookback old.
+// The time after its last sample at which a series has ended: two of its windows; kLookback where its windows are not known.
+int64_t patience_of(const query::Answer &answer);
+// The last point at or before each step, not older than `patience_ns`.
 struct Step {
   int64_t time_ns = 0;
   query::Point point;
 };
-std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps);
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t patience_ns);
+// What the steps have of a selector: integrals per time and amounts since the step before, and the last values of totals and of
+// metrics of an unknown kind.
+query::Query stretches_of(query::Query selector, const Steps &steps);
+query::Query moments_of(query::Query selector, const Steps &steps);
 
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);
@@ -38,7 +44,8 @@ void append_labels(std::string &out, std::string_view metric, const query::Tags 
 double unix_seconds(int64_t time_ns);
 // [seconds,"value"]
 void append_step(std::string &out, const query::Answer &answer, const Step &step);
-// The elements of "result" of a matrix: one per answer; answers without a value are left out.
+// The elements of "result" of a matrix: one per answer; answers without a value are left out. Answers of stretches have their
+// values at the steps.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
 // "data" of a constant: a matrix with it at each step.
 std::string constant_json(double value, const Steps &steps);

@@ -65,19 +65,27 @@ struct Summary {
   int64_t count = 0;
   int64_t first_ns = 0, last_ns = 0;  // times of the first and the last point
   double sum = 0, min = 0, max = 0, first = 0, last = 0;
+  // Where the part is whole windows: the integral of the values over them, by ns, and their length together.
+  std::optional<double> integral = std::nullopt;
+  int64_t durations_ns = 0;
 };
 
 // Consecutive intervals of one length.
 struct Steps {
   int64_t length_ns = 0;  // 0: the whole range is one
   int64_t begin_ns = 0;   // the begin of one interval: from 0 to the length
+  Range range;            // summaries are of this range only
+  // Summaries are of whole windows, with their integral. Windows that reach over the end of a step or the range, and all samples of
+  // series with instants, come as points.
+  bool integrals = false;
 };
 
 class PointVisitor {
  public:
   virtual ~PointVisitor() = default;
-  // The steps whose summaries `take` accepts without exception. A store with a server requests these instead of points.
-  virtual std::optional<Steps> steps() const { return std::nullopt; }
+  // The steps whose summaries `take` accepts without exception, for all series of the metric of this one. A store with a server
+  // requests these instead of points.
+  virtual std::optional<Steps> steps(size_t /*series*/) const { return std::nullopt; }
   // All points of the series between first_ns and last_ns, all in the range. True accepts the summary in their place; then `points`
   // is not called for them.
   virtual bool take(size_t /*series*/, const Summary &) { return false; }

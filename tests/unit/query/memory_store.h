@@ -36,6 +36,17 @@ class MemoryStore : public store::Store {
     add(metric, tags, reals);
     for (const auto &[second, count] : values) all_.back().counts.push_back(count);
   }
+  // Windows by their end and length, in seconds; an instant has no length.
+  struct Window {
+    int end, length;
+    double value;
+  };
+  void add_windows(const std::string &metric, const Tags &tags, const std::vector<Window> &windows) {
+    Values values;
+    for (const Window &window : windows) values.emplace_back(window.end, window.value);
+    add(metric, tags, values);
+    for (const Window &window : windows) all_.back().durations_ns.push_back(window.length * kSecond);
+  }
   size_t block = 3;        // points a call
   bool summarize = false;  // hand out summaries, too
   int64_t duration_ns = kSecond;
@@ -43,7 +54,8 @@ class MemoryStore : public store::Store {
   struct Kept {
     store::Series series;
     std::vector<Point> points;
-    std::vector<int64_t> counts;  // all of them, or none
+    std::vector<int64_t> counts;        // all of them, or none
+    std::vector<int64_t> durations_ns;  // all of them, or none
   };
   const std::vector<Kept> &all() const { return all_; }
 
@@ -79,18 +91,19 @@ class MemoryStore : public store::Store {
 
   void scan(std::span<const store::Series> series, const Range &range, store::PointVisitor &visitor) override {
     std::vector<std::vector<Point>> left(series.size());
-    std::vector<std::vector<int64_t>> counts(series.size());
+    std::vector<std::vector<int64_t>> counts(series.size()), durations(series.size());
     for (size_t i = 0; i < series.size(); ++i) {
       const Kept &kept = all_[static_cast<size_t>(series[i].entity)];
       for (size_t p = 0; p < kept.points.size(); ++p) {
         if (kept.points[p].time_ns <= range.from_ns || kept.points[p].time_ns > range.to_ns) continue;
         left[i].push_back(kept.points[p]);
         if (!kept.counts.empty()) counts[i].push_back(kept.counts[p]);
+        durations[i].push_back(kept.durations_ns.empty() ? duration_ns : kept.durations_ns[p]);
       }
     }
     for (bool any = true; any;) {
       any = false;
-      for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], counts[i], visitor) || any;
+      for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], counts[i], durations[i], visitor) || any;
     }
   }
   void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
@@ -106,10 +119,13 @@ class MemoryStore : public store::Store {
   }
 
  private:
-  bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, store::PointVisitor &visitor) const {
+  bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, std::vector<int64_t> &lengths,
+               store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());
     if (count == 0) return false;
-    std::vector<int64_t> times, durations(count, duration_ns);
+    const auto end = lengths.begin() + static_cast<std::ptrdiff_t>(count);
+    std::vector<int64_t> times, durations(lengths.begin(), end);
+    lengths.erase(lengths.begin(), end);
     std::vector<double> values;
     store::Summary summary{static_cast<int64_t>(count), left.front().time_ns, left[count - 1].time_ns, 0,
                            left.front().value,          left.front().value,   left.front().value,      left[count - 1].value};

@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "plugins/shared/analysis/query/engine.h"
+#include "tests/unit/query/memory_store.h"
+
 namespace atalaya::serve {
 namespace {
 
@@ -50,12 +53,40 @@ TEST_CASE("an invalid selector is refused, with the position") {
 
 TEST_CASE("a step has the last value before it, unless that is too old") {
   const std::vector<query::Point> points = {{100 * kSecond, 1}, {110 * kSecond, 2}};
-  const auto at = at_steps(points, {95 * kSecond, 500 * kSecond, 15 * kSecond});
-  REQUIRE(at.size() == 20);
+  const auto at = at_steps(points, {95 * kSecond, 500 * kSecond, 15 * kSecond}, kLookback);
+  REQUIRE(at.size() == 21);
   CHECK(at[0].time_ns == 110 * kSecond);
   CHECK(at[0].point.value == 2);
-  CHECK(at.back().time_ns == 395 * kSecond);
-  CHECK(at_steps({}, {0, 10, 1}).empty());
+  CHECK(at.back().time_ns == 410 * kSecond);
+  CHECK(at_steps({}, {0, 10, 1}, kLookback).empty());
+}
+
+TEST_CASE("a series has ended two windows after its last sample") {
+  query::Answer answer;
+  CHECK(patience_of(answer) == kLookback);
+  answer.window_ns = 5 * kSecond;
+  CHECK(patience_of(answer) == 10 * kSecond);
+  answer.window_ns = 3600 * kSecond;
+  CHECK(patience_of(answer) == kLookback);
+}
+
+TEST_CASE("a step has the integral of the time since the step before, and nothing after the end of a process") {
+  query::test::MemoryStore store;
+  store.add_windows("proc.cpu.user", {{"pid", "1"}}, {{10, 5, 100}, {15, 5, 50}, {20, 5, 10}});
+  store.add_windows("self.samples.in", {{"pid", "1"}}, {{10, 5, 100}, {15, 5, 150}, {20, 5, 160}});
+  const auto values = [&](const std::string &selector, int step) {
+    const Steps steps{query::test::kT0 + 10 * kSecond, query::test::kT0 + 60 * kSecond, step * kSecond};
+    const query::Query wanted = read_selector(selector, store.metrics());
+    query::Budget budget({});
+    std::string json = matrix_json(query::answers_to(stretches_of(wanted, steps), store, budget), steps, budget) +
+                       matrix_json(query::answers_to(moments_of(wanted, steps), store, budget), steps, budget);
+    json.erase(0, json.find("values"));
+    for (size_t at = 0; (at = json.find("1699999", at)) != std::string::npos;) json.erase(at, 7);
+    return json;
+  };
+  CHECK(values("proc_cpu_user", 10) == R"(values":[[210,"50"],[220,"30"]]})");
+  CHECK(values("proc_cpu_user", 5) == R"(values":[[210,"100"],[215,"50"],[220,"10"]]})");
+  CHECK(values("self_samples_in", 5) == R"(values":[[210,"100"],[215,"150"],[220,"160"],[225,"160"],[230,"160"]]})");
 }
 
 TEST_CASE("steps are counted before they are made") {

@@ -232,7 +232,7 @@ TEST_CASE_TEMPLATE("an exception of a visitor ends the scan, and the store respo
 // Adds up the points or summaries, for each series and step.
 struct Sums final : PointVisitor {
   explicit Sums(Steps the_steps) : wanted(the_steps) {}
-  std::optional<Steps> steps() const override { return wanted; }
+  std::optional<Steps> steps(size_t) const override { return wanted; }
   bool take(size_t series, const Summary &one) override {
     if (step_of(one.first_ns) != step_of(one.last_ns)) return false;
     ++summaries;

@@ -68,12 +68,30 @@ core::Result<Downsample> parse_downsample(std::string_view text) {
 }
 
 Intervals::Intervals(const Downsample &downsample, const Range &range, Edge edge)
-    : length_ns_(downsample.interval_ns), range_(range), edge_(edge) {}
+    : length_ns_(downsample.interval_ns), offset_ns_(downsample.offset_ns), range_(range), edge_(edge) {}
 
 int64_t Intervals::name_of(int64_t time_ns) const {
   if (length_ns_ == 0) return edge_ == Edge::end ? range_.to_ns : range_.from_ns + 1;
-  if (edge_ == Edge::start) return aligned_down(time_ns, length_ns_);
-  return aligned_down(time_ns - 1, length_ns_) + length_ns_;
+  if (edge_ == Edge::start) return begin_of(time_ns);
+  return begin_of(time_ns - 1) + length_ns_;
+}
+
+int64_t Intervals::begin_of(int64_t time_ns) const {
+  return length_ns_ == 0 ? stretch().from_ns : aligned_down(time_ns - offset_ns_, length_ns_) + offset_ns_;
+}
+
+int64_t Intervals::name_of_stretch(int64_t begin_ns) const {
+  if (length_ns_ == 0) return name_of(begin_ns);
+  return edge_ == Edge::start ? begin_ns : begin_ns + length_ns_;
+}
+
+int64_t Intervals::end_of_stretch(int64_t begin_ns) const {
+  return length_ns_ == 0 ? range_.to_ns : begin_ns + length_ns_;
+}
+
+// A range that includes its start begins a nanosecond before it.
+Range Intervals::stretch() const {
+  return {edge_ == Edge::start ? range_.from_ns + 1 : range_.from_ns, range_.to_ns};
 }
 
 int64_t Intervals::first() const {

@@ -23,13 +23,22 @@ class Intervals {
   // The name of the interval that holds the time.
   int64_t name_of(int64_t time_ns) const;
   int64_t length_ns() const { return length_ns_; }  // 0: the whole range
-  store::Steps steps() const { return {length_ns_, edge_ == Edge::end ? 1 : 0}; }
+  // For functions of points, and for integrals.
+  store::Steps steps() const { return {length_ns_, edge_ == Edge::end ? offset_ns_ + 1 : offset_ns_, range_}; }
+  store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, stretch(), true}; }
+  // The begin of the interval that holds the moment just after this one, as a stretch of time; its name; and its end.
+  int64_t begin_of(int64_t time_ns) const;
+  int64_t name_of_stretch(int64_t begin_ns) const;
+  int64_t end_of_stretch(int64_t begin_ns) const;
+  // The range as a stretch of time.
+  Range stretch() const;
+  Edge edge() const { return edge_; }
   // All names within the range, for fill policies. `range` is bounded.
   size_t count() const;
   int64_t first() const;
 
  private:
-  int64_t length_ns_;
+  int64_t length_ns_, offset_ns_;
   Range range_;
   Edge edge_;
 };

@@ -12,147 +12,13 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "plugins/shared/analysis/query/downsample.h"
+#include "plugins/shared/analysis/query/collector.h"
 #include "plugins/shared/analysis/query/merge.h"
-#include "plugins/shared/analysis/query/rate.h"
-#include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/match/matcher.h"
 #include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {
-
-// Receives the points of all series from the store.
-class Collector : public store::PointVisitor {
- public:
-  // `alone`: the series that are the only one of an answer, which has their exact values.
-  Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
-      : query_(query),
-        budget_(budget),
-        alone_(std::move(alone)),
-        intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge) {
-    if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
-    raw_.resize(query.downsample ? 0 : series.size());
-    counts_.resize(raw_.size());
-    is_step_.resize(raw_.size());
-    downsamplers_.reserve(query.downsample ? series.size() : 0);
-    for (const store::Series &one : series)
-      if (query.downsample) downsamplers_.emplace_back(intervals_, function_for(one.kind()));
-  }
-
-  std::optional<store::Steps> steps() const override {
-    if (!query_.downsample || query_.rate) return std::nullopt;
-    if (query_.downsample->function && query_.downsample->function->needs_values()) return std::nullopt;
-    return intervals_.steps();
-  }
-
-  bool take(size_t series, const store::Summary &summary) override {
-    if (!query_.downsample || query_.rate) return false;
-    const size_t before = size_of(series);
-    if (!downsamplers_[series].add(summary)) return false;
-    budget_.release(before);
-    budget_.hold(size_of(series));
-    budget_.work(kSummary);
-    return true;
-  }
-
-  void points(size_t series, const store::Points &points) override {
-    const size_t before = size_of(series);
-    for (size_t i = 0; i < points.times_ns.size(); ++i) {
-      const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
-      add(series, points.times_ns[i], points.values[i], count);
-    }
-    budget_.release(before);
-    budget_.hold(size_of(series));
-    budget_.check_time();
-  }
-
-  void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override {
-    const int64_t time_ns = plain.times_ns.front();
-    if (query_.downsample && downsamplers_[series].needs_points()) {
-      rolled_until_ns_ = std::max(rolled_until_ns_, time_ns);
-      return;
-    }
-    const size_t before = size_of(series);
-    if (query_.rate) {
-      if (const auto rate = rates_[series].add_rolled(summary)) add_value(series, summary.last_ns, *rate, std::nullopt);
-    } else if (query_.downsample) {
-      // The last moment of a step belongs to the interval that ends then.
-      downsamplers_[series].add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
-    } else {
-      std::vector<Point> &points = raw_[series];
-      // A late point of that very time becomes a part of the step, too.
-      if (!points.empty() && points.back().time_ns == time_ns) points.pop_back();
-      is_step_[series] = summary.count > 1;
-      const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
-      add_value(series, time_ns, plain.values.front(), count);
-    }
-    budget_.release(before);
-    budget_.hold(size_of(series));
-    budget_.work(1);
-  }
-
-  // Throws if the answer needs points that were rolled up.
-  void check_points() const {
-    if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
-    const std::string until = time_text(rolled_until_ns_);
-    throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " +
-                until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
-  }
-
-  // Of a series whose stored points are the answer.
-  std::vector<Count> take_counts(size_t series) { return query_.downsample ? std::vector<Count>{} : std::move(counts_[series]); }
-
-  std::vector<Point> take_points(size_t series) {
-    if (!query_.downsample) return std::move(raw_[series]);
-    const size_t before = size_of(series);
-    std::vector<Point> points = downsamplers_[series].take();
-    if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
-    budget_.release(before);
-    budget_.hold(points.size());
-    budget_.work(points.size());
-    return points;
-  }
-
- private:
-  static constexpr size_t kSummary = 100;  // its cost in steps, about
-
-  const Aggregator &function_for(store::Kind kind) const {
-    static const Aggregator average = *Aggregator::find("avg");
-    static const Aggregator sum = *Aggregator::find("sum");
-    if (query_.downsample->function) return *query_.downsample->function;
-    return kind == store::Kind::delta && !query_.rate ? sum : average;
-  }
-  size_t size_of(size_t series) const {
-    return query_.downsample ? downsamplers_[series].size() : raw_[series].size() + counts_[series].size();
-  }
-
-  void add(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
-    if (!query_.rate) return add_value(series, time_ns, value, count);
-    if (const auto rate = rates_[series].add(time_ns, value, count)) add_value(series, time_ns, *rate, std::nullopt);
-  }
-  void add_value(size_t series, int64_t time_ns, double value, const std::optional<int64_t> &count) {
-    if (query_.downsample) return downsamplers_[series].add(time_ns, value);
-    // A point at the very end of a rolled step is a part of the step, or the same sample again.
-    if (!raw_[series].empty() && raw_[series].back().time_ns == time_ns) {
-      if (!is_step_[series]) raw_[series].back().value = value;
-      return;
-    }
-    raw_[series].push_back({time_ns, value});
-    if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) counts_[series].push_back({time_ns, *count});
-  }
-
-  const Query &query_;
-  Budget &budget_;
-  const std::vector<bool> alone_;
-  const Intervals intervals_;
-  std::vector<RateOf> rates_;
-  std::vector<Downsampler> downsamplers_;
-  std::vector<std::vector<Point>> raw_;
-  std::vector<std::vector<Count>> counts_;
-  std::vector<bool> is_step_;                                      // by series: its last rolled point has several samples
-  int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
-};
 
 // The series of one answer.
 struct Group {
@@ -247,6 +113,13 @@ void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<stor
   }
 }
 
+void leave_kinds(Kinds kinds, std::vector<store::Series> &series) {
+  std::erase_if(series, [&](const store::Series &one) {
+    const bool of_moments = one.kind() == store::Kind::total || one.kind() == store::Kind::unknown;
+    return of_moments != (kinds == Kinds::of_moments);
+  });
+}
+
 // Fill policies create points: the number is checked before the first one.
 void check_intervals(const Query &query, size_t series, const Limits &limits) {
   if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
@@ -270,34 +143,28 @@ std::shared_ptr<const store::MetricInfo> info_of(const std::shared_ptr<const sto
   return std::make_shared<const store::MetricInfo>(std::move(info));
 }
 
-struct Total {
+// The integral; where it is unknown the sum of the points, which are of equal steps.
+double size_of(const Answer &answer) {
+  if (answer.integral) return *answer.integral;
   double sum = 0;
-  size_t count = 0;
-};
+  for (const Point &point : answer.points)
+    if (!std::isnan(point.value)) sum += point.value;
+  return sum;
+}
 
-// Of the points that are numbers.
-Total total_of(const Answer &answer) {
-  Total total;
-  for (const Point &point : answer.points) {
-    if (std::isnan(point.value)) continue;
-    total.sum += point.value;
-    ++total.count;
-  }
-  return total;
+Range wider(const Range &range) {
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + Hold::kLongest;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - Hold::kLongest;
+  return {std::max(range.from_ns, kFirst) - Hold::kLongest, std::min(range.to_ns, kLast) + Hold::kLongest};
 }
 
 }  // namespace
-
-double average_of(const Answer &answer) {
-  const Total total = total_of(answer);
-  return total.count == 0 ? std::numeric_limits<double>::quiet_NaN() : total.sum / static_cast<double>(total.count);
-}
 
 void release(const std::vector<Answer> &answers, Budget &budget) {
   for (const Answer &answer : answers) budget.release(held_by(answer));
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most most) {
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget) {
   if (top == 0) return;
   // Metrics in the order in which they came: a MiB is not more than a per cent.
   std::map<std::string_view, size_t> metrics;
@@ -305,8 +172,7 @@ void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most mos
   order.reserve(answers.size());
   for (size_t i = 0; i < answers.size(); ++i) {
     const size_t metric = metrics.try_emplace(answers[i].metric, metrics.size()).first->second;
-    const double size = most == Most::sum ? total_of(answers[i]).sum : average_of(answers[i]);
-    order.emplace_back(metric, std::isnan(size) ? std::numeric_limits<double>::infinity() : -size, i);
+    order.emplace_back(metric, -size_of(answers[i]), i);
   }
   std::sort(order.begin(), order.end());
   std::vector<size_t> left(metrics.size(), top);
@@ -328,30 +194,40 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
   const Limits &limits = budget.limits();
   auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
   if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  if (query.kinds != Kinds::all) leave_kinds(query.kinds, series);
   if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
-  if (series.empty()) check_known(query, store);
+  if (series.empty() && query.kinds == Kinds::all) check_known(query, store);
   return series;
 }
 
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
-  const auto series = selected(query, store, budget);
+  check(query);
+  Query selection = query;
+  if (may_integrate(query)) selection.range = wider(query.range);
+  const auto series = selected(selection, store, budget);
   check_intervals(query, series.size(), budget.limits());
   const std::vector<Group> groups = groups_of(series, query);
   Collector collector(query, series, alone(groups, query, series.size()), budget);
-  store.scan(series, query.range, collector);
+  store.scan(series, selection.range, collector);
   collector.check_points();
   std::vector<Answer> answers;
-  for (const Group &group : groups) {
-    std::vector<std::vector<Point>> points;
-    points.reserve(group.series.size());
-    for (const size_t i : group.series) points.push_back(collector.take_points(i));
+  for (Group group : groups) {
     Answer answer;
     answer.metric = group.metric;
-    answer.points = query.group ? merged(points, query.aggregator, budget) : std::move(points.front());
+    std::vector<std::vector<Point>> points;
+    points.reserve(group.series.size());
+    std::erase_if(group.series, [&](size_t i) {
+      std::vector<Point> own = collector.take_points(i);
+      if (own.empty()) return true;
+      points.push_back(std::move(own));
+      return false;
+    });
+    if (points.empty()) continue;
+    collector.add_extent(group.series, answer);
+    answer.points = query.group ? merged(points, collector.aggregator_of(group.series), budget) : std::move(points.front());
     if (query.group)
       for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
     if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
-    if (answer.points.empty()) continue;
     set_tags(group, series, answer);
     answer.info = info_of(series[group.series.front()].info, query);
     answers.push_back(std::move(answer));

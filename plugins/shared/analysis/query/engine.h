@@ -17,12 +17,9 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
 
 // The order of "most": the average of an answer's points, or their sum, which a short peak does not make large.
-enum class Most { average, sum };
-// Keeps at most `top` answers of each metric, those with the most, and the most first; 0: all. Releases the others.
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, Most most = Most::average);
+// Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others.
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget);
 // Releases the points of the answers.
 void release(const std::vector<Answer> &answers, Budget &budget);
-// The average of the points that are numbers; NaN when there is none.
-double average_of(const Answer &answer);
 
 }  // namespace atalaya::query

@@ -43,11 +43,11 @@ inline constexpr Param kAggregate =
         .unit("FUNCTION");
 inline constexpr Param kEvery = param::string("every",
                                               "Downsample to this interval, such as \"5s\" or \"1m-max-null\" "
-                                              "(default function: sum of deltas, average of other kinds)")
+                                              "(default: amount of deltas, last total, time average of the rest)")
                                     .unit("TIME[-FUNCTION[-FILL]]");
 inline constexpr Param kGroupBy = param::list("group_by", kText, "Tags to group by; * for all tags").unit("KEY,...");
 inline constexpr Param kRate = param::boolean("rate", "Change of a counter per second; a reset leaves a gap");
-inline constexpr Param kTop = param::integer("top", "Maximum series per metric, those with the largest averages").range(1, 1e6);
+inline constexpr Param kTop = param::integer("top", "Maximum series per metric, those with the largest integrals").range(1, 1e6);
 inline constexpr Param kFormula =
     param::string("formula", "Arithmetic on the metrics: a is the first --metric, b the second, as in \"a / b * 100\"")
         .unit("FORMULA");

@@ -19,7 +19,8 @@ class RateOf {
     const bool first = !known_;
     const double before = value_;
     const std::optional<int64_t> count_before = count_;
-    const double seconds = static_cast<double>(time_ns - time_ns_) / 1e9;
+    step_ns_ = time_ns - time_ns_;
+    const double seconds = static_cast<double>(step_ns_) / 1e9;
     known_ = true;
     time_ns_ = time_ns;
     value_ = value;
@@ -45,11 +46,13 @@ class RateOf {
     if (rate_.counter && decreased) known_ = false;
     return add(summary.last_ns, summary.last);
   }
+  // The time over which the last rate holds.
+  int64_t step_ns() const { return step_ns_; }
 
  private:
   Rate rate_;
   bool known_ = false;
-  int64_t time_ns_ = 0;
+  int64_t time_ns_ = 0, step_ns_ = 0;
   double value_ = 0;
   std::optional<int64_t> count_;
 };

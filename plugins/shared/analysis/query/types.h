@@ -46,8 +46,9 @@ enum class Fill { none, nan, null, zero };
 
 struct Downsample {
   int64_t interval_ns = 0;             // 0: the whole range is one interval
-  std::optional<Aggregator> function;  // absent: the sum of deltas, the average of the rest
+  std::optional<Aggregator> function;  // absent: the amount of deltas, the last total, the integral per time of the rest
   Fill fill = Fill::none;
+  int64_t offset_ns = 0;  // intervals begin so long after multiples of their length
 };
 
 // Changes per second. A decrease of a counter is a reset, which leaves a gap, or a wrap, if its largest value is known.
@@ -57,8 +58,12 @@ struct Rate {
   double reset_value = 0;  // a higher rate across a decrease is a reset, not a wrap; 0: no limit
 };
 
+// Totals, and metrics of an unknown kind, are what they are at a time; values of the others are those of a stretch of time.
+enum class Kinds { all, of_stretches, of_moments };
+
 struct Query {
   std::vector<std::string> metrics;  // patterns
+  Kinds kinds = Kinds::all;
   std::vector<store::TagFilter> tags;
   std::vector<store::TagFilter> tags_if_any;  // apply only to series with the tag
   Range range;
@@ -82,7 +87,9 @@ struct Answer {
   Tags tags;                                 // common to all its series
   std::vector<std::string> aggregated_tags;  // keys in which they differ
   std::vector<Point> points;
-  std::vector<Count> counts;  // by time: exact values of points that are a stored count beyond kExactCounts
+  std::vector<Count> counts;                      // by time: exact values of points that are a stored count beyond kExactCounts
+  std::optional<double> integral = std::nullopt;  // over the range, where the points are sums
+  int64_t window_ns = 0;                          // the longest last window of its series; 0: unknown
   // Of the points: of a rate its own kind and unit. Null: unknown.
   std::shared_ptr<const store::MetricInfo> info = nullptr;
 };

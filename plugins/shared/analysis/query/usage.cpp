@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/hold.h"
 #include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {
 
-constexpr int64_t kMaxWindow = 300'000'000'000;
+constexpr int64_t kMaxWindow = Hold::kLongest;
 
 struct UsageGroup {
   Usage usage;
@@ -26,7 +27,12 @@ class Integrals : public store::PointVisitor {
  public:
   Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget,
             const store::MetricInfo *undeclared)
-      : series_(series), range_(range), budget_(budget), last_(series.size(), 0), last_values_(series.size(), 0) {
+      : series_(series),
+        range_(range),
+        budget_(budget),
+        holds_(series.size()),
+        last_(series.size(), 0),
+        last_values_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
       for (const std::string &key : group_by)
@@ -46,19 +52,16 @@ class Integrals : public store::PointVisitor {
 
   void points(size_t series, const store::Points &points) override {
     if (of_series_[series]->kind == store::Kind::total) return add_total(series, points);
-    for (size_t i = 0; i < points.times_ns.size(); ++i) {
-      const int64_t time = points.times_ns[i], duration = points.durations_ns[i];
-      add(series, time, length_of(series, time, duration), duration == 0, points.values[i]);
-    }
+    for (size_t i = 0; i < points.times_ns.size(); ++i) add(series, {points.times_ns[i], points.durations_ns[i], points.values[i]});
     budget_.check_time();
   }
 
-  // Samples of an instant cover the time between them.
   void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override {
-    if (of_series_[series]->kind == store::Kind::total) return add_total(series, plain);
-    if (plain.durations_ns.front() > 0 || summary.count < 2) return points(series, plain);
-    const int64_t length = (summary.last_ns - summary.first_ns) / (summary.count - 1) * summary.count;
-    add(series, plain.times_ns.front(), length, true, plain.values.front());
+    const store::Kind kind = of_series_[series]->kind;
+    if (kind == store::Kind::total) return add_total(series, plain);
+    const bool is_amount = kind == store::Kind::delta;
+    if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
+    each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
   }
 
   std::vector<Usage> result() {
@@ -82,19 +85,30 @@ class Integrals : public store::PointVisitor {
   }
 
  private:
-  void add(size_t series, int64_t time, int64_t length, bool is_instant, double value) {
-    UsageGroup &group = *of_series_[series];
-    const bool delta = group.kind == store::Kind::delta;
-    last_[series] = time;
+  void add(size_t series, const Held &sample) {
     // An amount without a window has been counted somewhere else, and is whole.
-    const bool whole = delta && is_instant;
-    const double inside = whole ? overlap(time - 1, time) : overlap(time - length, time);
+    const bool whole = sample.duration_ns <= 0 && of_series_[series]->kind == store::Kind::delta;
+    if (whole) add_held(series, {sample.time_ns, 1, sample.value});
+    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const Held &held) {
+      if (whole)
+        cover(*of_series_[series], held);
+      else
+        add_held(series, held);
+    });
+  }
+  void add_held(size_t series, const Held &held) {
+    UsageGroup &group = *of_series_[series];
+    const int64_t begin = held.time_ns - held.duration_ns;
+    const double inside = overlap(begin, held.time_ns);
     if (inside <= 0) return;
-    const double part = whole ? 1 : inside / static_cast<double>(length);
-    group.usage.sum += value * (delta ? part : inside / 1e9);
-    group.usage.covered.add(std::max(time - length, range_.from_ns), std::min(time, range_.to_ns));
-    budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
-    group.at[time] += value;
+    const bool delta = group.kind == store::Kind::delta;
+    group.usage.sum += held.value * inside / (delta ? static_cast<double>(held.duration_ns) : 1e9);
+    cover(group, held);
+    budget_.hold(group.at.try_emplace(held.time_ns, 0).second ? 1 : 0);
+    group.at[held.time_ns] += held.value;
+  }
+  void cover(UsageGroup &group, const Held &held) const {
+    group.usage.covered.add(std::max(held.time_ns - held.duration_ns, range_.from_ns), std::min(held.time_ns, range_.to_ns));
   }
   // A decrease is a reset: that change is unknown.
   void add_total(size_t series, const store::Points &points) {
@@ -111,10 +125,6 @@ class Integrals : public store::PointVisitor {
     }
     budget_.check_time();
   }
-  int64_t length_of(size_t series, int64_t time, int64_t duration) const {
-    if (duration > 0) return duration;
-    return last_[series] == 0 ? 0 : std::min(time - last_[series], kMaxWindow);
-  }
   double overlap(int64_t begin, int64_t end) const {
     return static_cast<double>(std::min(end, range_.to_ns) - std::max(begin, range_.from_ns));
   }
@@ -124,8 +134,9 @@ class Integrals : public store::PointVisitor {
   Budget &budget_;
   std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
   std::vector<UsageGroup *> of_series_;
-  std::vector<int64_t> last_;        // time of the point before
-  std::vector<double> last_values_;  // of totals
+  std::vector<Hold> holds_;
+  std::vector<int64_t> last_;  // of totals: the point before
+  std::vector<double> last_values_;
 };
 
 }  // namespace

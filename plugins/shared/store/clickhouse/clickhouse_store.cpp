@@ -53,6 +53,34 @@ Sql overlap_condition(const Range &range) {
              << range.from_ns << ")";
 }
 
+Range narrower(const Range &a, const Range &b) {
+  return {std::max(a.from_ns, b.from_ns), std::min(a.to_ns, b.to_ns)};
+}
+
+// The points of the series in the range.
+Sql rows_of(const PointQuestion &question, const Range &range) {
+  Sql from("points FINAL WHERE metric = ");
+  from.bind(question.metric) << " AND entity IN (";
+  const char *separator = "";
+  for (const auto &[entity, place] : question.places) from << std::exchange(separator, ", ") << entity;
+  return from << ")" << day_conditions(range) << time_conditions(range);
+}
+
+// No time is below 0, and so is none of these sums.
+Sql step_of(const char *time, const Steps &steps) {
+  Sql sql("intDiv(");
+  return sql << time << " + " << steps.length_ns - steps.begin_ns << ", " << steps.length_ns << ")";
+}
+
+// The windows that lie in one step, and in its range.
+Sql whole_windows(const Steps &steps) {
+  Sql sql("(time_ns - duration_ns >= ");
+  sql << std::max<int64_t>(steps.range.from_ns, 0) << " AND time_ns <= " << steps.range.to_ns;
+  // The first moment of a window is after its begin.
+  if (steps.length_ns > 0) sql << " AND " << step_of("time_ns", steps) << " = " << step_of("(time_ns - duration_ns + 1)", steps);
+  return sql << ")";
+}
+
 bool overlaps(int64_t start_ns, int64_t duration_ns, const Range &range) {
   int64_t end = 0;
   if (duration_ns < 0 || __builtin_add_overflow(start_ns, duration_ns, &end)) return true;
@@ -128,19 +156,30 @@ std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t l
 }
 
 void ClickHouseStore::scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) {
-  const std::optional<Steps> steps = visitor.steps();
   each_question(series, [&](const PointQuestion &question) {
-    Sql from("points FINAL WHERE metric = ");
-    from.bind(question.metric) << " AND entity IN (";
-    const char *separator = "";
-    for (const auto &[entity, place] : question.places) from << std::exchange(separator, ", ") << entity;
-    from << ")" << day_conditions(range) << time_conditions(range);
-    if (steps) {
-      scan_steps(question, std::move(from), *steps, visitor);
+    const std::optional<Steps> steps = visitor.steps(question.places.begin()->second);
+    if (!steps) {
+      scan_points(question, rows_of(question, range), visitor);
+    } else if (steps->integrals) {
+      scan_integrals(question, range, *steps, visitor);
     } else {
-      scan_points(question, from, visitor);
+      scan_steps(question, rows_of(question, narrower(range, steps->range)), *steps, visitor);
     }
   });
+}
+
+void ClickHouseStore::scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor) {
+  PointQuestion instants = {question.metric, {}}, windows = question;
+  const Sql of_instants = rows_of(question, range) << " AND duration_ns <= 0 GROUP BY entity";
+  client_.select({{{"entity", "number", Type::u64}}, of_instants, "number"}, [&](const std::vector<Cell> &row) {
+    if (auto place = windows.places.extract(row[1].bits)) instants.places.insert(std::move(place));
+    return true;
+  });
+  if (!instants.places.empty()) scan_points(instants, rows_of(instants, range), visitor);
+  if (windows.places.empty()) return;
+  const Sql is_whole = whole_windows(steps);
+  scan_points(windows, rows_of(windows, range) << " AND NOT (" << is_whole << ")", visitor);
+  scan_steps(windows, rows_of(windows, narrower(range, steps.range)) << " AND " << is_whole, steps, visitor);
 }
 
 void ClickHouseStore::scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor) {
@@ -159,8 +198,7 @@ void ClickHouseStore::scan_points(const PointQuestion &question, const Sql &from
 
 void ClickHouseStore::scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor) {
   from << " GROUP BY entity";
-  // No time is below 0, and so is none of these sums.
-  if (steps.length_ns > 0) from << ", intDiv(time_ns + " << steps.length_ns - steps.begin_ns << ", " << steps.length_ns << ")";
+  if (steps.length_ns > 0) from << ", " << step_of("time_ns", steps);
   client_.select({{{"entity", "number", Type::u64},
                    {"toInt64(count())", "points", Type::i64},
                    {"min(time_ns)", "first_at", Type::i64},
@@ -169,14 +207,20 @@ void ClickHouseStore::scan_steps(const PointQuestion &question, Sql from, const 
                    {"min(value)", "least", Type::f64},
                    {"max(value)", "most", Type::f64},
                    {"argMin(value, time_ns)", "first_value", Type::f64},
-                   {"argMax(value, time_ns)", "last_value", Type::f64}},
+                   {"argMax(value, time_ns)", "last_value", Type::f64},
+                   {"sum(value * duration_ns)", "over_time", Type::f64},
+                   {"sum(duration_ns)", "lasts", Type::i64}},
                   from,
                   "number, first_at"},
                  [&](const std::vector<Cell> &row) {
                    const auto place = question.places.find(row[1].bits);
                    if (place == question.places.end()) return true;
-                   const Summary summary{row[2].integer(), row[3].integer(), row[4].integer(), row[5].real(),
-                                         row[6].real(),    row[7].real(),    row[8].real(),    row[9].real()};
+                   Summary summary{row[2].integer(), row[3].integer(), row[4].integer(), row[5].real(),
+                                   row[6].real(),    row[7].real(),    row[8].real(),    row[9].real()};
+                   if (steps.integrals) {
+                     summary.integral = row[10].real();
+                     summary.durations_ns = row[11].integer();
+                   }
                    if (!visitor.take(place->second, summary))
                      throw Error(Cause::permanent,
                                  client_.name() + ": the server's sums are not those of the steps that were asked for");

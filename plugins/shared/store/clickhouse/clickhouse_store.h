@@ -35,6 +35,7 @@ class ClickHouseStore final : public Store {
   struct SpanQuestion;
   std::vector<std::string> texts(const Query &query);
   void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
+  void scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor);
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
   // When the spans began that may be wanted.
   std::vector<Begins> begins_of_spans(const Selection &selection);

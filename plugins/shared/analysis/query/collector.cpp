@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/query/collector.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::query {
+namespace {
+
+using Function = Aggregator::Function;
+using store::Kind;
+
+constexpr size_t kSummary = 100;  // its cost in steps, about
+
+// Both are in order of time; values of equal times are added.
+std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b) {
+  if (b.empty()) return a;
+  std::vector<Point> all;
+  all.reserve(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
+             [](const Point &one, const Point &other) { return one.time_ns < other.time_ns; });
+  size_t last = 0;
+  for (size_t i = 1; i < all.size(); ++i) {
+    if (all[i].time_ns == all[last].time_ns)
+      all[last].value += all[i].value;
+    else
+      all[++last] = all[i];
+  }
+  all.resize(last + 1);
+  return all;
+}
+
+bool adds_up(const Query &query) {
+  return !query.group || query.aggregator.function == Function::sum;
+}
+
+}  // namespace
+
+bool may_integrate(const Query &query) {
+  if (!query.downsample) return false;
+  const auto &function = query.downsample->function;
+  return !function || (function->function == Function::avg && query.group && adds_up(query));
+}
+
+Collector::Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
+    : query_(query),
+      budget_(budget),
+      alone_(std::move(alone)),
+      intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge),
+      function_(query.downsample.value_or(Downsample{}).function.value_or(*Aggregator::find("last"))),
+      kept_(series.size()) {
+  if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
+  for (size_t i = 0; i < series.size(); ++i) {
+    const Kind kind = series[i].kind();
+    kept_[i].amounts = kind == Kind::delta && !query.rate;
+    if (!query.downsample) continue;
+    const bool integral = is_integral(kind);
+    if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, budget);
+    if (!integral || query.downsample->function) kept_[i].function.emplace(intervals_, function_);
+  }
+}
+
+bool Collector::is_integral(Kind kind) const {
+  if (!may_integrate(query_)) return false;
+  if (query_.rate) return true;
+  return kind != Kind::total && (kind != Kind::delta || !query_.downsample->function);
+}
+
+std::optional<store::Steps> Collector::steps(size_t series) const {
+  const Kept &kept = kept_[series];
+  if (!query_.downsample || query_.rate) return std::nullopt;
+  if (kept.integral) return intervals_.integral_steps();
+  return kept.function->needs_points() ? std::nullopt : std::optional(intervals_.steps());
+}
+
+bool Collector::take(size_t series, const store::Summary &summary) {
+  Kept &kept = kept_[series];
+  if (!query_.downsample || query_.rate) return false;
+  budget_.work(kSummary);
+  if (kept.integral) return kept.integral->add(summary);
+  if (is_outside(summary.first_ns) || is_outside(summary.last_ns)) return false;
+  const size_t before = size_of(kept);
+  if (!kept.function->add(summary)) return false;
+  const int64_t between = summary.count > 1 ? (summary.last_ns - summary.first_ns) / (summary.count - 1) : 0;
+  kept.hold.add(summary.last_ns, between, 0, [](const Held &) {});
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  return true;
+}
+
+void Collector::points(size_t series, const store::Points &points) {
+  Kept &kept = kept_[series];
+  const size_t before = size_of(kept);
+  for (size_t i = 0; i < points.times_ns.size(); ++i) {
+    const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
+    add(series, points.times_ns[i], points.durations_ns[i], points.values[i], count);
+  }
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  budget_.check_time();
+}
+
+void Collector::rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
+  Kept &kept = kept_[series];
+  const size_t before = size_of(kept);
+  add_rolled(series, summary, plain);
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  budget_.work(1);
+}
+
+void Collector::add_rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
+  Kept &kept = kept_[series];
+  const int64_t time_ns = plain.times_ns.front();
+  const bool is_instant = plain.durations_ns.front() <= 0;
+  const bool is_of_function = kept.function && (!kept.integral || is_instant);
+  if (is_of_function && is_outside(time_ns)) return;
+  if (is_of_function && kept.function->needs_points()) {
+    rolled_until_ns_ = std::max(rolled_until_ns_, time_ns);
+  } else if (query_.rate) {
+    const auto rate = rates_[series].add_rolled(summary);
+    if (rate) add_value(series, {summary.last_ns, is_of_function ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
+  } else if (is_of_function) {
+    // The last moment of a step belongs to the interval that ends then.
+    kept.function->add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
+  } else if (kept.integral) {
+    if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
+    each_held(summary, plain, kept.amounts,
+              [&](const Held &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
+  } else {
+    // A late point of that very time becomes a part of the step, too.
+    if (!kept.points.empty() && kept.points.back().time_ns == time_ns) kept.points.pop_back();
+    kept.is_step = summary.count > 1;
+    const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
+    add_raw(series, {time_ns, std::max(plain.durations_ns.front(), summary.last_ns - summary.first_ns), plain.values.front()},
+            count);
+  }
+}
+
+void Collector::add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count) {
+  const Kept &kept = kept_[series];
+  // Functions and rates of points are of the points in the range.
+  const bool is_of_function = !kept.integral || (kept.function && duration_ns <= 0);
+  if (is_of_function && is_outside(time_ns)) return;
+  if (!query_.rate) return add_value(series, {time_ns, duration_ns, value}, count);
+  const auto rate = rates_[series].add(time_ns, value, count);
+  if (rate) add_value(series, {time_ns, is_of_function && query_.downsample ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
+}
+
+void Collector::add_value(size_t series, const Held &held, const std::optional<int64_t> &count) {
+  Kept &kept = kept_[series];
+  if (kept.integral && (held.duration_ns > 0 || !kept.function))
+    return kept.integral->add(held.time_ns, held.duration_ns, held.value);
+  if (kept.function) {
+    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    return kept.function->add(held.time_ns, held.value);
+  }
+  add_raw(series, held, count);
+}
+
+void Collector::add_raw(size_t series, const Held &held, const std::optional<int64_t> &count) {
+  Kept &kept = kept_[series];
+  if (kept.amounts) kept.total += held.value;
+  kept.hold.add(held.time_ns, held.duration_ns, held.value, [&](const Held &one) { add_total(kept, one); });
+  // A point at the very end of a rolled step is a part of the step, or the same sample again.
+  if (!kept.points.empty() && kept.points.back().time_ns == held.time_ns) {
+    if (!kept.is_step) kept.points.back().value = held.value;
+    return;
+  }
+  kept.points.push_back({held.time_ns, held.value});
+  if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) kept.counts.push_back({held.time_ns, *count});
+}
+
+void Collector::add_total(Kept &kept, const Held &held) const {
+  if (kept.amounts) return;
+  const int64_t begin_ns = std::max(held.time_ns - held.duration_ns, query_.range.from_ns);
+  kept.total += held.value * static_cast<double>(held.time_ns - begin_ns);
+}
+
+size_t Collector::size_of(const Kept &kept) {
+  return (kept.function ? kept.function->size() : 0) + kept.points.size() + kept.counts.size();
+}
+
+void Collector::check_points() const {
+  if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
+  const std::string until = time_text(rolled_until_ns_);
+  throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " +
+              until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
+}
+
+Known Collector::known() {
+  Known known;
+  for (const Kept &kept : kept_) {
+    if (!kept.integral) continue;
+    const Hold &hold = kept.integral->hold();
+    known.add(hold);
+    if (hold.step_ns() > 0 && (step_ns_ == 0 || hold.step_ns() < step_ns_)) step_ns_ = hold.step_ns();
+  }
+  return known;
+}
+
+std::vector<Point> Collector::take_points(size_t series) {
+  Kept &kept = kept_[series];
+  if (!query_.downsample) return std::move(kept.points);
+  if (!known_) known_ = known();
+  budget_.release(size_of(kept));
+  std::vector<Point> points;
+  if (kept.integral) points = kept.integral->take(*known_, step_ns_);
+  if (kept.function) {
+    const std::vector<Point> by_function = kept.function->take();
+    kept.by_function = !by_function.empty();
+    points = united(std::move(points), by_function);
+  }
+  if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
+  budget_.hold(points.size());
+  budget_.work(points.size());
+  return points;
+}
+
+void Collector::add_extent(std::span<const size_t> series, Answer &answer) const {
+  double sum = 0;
+  bool is_known = adds_up(query_);
+  for (const size_t i : series) {
+    const Kept &kept = kept_[i];
+    is_known = is_known && !kept.function;
+    sum += kept.integral ? kept.integral->total() : kept.total;
+    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->hold() : kept.hold).step_ns());
+  }
+  if (is_known) answer.integral = sum;
+}
+
+Aggregator Collector::aggregator_of(std::span<const size_t> series) const {
+  const bool integrals =
+      std::all_of(series.begin(), series.end(), [&](size_t i) { return kept_[i].integral && !kept_[i].by_function; });
+  return integrals && adds_up(query_) ? Aggregator::zimsum() : query_.aggregator;
+}
+
+}  // namespace atalaya::query
