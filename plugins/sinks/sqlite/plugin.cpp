@@ -64,6 +64,11 @@ class SqliteSink final : public Sink {
                   "Minimum free space of the disk; the oldest arrivals are deleted, except for the last 64 MiB; 0 B: no limit")
           .defaults("1 GiB")
           .range(0, 9.2e18),
+      param::duration("min_retain",
+                      "Minimum age by arrival before max_size and min_free delete; a store that is full of younger data refuses "
+                      "batches, which wait; at most retain")
+          .defaults("5m")
+          .range(0, 9.2e18),
       param::list("rollup", kRollup,
                   "Levels of roll-ups of old samples, such as { { after = \"2d\", every = \"1m\", retain = \"90d\" } } (default: "
                   "none, all samples are kept)"),
@@ -76,7 +81,8 @@ class SqliteSink final : public Sink {
 
   explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
-    options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free"), read_rollup(host_)};
+    options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free"), read_rollup(host_),
+                       host_.integer("min_retain")};
     if (const auto problem = store::problem_of(options_.limits.rollup, options_.limits.retain_ns))
       throw Failure(Code::bad_config, *problem);
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };

@@ -15,12 +15,15 @@ constexpr int64_t kSilent = 60'000'000'000;
 constexpr size_t kMaxShapes = 4096;
 // seen_ns and last_ns are set ahead by this time, so that they are written once an hour and entity.
 constexpr int64_t kAhead = 3'600'000'000'000;
+// seen_ns of an entity that is new: most of those that come in great numbers are never seen again, and can go soon.
+constexpr int64_t kFirstAhead = 60'000'000'000;
+constexpr int64_t kNamesEvery = 60'000'000'000;
 constexpr int64_t kDeclarationsEvery = 60'000'000'000;
 
 // The same for both tables, so that a deletion from one after the other meets the same entities.
 constexpr const char *kExpired =
     "(SELECT id FROM entities e WHERE seen_ns < ?1 AND NOT EXISTS (SELECT 1 FROM spans WHERE entity = e.id) ORDER BY seen_ns, id "
-    "LIMIT 4096)";
+    "LIMIT ?2)";
 
 int64_t ahead(int64_t time_ns) {
   return time_ns > INT64_MAX - kAhead ? INT64_MAX : time_ns + kAhead;
@@ -159,6 +162,7 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     }
     return entity;
   }
+  entity.seen_ns += kFirstAhead - kAhead;
   add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns,
                   entity.last_ns);
   entity.id = database_.last_id();
@@ -205,10 +209,25 @@ void Dictionary::forget() {
   stacks_.forget();
 }
 
-void Dictionary::expire(int64_t oldest_arrived_ns) {
+int64_t Dictionary::expire(int64_t oldest_arrived_ns, int64_t limit) {
   expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
-  expire_shapes_.run(oldest_arrived_ns);
-  expire_entities_.run(oldest_arrived_ns);
+  expire_shapes_.run(oldest_arrived_ns, limit);
+  expire_entities_.run(oldest_arrived_ns, limit);
+  return database_.changes();
+}
+
+int64_t Dictionary::delete_unused_names(int64_t now_ns) {
+  if (now_ns >= names_checked_ns_ && now_ns < names_checked_ns_ + kNamesEvery) return 0;
+  names_checked_ns_ = now_ns;
+  Statement(database_, "DELETE FROM shapes WHERE id NOT IN (SELECT shape FROM entity_shapes)").run();
+  const int64_t shapes = database_.changes();
+  Statement(database_,
+            "DELETE FROM metrics WHERE id NOT IN (SELECT m.value FROM shapes s JOIN json_each(s.metrics) m "
+            "UNION SELECT field FROM stacks UNION SELECT CAST(f.key AS INTEGER) FROM spans s JOIN json_each(s.fields) f)")
+      .run();
+  const int64_t deleted = shapes + database_.changes();
+  if (deleted > 0) forget();
+  return deleted;
 }
 
 }  // namespace atalaya::store

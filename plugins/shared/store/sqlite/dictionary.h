@@ -43,8 +43,10 @@ class Dictionary {
 
   // After a rollback: clears the caches.
   void forget();
-  // Deletes, a bounded number per call, entries without rows: last seen before the oldest stored arrival.
-  void expire(int64_t oldest_arrived_ns);
+  // Deletes at most `limit` entities without rows, last seen before the oldest stored arrival; returns how many.
+  int64_t expire(int64_t oldest_arrived_ns, int64_t limit);
+  // Deletes metrics and shapes that nothing refers to; returns how many. It reads all of them: once a minute.
+  int64_t delete_unused_names(int64_t now_ns);
 
  private:
   struct Entity {
@@ -83,6 +85,7 @@ class Dictionary {
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
   int64_t trimmed_ns_ = 0;
+  int64_t names_checked_ns_ = 0;
   int64_t expired_before_ns_ = 0;  // an entity last seen before may be gone from the table
   std::string identity_, scratch_;
 };

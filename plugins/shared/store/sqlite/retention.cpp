@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/window_list.h"
 
 namespace atalaya::store {
 namespace {
@@ -15,13 +16,28 @@ constexpr int64_t kRest = 64 << 20;       // another program that fills the disk
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
 constexpr int64_t kRowsAChunk = 16;       // cost of deleting a chunk
 constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
-constexpr int64_t kBytesARow = 64;  // of a row of stacks, which may be very long
+constexpr int64_t kBytesARow = 64;     // of a row of stacks, which may be very long
+constexpr int64_t kSpansAtOnce = 256;  // deleted for space before the space is measured again
+constexpr int64_t kMaxOpenSpans = 10'000;
+constexpr const char *kOpen = "iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns) = 9223372036854775807";
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
 
 int64_t free_disk_bytes(const std::string &folder) {
   struct statvfs disk {};
   if (::statvfs(folder.c_str(), &disk) != 0) return INT64_MAX;
   return static_cast<int64_t>(disk.f_bavail * disk.f_frsize);
+}
+
+// The oldest row that is not young: arrived before ?1, else after ?2.
+std::string oldest_of(const std::string &table, const std::string &condition) {
+  const std::string from = "SELECT * FROM (SELECT id, arrived_ns FROM " + table + " WHERE " + condition + " AND arrived_ns ";
+  constexpr const char *order = " ORDER BY arrived_ns, id LIMIT 1)";
+  return from + "< ?1" + order + " UNION ALL " + from + "> ?2" + order + " LIMIT 1";
+}
+
+std::string delete_spans_where(const std::string &condition) {
+  return "DELETE FROM spans WHERE (start_ns, entity, name) IN (SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1" +
+         condition + " ORDER BY arrived_ns LIMIT ?2)";
 }
 
 }  // namespace
@@ -34,17 +50,19 @@ Retention::Retention(Database &database, const Limits &limits)
       pages_(database, "PRAGMA page_count"),
       free_pages_(database, "PRAGMA freelist_count"),
       expired_window_(database, "SELECT id FROM windows WHERE arrived_ns < ?1 ORDER BY arrived_ns DESC, id DESC LIMIT 1"),
-      oldest_window_(database, "SELECT id, arrived_ns FROM windows ORDER BY id LIMIT 1"),
-      oldest_chunk_(database,
-                    "SELECT id, arrived_ns FROM chunks WHERE id < coalesce((SELECT min(chunk) FROM unfinished), "
-                    "9223372036854775807) ORDER BY arrived_ns, id LIMIT 1"),
-      oldest_rolled_(database, "SELECT id, arrived_ns FROM rolled ORDER BY arrived_ns, id LIMIT 1"),
+      oldest_window_(database,
+                     // The order of ids, not of arrivals: a clock that was wrong for a while does not change it.
+                     "SELECT id, arrived_ns FROM windows WHERE NOT +arrived_ns BETWEEN ?1 AND ?2 AND id NOT IN "
+                     "(SELECT window FROM late_windows) ORDER BY id LIMIT 1"),
+      oldest_chunk_(database, oldest_of("chunks", "id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)")),
+      oldest_rolled_(database, oldest_of("rolled", "true")),
       oldest_arrival_(database,
                       "SELECT min(arrived_ns) FROM (SELECT min(arrived_ns) AS arrived_ns FROM windows UNION ALL "
                       "SELECT min(arrived_ns) FROM chunks UNION ALL SELECT min(arrived_ns) FROM rolled)"),
       oldest_window_arrival_(database, "SELECT min(arrived_ns) FROM windows"),
       waiting_window_(database, "SELECT 1 FROM windows WHERE arrived_ns < ?1 AND packed = 0 AND id NOT IN temp.damaged LIMIT 1"),
-      expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT 1"),
+      expired_span_(database, "SELECT 1 FROM spans WHERE arrived_ns < ?1 LIMIT 1"),
+      open_spans_(database, "SELECT count(*) FROM (SELECT 1 FROM spans WHERE " + std::string(kOpen) + " LIMIT ?1)"),
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1"),
       expired_rolled_(database, "SELECT id FROM rolled WHERE every_ns = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT 1"),
       delete_samples_(database,
@@ -55,30 +73,39 @@ Retention::Retention(Database &database, const Limits &limits)
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
                          std::to_string(kBytesARow) + " + 1"),
-      delete_spans_(database,
-                    "DELETE FROM spans WHERE (start_ns, entity, name) IN "
-                    "(SELECT start_ns, entity, name FROM spans WHERE arrived_ns < ?1 AND duration_ns <> -1 LIMIT ?2)"),
+      delete_ended_spans_(database, delete_spans_where(" AND duration_ns <> -1")),
+      delete_open_spans_(database, delete_spans_where(" AND duration_ns = -1")),
+      delete_any_spans_(database, delete_spans_where("")),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
-      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1") {}
+      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1"),
+      forget_late_(database, "DELETE FROM late_windows WHERE NOT arrived_ns BETWEEN ?1 AND ?2") {}
 
 void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
+  is_stuck_ = false;
+  young_ = young(now_ns);
   Need need = this->need(now_ns);
   if (!need.any()) return give_space_back();
+  const int64_t entities = rows;
   Transaction transaction(database_);
-  if (need.spans) rows -= delete_spans(now_ns - limits_.retain_ns, rows);
+  forget_late_.run(young_.begin_ns, young_.end_ns);
+  if (need.spans) rows -= delete_any_spans(now_ns - limits_.retain_ns, rows);
   bool deleted = need.rolled && delete_rolled(now_ns, rows);
+  if (need.missing_bytes > 0) rows -= delete_surplus_spans();
   while (rows > 0 && delete_oldest(need, rows, packer)) {
     deleted = true;
     need.missing_bytes = missing_bytes();
   }
-  if (deleted) {
-    const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
-    dictionary.expire(oldest_ns);
+  const bool is_full = need.missing_bytes > 0;
+  int64_t expired = 0;
+  if (deleted || is_full) {
+    expired = dictionary.expire(oldest_arrival_.number().value_or(now_ns), entities);
     // No stack is older than the windows, however long rolled points are kept.
-    dictionary.stacks().expire(oldest_window_arrival_.number().value_or(now_ns));
+    expired += dictionary.stacks().expire(oldest_window_arrival_.number().value_or(now_ns));
   }
+  if (is_full && rows > 0 && expired == 0) expired = dictionary.delete_unused_names(now_ns);
   transaction.commit();
+  is_stuck_ = is_full && rows > 0 && expired == 0;
   give_space_back();
 }
 
@@ -91,7 +118,11 @@ bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
   const int64_t chunk_ns = chunk && ((need.chunks && chunk->arrived_ns < need.before_ns) || is_full) ? chunk->arrived_ns : never;
   const int64_t rolled_ns = rolled && is_full ? rolled->arrived_ns : never;
   const int64_t oldest_ns = std::min({window_ns, chunk_ns, rolled_ns});
-  if (oldest_ns == never) return false;
+  if (oldest_ns == never) {
+    const int64_t spans = is_full ? delete_any_spans(young_.begin_ns, std::min(rows, kSpansAtOnce)) : 0;
+    rows -= spans;
+    return spans > 0;
+  }
   if (window_ns == oldest_ns) {
     packer.lose(window->id);
     delete_window(*window, rows);
@@ -103,7 +134,7 @@ bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
     delete_rolled_.run(rolled->id);
   }
   rows -= kRowsAChunk;
-  if (rows > 0) rows -= delete_spans(oldest_ns + 1, rows);
+  if (rows > 0) rows -= delete_ended_spans(oldest_ns + 1, rows);
   return true;
 }
 
@@ -136,10 +167,17 @@ bool Retention::delete_rolled(int64_t now_ns, int64_t &rows) {
   return deleted;
 }
 
-std::optional<Retention::Arrived> Retention::first_of(Statement &statement) {
+std::optional<Retention::Arrived> Retention::first_of(Statement &statement) const {
   std::optional<Arrived> first;
-  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; });
+  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; }, young_.begin_ns, young_.end_ns);
   return first;
+}
+
+// `retain` is the operator's word: it may be shorter.
+Retention::Young Retention::young(int64_t now_ns) const {
+  const int64_t least_ns = limits_.retain_ns > 0 ? std::min(limits_.min_retain_ns, limits_.retain_ns) : limits_.min_retain_ns;
+  if (least_ns == 0) return {};
+  return {now_ns - least_ns - kLateNs, now_ns + least_ns};
 }
 
 Retention::Need Retention::need(int64_t now_ns) {
@@ -159,9 +197,13 @@ Retention::Need Retention::need(int64_t now_ns) {
   return need;
 }
 
+int64_t Retention::used_bytes() {
+  return (pages_.number().value_or(0) - free_pages_.number().value_or(0)) * page_size_;
+}
+
 int64_t Retention::missing_bytes() {
   const int64_t unused = free_pages_.number().value_or(0) * page_size_;
-  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
+  const int64_t used = used_bytes();
   int64_t missing = limits_.max_bytes > 0 ? used - limits_.max_bytes : 0;
   if (limits_.min_free_bytes > 0) {
     const int64_t wanted = limits_.min_free_bytes - free_disk_bytes(folder_) - unused;
@@ -175,7 +217,7 @@ bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   rows -= database_.changes() * kRowsABlock;
   if (rows <= 0) return false;
   if (!delete_stacks(window.id, rows)) return false;
-  rows -= delete_spans(window.arrived_ns + 1, rows);
+  rows -= delete_ended_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;
   delete_window_.run(window.id);
   --rows;
@@ -190,15 +232,27 @@ bool Retention::delete_stacks(int64_t window, int64_t &rows) {
   return rows > 0;
 }
 
-int64_t Retention::delete_spans(int64_t before_ns, int64_t rows) {
-  delete_spans_.run(before_ns, rows);
+int64_t Retention::delete_ended_spans(int64_t before_ns, int64_t rows) {
+  delete_ended_spans_.run(std::min(before_ns, young_.begin_ns), rows);
+  return database_.changes();
+}
+
+int64_t Retention::delete_surplus_spans() {
+  const int64_t surplus = open_spans_.number(kMaxOpenSpans + kSpansAtOnce).value_or(0) - kMaxOpenSpans;
+  if (surplus <= 0) return 0;
+  delete_open_spans_.run(young_.begin_ns, surplus);
+  return database_.changes();
+}
+
+int64_t Retention::delete_any_spans(int64_t before_ns, int64_t rows) {
+  delete_any_spans_.run(before_ns, rows);
   return database_.changes();
 }
 
 void Retention::give_space_back() {
   const int64_t unused = free_pages_.number().value_or(0) * page_size_;
   // Rows that become chunks leave their pages to the next rows.
-  const int64_t used = pages_.number().value_or(0) * page_size_ - unused;
+  const int64_t used = used_bytes();
   const bool disk_is_short = limits_.min_free_bytes > 0 && free_disk_bytes(folder_) < limits_.min_free_bytes;
   if (unused > std::max(kSlackBytes, used / 2) || (disk_is_short && unused > 0)) database_.execute(kVacuum);
 }

@@ -18,17 +18,28 @@ struct Limits {
   int64_t max_bytes = 0;                 // the oldest arrivals are deleted while the data is larger; 0: no such limit
   int64_t min_free_bytes = 0;            // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
   std::vector<RollupLevel> rollup = {};  // in ascending order, each with its own `retain`
+  int64_t min_retain_ns = 0;             // limits of size delete nothing that arrived later than this time ago
 };
 
-// Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system.
+// Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system. Young data, which
+// arrived less than `min_retain` ago, stays whatever the size is: what a sender was promised can be read back.
 class Retention {
  public:
   Retention(Database &database, const Limits &limits);
 
   // One step: deletes at most `rows` samples and stacks, or chunks that cost as much, if anything is over a limit. Throws Error.
   void step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer);
+  // The data is larger than max_bytes.
+  bool is_over_size() { return limits_.max_bytes > 0 && used_bytes() > limits_.max_bytes; }
+  // The last step found the data too large, and nothing to delete.
+  bool is_stuck() const { return is_stuck_; }
+  const Limits &limits() const { return limits_; }
 
  private:
+  // Arrivals from `begin_ns` to `end_ns` are young. Those after are of a clock that was set back since.
+  struct Young {
+    int64_t begin_ns = INT64_MAX, end_ns = INT64_MAX;
+  };
   struct Need {
     int64_t last_window = 0;        // windows up to this id are past their time
     int64_t before_ns = INT64_MIN;  // chunks that arrived before are
@@ -38,12 +49,14 @@ class Retention {
     bool rolled = false;            // there are rolled chunks past their level's
     bool any() const { return last_window > 0 || chunks || missing_bytes > 0 || spans || rolled; }
   };
+  Young young(int64_t now_ns) const;
   Need need(int64_t now_ns);
+  int64_t used_bytes();
   int64_t missing_bytes();
   struct Arrived {
     int64_t id = 0, arrived_ns = 0;
   };
-  static std::optional<Arrived> first_of(Statement &statement);
+  std::optional<Arrived> first_of(Statement &statement) const;
   // The oldest that is over a limit, or a part of it; false: nothing is.
   bool delete_oldest(const Need &need, int64_t &rows, Packer &packer);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
@@ -54,8 +67,11 @@ class Retention {
   std::optional<int64_t> expired_rolled(int64_t now_ns);
   // The same for its stacks. A row of them counts by its size: it has a number for each stack.
   bool delete_stacks(int64_t window, int64_t &rows);
-  // Those that arrived before and have ended; returns how many.
-  int64_t delete_spans(int64_t before_ns, int64_t rows);
+  // Those that arrived before and are not young, without the open ones; returns how many.
+  int64_t delete_ended_spans(int64_t before_ns, int64_t rows);
+  // Returns how many were deleted. Open ones have no samples to go with: those over a number go first, the rest goes last.
+  int64_t delete_surplus_spans();
+  int64_t delete_any_spans(int64_t before_ns, int64_t rows);
   void give_space_back();
 
   Database &database_;
@@ -64,9 +80,12 @@ class Retention {
   int64_t page_size_;
   Statement pages_, free_pages_;
   Statement expired_window_, oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_,
-      waiting_window_, expired_span_;
+      waiting_window_, expired_span_, open_spans_;
   Statement next_every_, expired_rolled_;
-  Statement delete_samples_, delete_stacks_, delete_spans_, delete_window_, delete_chunk_, delete_rolled_;
+  Statement delete_samples_, delete_stacks_, delete_ended_spans_, delete_open_spans_, delete_any_spans_, delete_window_,
+      delete_chunk_, delete_rolled_, forget_late_;
+  Young young_;  // of the running step
+  bool is_stuck_ = false;
 };
 
 }  // namespace atalaya::store

@@ -117,6 +117,10 @@ CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) 
 )sql";
 static_assert(kBlockBits == 5);
 
+// Windows that got samples long after their first one, and when. Readers do not need it: stores that were made without it get it.
+constexpr const char *kLateWindows =
+    "CREATE TABLE IF NOT EXISTS late_windows(window INTEGER PRIMARY KEY, arrived_ns INTEGER NOT NULL)";
+
 }  // namespace
 
 void check_is_store(Database &database) {
@@ -144,9 +148,10 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA journal_size_limit = 16777216");
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 
-  if (database.number("PRAGMA user_version") == kSchemaVersion) return;
+  if (database.number("PRAGMA user_version") == kSchemaVersion) return database.execute(kLateWindows);
   Transaction transaction(database);
   database.execute(kTables);
+  database.execute(kLateWindows);
   database.execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   transaction.commit();

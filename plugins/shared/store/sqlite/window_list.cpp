@@ -8,16 +8,21 @@ namespace atalaya::store {
 WindowList::WindowList(Database &database, Packer &packer)
     : database_(database),
       packer_(packer),
-      find_(database, "SELECT id, duration_ns, packed FROM windows WHERE time_ns = ?1"),
-      add_(database, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)") {}
+      find_(database, "SELECT id, duration_ns, packed, arrived_ns FROM windows WHERE time_ns = ?1"),
+      add_(database, "INSERT INTO windows(time_ns, duration_ns, arrived_ns) VALUES(?1, ?2, ?3)"),
+      note_late_(database,
+                 "INSERT INTO late_windows(window, arrived_ns) VALUES(?1, ?2) "
+                 "ON CONFLICT DO UPDATE SET arrived_ns = excluded.arrived_ns") {}
 
 const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_ns) {
   if (last_ && last_->time_ns == time_ns && last_->duration_ns == duration_ns) return *last_;
   Window window{time_ns, duration_ns, 0, false, {}};
+  int64_t arrived_ns = now_ns;
   find_.each(
       [&](const Row &row) {
         if (row.integer(1) == duration_ns && row.integer(2) == 0) {
           window.id = row.integer(0);
+          arrived_ns = row.integer(3);
         } else {
           window.others.push_back(row.integer(0));
         }
@@ -28,6 +33,7 @@ const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_n
     window.id = database_.last_id();
     window.is_new = true;
   }
+  if (now_ns - arrived_ns > kLateNs || arrived_ns > now_ns) note_late_.run(window.id, now_ns);
   packer_.touch(window.id, time_ns);
   for (const int64_t other : window.others) packer_.lose(other);
   return last_.emplace(std::move(window));

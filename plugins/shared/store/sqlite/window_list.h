@@ -10,6 +10,9 @@
 
 namespace atalaya::store {
 
+// A window that gets samples later than this after its first one is late: its arrival does not say how young they are.
+constexpr int64_t kLateNs = 10'000'000'000;
+
 // The row of `windows` that samples of this time and duration refer to.
 struct Window {
   int64_t time_ns = 0, duration_ns = 0, id = 0;
@@ -29,7 +32,7 @@ class WindowList {
  private:
   Database &database_;
   Packer &packer_;
-  Statement find_, add_;
+  Statement find_, add_, note_late_;
   std::optional<Window> last_;
 };
 

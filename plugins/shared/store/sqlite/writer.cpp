@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::store {
@@ -63,6 +64,7 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
 Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
   batch_size_ = static_cast<int64_t>(samples.size());
+  check_size(now_ns);
   windows_.begin_batch();
   packer_.begin_batch();
   try {
@@ -100,6 +102,17 @@ bool Writer::maintain(int64_t now_ns) {
     forget();
     throw;
   }
+}
+
+// Packing makes room, too.
+void Writer::check_size(int64_t now_ns) {
+  if (!retention_.is_over_size()) return;
+  maintain(now_ns);
+  if (!retention_.is_stuck() || !retention_.is_over_size()) return;
+  const Limits &limits = retention_.limits();
+  throw Error(Cause::full, "database " + database_.path() + " has reached its max_size of " + core::format_size(limits.max_bytes) +
+                               ", and nothing in it is older than min_retain (" + core::format_duration(limits.min_retain_ns) +
+                               "), so that nothing can be deleted: batches wait; raise max_size, or send less");
 }
 
 // Only retention can help a full disk, and it can write only where the log was emptied into the database before.

@@ -64,6 +64,8 @@ class Writer final : public StoreWriter {
 
   void forget();
   void make_room(int64_t now_ns);
+  // Throws when the store is full, and all of it is younger than `min_retain`.
+  void check_size(int64_t now_ns);
 
   core::Descriptor lock_;
   Database database_;

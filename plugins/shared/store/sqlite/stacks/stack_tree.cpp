@@ -117,14 +117,19 @@ void StackTree::forget() {
 }
 
 // A stack that is seen has all its nodes and frames seen: none of them goes before the last row that refers to it.
-void StackTree::expire(int64_t oldest_arrived_ns) {
+int64_t StackTree::expire(int64_t oldest_arrived_ns) {
   const int64_t oldest_h = oldest_arrived_ns / kHour;
   expired_h_ = std::max(expired_h_, oldest_h);
+  int64_t expired = 0;
   for (Table *table : {&node_table_, &frame_table_}) {
     const int64_t end = table->last.number(table->expired_to, kLookAt).value_or(0);
-    if (end > 0) table->expire.run(table->expired_to, end, oldest_h);
+    if (end > 0) {
+      table->expire.run(table->expired_to, end, oldest_h);
+      expired += database_.changes();
+    }
     table->expired_to = end;
   }
+  return expired;
 }
 
 StackTexts::StackTexts(Database &database)

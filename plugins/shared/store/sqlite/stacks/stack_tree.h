@@ -34,7 +34,7 @@ class StackTree {
   // After a rollback.
   void forget();
   // Looks at a bounded number of nodes and frames, from where it ended before; deletes those not seen since.
-  void expire(int64_t oldest_arrived_ns);
+  int64_t expire(int64_t oldest_arrived_ns);
 
  private:
   struct Known {
