@@ -30,6 +30,12 @@ void Descriptor::reset() {
   fd_ = -1;
 }
 
+bool is_at(int fd, const std::string &path) {
+  struct stat open {
+  }, there{};
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &there) == 0 && open.st_dev == there.st_dev && open.st_ino == there.st_ino;
+}
+
 std::string error_text(int error_number) {
   return std::generic_category().message(error_number);
 }

@@ -33,6 +33,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Whether the open file or folder is what the path leads to: false when it was removed, moved or replaced since.
+bool is_at(int fd, const std::string &path);
+
 // The text of errno: "No such file or directory".
 std::string error_text(int error_number);
 

@@ -41,6 +41,7 @@ Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::
                               bool complete) {
   const std::lock_guard lock(mutex_);
   if (closed_) return {Put::failed, limits_.dir + ": the spool is closed"};
+  if (const Status kept = keep_place(); !kept) return {Put::failed, kept.error()};
   const uint64_t size = RecordHeader{.name_size = static_cast<uint32_t>(pipeline.size()),
                                      .payload_size = static_cast<uint32_t>(std::min<size_t>(payload.size(), kMaxPayloadSize))}
                             .size();
@@ -58,6 +59,32 @@ Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::
   if (!disk_is_full(failed)) return {Put::failed, limits_.dir + ": " + error_text(failed)};
   if (limits_.when_full != WhenFull::block) return refuse(pipeline, "spool full", samples, drops);
   return {Put::full, limits_.dir + ": the spool is full" + (room ? ": " + error_text(failed) : "")};
+}
+
+bool Spool::is_active_in_place() const {
+  return !active_ || is_at(active_.get(), segment_path(limits_.dir, segments_.back().name));
+}
+
+// Someone may have removed the folder or files in it. What they held is counted as missing when it is read, if it is not open.
+Status Spool::keep_place() {
+  const bool has_folder = is_at(folder_.get(), limits_.dir);
+  const bool has_state = has_folder && state_file_.is_at(limits_.dir + "/state");
+  if (has_state && is_active_in_place()) return Done{};
+  log_limited(LogLevel::error,
+              "spool " + limits_.dir + ": " + (has_folder ? "files of it were" : "it was") +
+                  " removed or replaced while the agent used it; batches in them may be lost, and the next ones go to new files. "
+                  "Exclude the folder from programs that clean up",
+              "spool " + limits_.dir + " removed");
+  end_segment();
+  sync_failed_ = sync_failed_ || dirty_;  // no record since the last sync is acknowledged
+  if (has_state) return Done{};
+  if (!has_folder) {
+    if (Status taken = take_folder(); !taken) return taken;
+  }
+  if (Status opened = open_state(); !opened) return opened;
+  reserve_ = false;
+  store();
+  return Done{};
 }
 
 Spool::Appended Spool::refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops) {
@@ -150,7 +177,7 @@ void Spool::end_segment() {
 Status Spool::sync() {
   int segment = -1;
   bool new_file = false;
-  bool state_too = false;
+  bool state_too = false, in_place = true;
   int failed = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -159,6 +186,7 @@ Status Spool::sync() {
     new_file = std::exchange(new_file_, false);
     if (std::exchange(sync_failed_, false)) failed = EIO;
     segment = active_.get();
+    in_place = is_at(folder_.get(), limits_.dir) && is_active_in_place();
     store();
     // The segments repeat the state except deliveries: those may be repeated after a power failure.
     const auto now = std::chrono::steady_clock::now();
@@ -171,7 +199,8 @@ Status Spool::sync() {
   const Status state = state_too ? state_file_.sync() : Status(Done{});
   const std::lock_guard lock(mutex_);
   if (!reserve_) set_reserve(true);
-  if (failed == 0 && state) return Done{};
+  if (failed == 0 && state && in_place) return Done{};
+  if (failed == 0 && state) return Error{limits_.dir + ": its files were removed"};
   new_segment_ = true;  // the kernel forgets pages that it could not write: write no more to that file
   return Error{limits_.dir + ": " + (failed != 0 ? error_text(failed) : state.error())};
 }

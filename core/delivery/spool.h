@@ -7,6 +7,7 @@
 //  - An appended record survives the death of the process at once, and a power failure after the next `sync`.
 //  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any moment and after any crash: what is found
 //    missing is counted as dropped ("spool damaged").
+//  - What is acknowledged is at its path: a folder or a file that someone removes is noticed with the next batch, and made again.
 //  - One process has the folder: it holds a lock on it. Reading (atalaya spool) needs none.
 //  - Memory does not depend on how much is queued, but for a list of segments.
 //
@@ -123,7 +124,12 @@ class Spool {
   void scan(const Segment &segment, SegmentReader &reader);
   void find_head();
 
+  Status take_folder();
+  Status open_state();
+
   // spool.cpp
+  Status keep_place();
+  bool is_active_in_place() const;
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
   Appended refuse(std::string_view pipeline, std::string_view reason, uint32_t samples, SpoolDrops &drops);

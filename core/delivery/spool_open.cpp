@@ -46,13 +46,25 @@ Status Spool::open_folder() {
   const std::string parent = std::filesystem::path(dir).parent_path();
   if (!parent.empty())
     if (Status made = make_folders(parent); !made) return made;
+  if (Status taken = take_folder(); !taken) return taken;
+  return open_state();
+}
+
+// Makes the folder if it is missing, and locks it.
+Status Spool::take_folder() {
+  const std::string &dir = limits_.dir;
   if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return Error{dir + ": " + error_text(errno)};
-  folder_ = Descriptor(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder_) return Error{dir + ": " + error_text(errno)};
-  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0)
+  Descriptor folder(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return Error{dir + ": " + error_text(errno)};
+  if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
     return Error{dir + ": " +
                  (errno == EWOULDBLOCK ? "another sink or agent has it; each needs a folder of its own" : error_text(errno))};
-  auto state = StateFile::open(dir + "/state", true);
+  folder_ = std::move(folder);
+  return Done{};
+}
+
+Status Spool::open_state() {
+  auto state = StateFile::open(limits_.dir + "/state", true);
   if (!state) return Error{state.error()};
   state_file_ = std::move(*state);
   return Done{};

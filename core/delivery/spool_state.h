@@ -59,6 +59,7 @@ class StateFile {
   bool load(SpoolState &state, bool &damaged);
   Status store(const SpoolState &state);
   Status sync();
+  bool is_at(const std::string &path) const { return core::is_at(file_.get(), path); }
 
  private:
   Descriptor file_;

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hub whose store is full: what it acknowledged can be read back, and what it cannot keep it refuses."""
+"""A hub whose store is full, or removed: what it acknowledged can be read back, and what it cannot keep it refuses."""
 
+import contextlib
 import json
+import os
 import random
 import sqlite3
 import time
-import unittest
 
-from harness import AgentCase, main
-from http_servers import free_port
+from harness import PATIENCE, AgentCase, main
 from receive_test import Client, point
 
 STORED = "select metric, cast(value as integer) from points"
@@ -17,13 +17,13 @@ SPANS = "select name from spans"
 
 class FullStore(AgentCase):
     def hub(self, **sink):
-        self.store = self.path("store.db")
+        self.store = sink.setdefault("path", self.path("store.db"))
         options = ", ".join(f'{name} = "{value}"' for name, value in sink.items())
         agent = self.run_agent(f"""
         local a = require "atalaya"
         a.pipeline "hub" {{
           a.source.receive {{ listen = "127.0.0.1:0", store_timeout = "300ms" }},
-          a.sink.sqlite {{ path = "{self.store}", {options} }},
+          a.sink.sqlite {{ {options} }},
         }}""").running()
         port = int(agent.wait_line("listening on").split("listening on ")[1].split()[0].rsplit(":", 1)[1])
         self.client = Client(port)
@@ -31,7 +31,7 @@ class FullStore(AgentCase):
         return agent
 
     def stored(self, query):
-        with sqlite3.connect(self.store) as database:
+        with contextlib.closing(sqlite3.connect(self.store)) as database:  # open, it would keep files that are gone
             return set(database.execute(query).fetchall())
 
     def spans(self, first, count):
@@ -85,10 +85,40 @@ class FullStore(AgentCase):
         for i in range(20):
             self.spans(i * 2000, 2000)
         agent.wait_line("has reached its max_size of 2 MiB")
-        until = time.monotonic() + 60
-        while self.client.put([point("load", 7)])[0] != 204:
-            self.assertLess(time.monotonic(), until)
+        self.put_until_stored(7)
         self.assertIn(("load", 7), self.stored(STORED))
+
+    def test_a_store_removed_under_the_hub_is_made_again_before_anything_is_acknowledged(self):
+        agent = self.hub()
+        self.client.put([point("load", 0)])
+        for i, gone in enumerate((["", "-wal", "-shm"], [""], ["-wal"], ["-shm"], ["-wal", "-shm"], ["-lock"]), start=1):
+            with self.subTest(gone=gone):
+                for suffix in gone:
+                    os.remove(self.store + suffix)
+                errors = agent.row("hub", "sink sqlite")["errors"]
+                self.put_until_stored(i)
+                self.assertIn(("load", i), self.stored(STORED))
+                self.assertEqual(agent.row("hub", "sink sqlite")["errors"], errors + 1)
+        agent.wait_line("was removed or replaced while the agent wrote to it")
+        self.assert_balanced(agent.status())
+        # A log alone that is removed costs nothing that was acknowledged.
+        self.assertTrue({("load", i) for i in range(3, 7)} <= self.stored(STORED))
+
+    def test_a_store_whose_folder_was_removed_waits_for_it(self):
+        os.mkdir(self.path("var"))
+        agent = self.hub(path=self.path("var/store.db"))
+        self.client.put([point("load", 0)])
+        os.rename(self.path("var"), self.path("gone"))
+        self.assertEqual(self.client.put([point("load", 1)])[0], 503)
+        os.mkdir(self.path("var"))
+        self.put_until_stored(2)
+        self.assertEqual(self.stored(STORED), {("load", 1), ("load", 2)})
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    def put_until_stored(self, value):
+        until = time.monotonic() + PATIENCE
+        while self.client.put([point("load", value, int(time.time()) + value)])[0] != 204:
+            self.assertLess(time.monotonic(), until)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -116,6 +117,20 @@ void create_private(const std::string &path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return;
   const core::Descriptor file = open_private(path, O_RDONLY);
+}
+
+Place::Place(const std::string &path) {
+  for (const char *suffix : {"", "-wal", "-shm", "-lock"}) files_.push_back(look_at(path + suffix));
+}
+
+Place::File Place::look_at(const std::string &path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {path};
+  return {path, status.st_dev, status.st_ino};
+}
+
+bool Place::holds() const {
+  return std::all_of(files_.begin(), files_.end(), [](const File &file) { return file == look_at(file.path); });
 }
 
 Reserve::Reserve(const std::string &path) : file_(open_private(path + "-reserve", O_RDWR | O_NOFOLLOW)) {

@@ -2,8 +2,11 @@
 // The location of a store, and the lock of its writer.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/files.h"
 
@@ -23,6 +26,25 @@ core::Descriptor lock_for_writing(const std::string &path);
 // Makes the database's file when there is none, readable by the owner and the group only; SQLite gives its log the same mode. Where
 // that fails, opening the database says why.
 void create_private(const std::string &path);
+
+// The files of an open store, by their numbers. A file that someone removes or replaces stays open, and what is written to it is
+// lost.
+class Place {
+ public:
+  // The files are open.
+  explicit Place(const std::string &path);
+  bool holds() const;
+
+ private:
+  struct File {
+    std::string path;
+    dev_t device = 0;
+    ino_t number = 0;  // 0: none
+    bool operator==(const File &) const = default;
+  };
+  static File look_at(const std::string &path);
+  std::vector<File> files_;
+};
 
 // Some space of the disk that is held beside the database (path + "-reserve"). On a full disk SQLite cannot even delete, because
 // its log needs room first; this is that room.

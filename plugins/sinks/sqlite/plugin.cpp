@@ -90,19 +90,15 @@ class SqliteSink final : public Sink {
   }
 
   void start() override {
-    if (writer_) return;
-    answer([&] {
-      writer_.emplace(
-          options_, [host = host_](uint32_t id) { return host.name_of(id); },
-          [host = host_](uint32_t id) { return host.metric(id); });
-    });
+    if (!writer_) answer([&] { open(); });
   }
   void stop() override { writer_.reset(); }
 
   Code write(std::span<const Sample> samples, int64_t & /*retry_after_ns*/) override {
-    if (!writer_) throw Failure(Code::retry, "the sink \"sqlite\" is not started");
     const int64_t now = host_.realtime();
+    ensure_place();
     answer([&] { report(writer_->write(samples, now)); });
+    check_place();
     try {
       writer_->maintain(now);
     } catch (const std::exception &error) {
@@ -121,6 +117,29 @@ class SqliteSink final : public Sink {
     } catch (const store::Error &error) {
       throw Failure(code_of(error.cause()), error.what());
     }
+  }
+  void open() {
+    writer_.emplace(
+        options_, [host = host_](uint32_t id) { return host.name_of(id); },
+        [host = host_](uint32_t id) { return host.metric(id); });
+  }
+  // Only a start may fail for good: a batch waits for the store.
+  void ensure_place() {
+    if (writer_) return check_place();
+    try {
+      open();
+    } catch (const store::Error &error) {
+      throw Failure(Code::retry, error.what());
+    }
+  }
+  // The batch comes again, to the new store.
+  void check_place() {
+    if (writer_->is_in_place()) return;
+    const std::string path = writer_->path();
+    writer_.reset();
+    throw Failure(Code::retry, "database " + path +
+                                   " or a file beside it was removed or replaced while the agent wrote to it: what it held may be "
+                                   "lost, and the batch goes to a new one. Exclude the store from programs that clean up");
   }
   void report(const store::Refused &refused) {
     host_.dropped("no value that can be stored", refused.samples);

@@ -234,3 +234,44 @@ TEST_CASE("a crash between two segments: records that the first one got since th
     std::filesystem::remove_all(folder / "s");
   }
 }
+
+TEST_CASE("a folder or files removed under a spool: nothing in them is acknowledged, and the next batches are kept") {
+  const TemporaryFolder folder;
+  const std::string dir = folder / "s";
+  const auto spool = open_spool(limits_in(dir));
+  append(*spool, 0);
+  REQUIRE(spool->sync().ok());
+  append(*spool, 1);
+  uint64_t appended = 20;
+  SUBCASE("the folder") {
+    std::filesystem::remove_all(dir);
+  }
+  SUBCASE("the folder, with another in its place") {
+    std::filesystem::rename(dir, folder / "moved");
+    std::filesystem::create_directory(dir);
+  }
+  SUBCASE("the segment") {
+    std::filesystem::remove(segments_in(dir).front());
+  }
+  SUBCASE("all files") {
+    for (const std::string &path : {segments_in(dir).front(), dir + "/state", dir + "/reserve"}) std::filesystem::remove(path);
+  }
+  SUBCASE("the segment, before another batch") {
+    std::filesystem::remove(segments_in(dir).front());
+    CHECK(append(*spool, 2) == Spool::Put::stored);
+    appended += 10;
+  }
+  CHECK_FALSE(spool->sync().ok());
+  CHECK(append(*spool, 3) == Spool::Put::stored);
+  CHECK(spool->sync().ok());
+  const std::vector<uint64_t> got = drain(*spool);
+  REQUIRE(!got.empty());
+  CHECK(got.back() == 3);
+  const SpoolCounts counts = counts_of(*spool);
+  CHECK(counts.queued() == 0);
+  CHECK(counts.delivered + counts.dropped_total() == appended + 10);
+  append(*spool, 4);
+  spool->close();
+  const auto again = open_spool(limits_in(dir));
+  CHECK(drain(*again) == std::vector<uint64_t>{4});
+}

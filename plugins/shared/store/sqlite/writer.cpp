@@ -48,6 +48,7 @@ constexpr size_t kEnoughForAChunk = 300;
 Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
     : lock_(take_place(path_of(options))),
       database_(open_for_writing(options)),
+      place_(path_of(options)),
       reserve_(path_of(options)),
       dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
@@ -102,6 +103,12 @@ bool Writer::maintain(int64_t now_ns) {
     forget();
     throw;
   }
+}
+
+bool Writer::is_in_place() {
+  if (place_.holds()) return true;
+  sqlite3_exec(database_.handle(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  return false;
 }
 
 // Packing makes room, too.

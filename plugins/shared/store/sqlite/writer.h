@@ -46,6 +46,10 @@ class Writer final : public StoreWriter {
   uint64_t conflicts() const { return dictionary_.conflicts(); }
   const std::string &path() const { return database_.path(); }
 
+  // False: the store's files were removed or replaced, so that nothing that is written now can be read. What can be saved into the
+  // file, wherever it is, is; then close this writer and open another.
+  bool is_in_place();
+
  private:
   // Samples of one entity in a batch, in order of time.
   using Group = std::span<const RowWriter::Sample>;
@@ -69,6 +73,7 @@ class Writer final : public StoreWriter {
 
   core::Descriptor lock_;
   Database database_;
+  Place place_;
   Reserve reserve_;  // behind it: a file that is refused gets none beside it
   Dictionary dictionary_;
   StackWriter stack_writer_;
