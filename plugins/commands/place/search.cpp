@@ -19,7 +19,7 @@ namespace {
 
 using pagmo::vector_double;
 
-constexpr size_t kMaxSteps = 200'000'000;          // of a walk, and of all rounds of the genetic algorithm
+constexpr size_t kMaxSteps = 50'000'000;           // of a walk, and of all rounds of the genetic algorithm
 constexpr double kMaxEnumerated = 1 << 21;         // placements
 constexpr double kEqual = 1e-12, kRounded = 1e-9;  // tolerances: of one evaluation, of sums over many moves
 

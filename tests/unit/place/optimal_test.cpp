@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -88,7 +89,9 @@ Problem random_problem(uint32_t seed, size_t items, size_t hosts, double load) {
 }
 
 Placement searched(const Problem &problem) {
-  query::Budget budget({});
+  query::Limits limits;
+  limits.time_ns = std::numeric_limits<int64_t>::max() / 2;  // a loaded machine, or a sanitizer, needs more than a minute
+  query::Budget budget(limits);
   return search(problem, current(problem, budget), {80, 200, 8, 1}, budget);
 }
 
