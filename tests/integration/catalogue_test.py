@@ -78,10 +78,10 @@ class Catalogue(ServedCase):
         for metric, (kind, unit, _, summary) in DECLARED.items():
             found = self.answer(store, metric)
             self.assertEqual((found["kind"], found["unit"], found["summary"]), (kind, unit, summary))
-        # By kind: deltas add up, gauges are averaged, a total is differenced for a rate.
+        # By kind: deltas add up, a gauge has its value (over the hour its integral is less), a total is differenced for a rate.
         self.assertEqual([value for _, value in self.answer(store, "acme.jobs.done", "--every", "0all")["dps"]], [jobs])
-        self.assertEqual([value for _, value in self.answer(store, "acme.queue.size", "--every", "0all")["dps"]], [4096])
-        self.assertEqual([value for _, value in self.answer(store, "acme.job.time", "--every", "0all")["dps"]], [0.125])
+        self.assertEqual([value for _, value in self.answer(store, "acme.queue.size", "--every", "0all-max")["dps"]], [4096])
+        self.assertEqual([value for _, value in self.answer(store, "acme.job.time", "--every", "0all-max")["dps"]], [0.125])
         rates = [value for _, value in self.answer(store, "acme.jobs.total", "--rate")["dps"]]
         self.assertGreater(len(rates), windows // 2)
         self.assertTrue(all(value > 0 for value in rates), rates)

@@ -293,7 +293,7 @@ class OneServer(ServedCase):
         wrong = self.password_file(self.folder, "default:wrong", "wrong")
         for store, said in ((absent, "Database absent doesn't exist; make it: CREATE DATABASE absent"),
                             (self.clickhouse.replace(self.basic, wrong), "Wrong password for user default; check the file with user:password"),
-                            (self.clickhouse.replace(self.basic, "/no/such/file"), "/no/such/file"),
+                            (self.clickhouse.replace(self.basic, self.path("missing")), self.path("missing")),
                             (self.clickhouse, "is empty; run a pipeline with the sink \"clickhouse\" first"),
                             ("clickhouse:http://127.0.0.1:1/x", "Connection refused"),
                             ("clickhouse:http://127.0.0.1:8123", "names no database"),

@@ -37,8 +37,8 @@ TEST_CASE("one table a family and set of tags, numbers to the right, the shared 
   CHECK(tables(maker, {}) ==
         "proc by pid, process; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
         "pid   process  cpu.user  threads\n"
-        "1     systemd      0.25        -\n"
         "8860  java         99.4       31\n"
+        "1     systemd      0.25        -\n"
         "\n"
         "sys; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
         "mem.usage\n"
@@ -96,8 +96,8 @@ TEST_CASE("a process name cannot forge a row, and wide characters keep the colum
   CHECK(tables(maker, {}) ==
         "proc by pid, process; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
         "pid  process       cpu.user\n"
-        "1    x\\x0a2  root         1\n"
         "3    東京                 2\n"
+        "1    x\\x0a2  root         1\n"
         "\n");
 }
 

@@ -128,7 +128,9 @@ Process &ProcessModel::process_of(int32_t pid) {
   return *at->process;
 }
 
-void ProcessModel::update(ProcessReading reading) {
+void ProcessModel::update(const ProcessReading &read) {
+  ProcessReading &reading = held_;
+  reading = read;
   Process &process = process_of(reading.pid);
   process.rates = {};
   const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;

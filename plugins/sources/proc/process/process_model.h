@@ -50,7 +50,7 @@ class ProcessModel {
  public:
   void begin(const Pass &pass);
   // One reading of one process, after begin.
-  void update(ProcessReading reading);
+  void update(const ProcessReading &read);
   // Instead of a reading: the process exists and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
   // Forgets processes not seen for some seconds: until then their ends may still be reported.
@@ -95,6 +95,7 @@ class ProcessModel {
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
+  ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
   std::vector<int32_t> ended_, ended_before_;  // never seen, in this pass and the previous one
   uint64_t passes_ = 0;
 };

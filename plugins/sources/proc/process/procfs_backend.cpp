@@ -76,9 +76,8 @@ void ProcfsBackend::log_errors() {
   const ProcessReader::Errors &errors = reader_.errors();
   if (errors.denied_io > 0 && !denied_io_logged_)
     log_once(denied_io_logged_, errors.denied_io, denied_io_text(errors.denied_io_pid));
-  log_once(denied_logged_, errors.denied,
-           std::string("cannot read /proc/PID/stat of some processes: they have no samples") +
-               (::geteuid() == 0 ? "" : "; run as root"));
+  constexpr std::string_view kNoSamples = "cannot read /proc/PID/stat of some processes: they have no samples; run as root";
+  log_once(denied_logged_, errors.denied, ::geteuid() == 0 ? kNoSamples.substr(0, kNoSamples.rfind(';')) : kNoSamples);
   log_once(malformed_logged_, errors.malformed,
            "/proc/PID/stat of some processes does not have the format of proc(5): they have no samples; is root a recorded tree?");
 }
