@@ -39,10 +39,10 @@ set(CPACK_DEBIAN_ATALAYA_PACKAGE_SUGGESTS "atalaya-kafka, atalaya-riemann, sqlit
 set(CPACK_DEBIAN_ATALAYA_PACKAGE_CONTROL_EXTRA ${scripts}/preinst ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)
 
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
-set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read what an agent has stored: query, plot,
-flamegraph, jvms, report, sql, experiment, serve, which answers OpenTSDB's and Prometheus'
-questions over HTTP, graph and place: who talks to whom, and what should run
-where, and bottleneck: what slows a job down.")
+set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read the data of an agent: query, plot,
+flamegraph, jvms, report, sql, experiment, serve (answers queries of OpenTSDB
+and Prometheus over HTTP), graph and place (traffic, and a placement with
+little of it), and bottleneck (the reason why a job is slow).")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
 # `plot -o FILE.png` opens the one, which writes with the other.
@@ -64,9 +64,9 @@ set(CPACK_DEBIAN_RIEMANN_PACKAGE_CONTROL_EXTRA ${scripts}/plugin/postinst)
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME atalaya-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_DEV_DESCRIPTION "For authors of plugins: the plugin ABI in C, the C++ layer on it, static libraries for
-files, texts, patterns and /proc, a CMake package with atalaya_add_plugin, and
-an example in each language.")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "For authors of plugins: the plugin ABI in C, the C++ layer on it, static
+libraries for files, texts, patterns and /proc, a CMake package with
+atalaya_add_plugin, and an example in each language.")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "atalaya, libre2-dev")
 
 include(CPack)
