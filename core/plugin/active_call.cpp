@@ -29,6 +29,12 @@ std::array<Slot, kMaxThreads> slots;
 std::atomic<int> crash_descriptor{-1};
 std::atomic<const char *> crash_advice{""};
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // sanitizers report crashes themselves
+#else
+constexpr bool kSanitized = false;
+#endif
+
 class OwnSlot {
  public:
   OwnSlot() {
@@ -143,13 +149,12 @@ std::optional<std::string> longest_call(int64_t min_ns) {
 void report_crashes(int descriptor, const char *advice) {
   crash_descriptor = descriptor;
   crash_advice = advice;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers report crashes themselves
+  if (kSanitized) return;
   struct sigaction action {};
   action.sa_sigaction = handle_crash;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
-#endif
 }
 
 }  // namespace atalaya::core
