@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
   std::ofstream(file) << R"(local a = require "atalaya"
 a.pipeline "bench" {
   every = "1s",
-  a.source.self {},
+  a.source.proc {},
   a.filter.value { ["proc.cpu.user"] = 0.5 },
   a.filter.match { process = "java*" },
   a.translate.tags { add = { team = "data" } },
