@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real JVMs: their shared counters, as jstat has them; the functions that take their time; and those that do not answer."""
 
+import glob
 import json
 import mmap
 import os
@@ -484,6 +485,67 @@ public class Many {
                 with open(f"/proc/{pid}/task/{task}/schedstat") as file:
                     total += int(file.read().split()[0]) / 1e9
         return total
+
+
+class VirtualThreads(JvmCase):
+    """With each installed JDK: before 21 the program's threads are ordinary ones."""
+    TEXT = """
+public class Sleepy {
+  static volatile long x;
+  static void burn() { for (int i = 0; i < 100_000; ++i) x = x * 3 + 1; }
+  static void work() { for (;;) { burn(); try { Thread.sleep(3); } catch (InterruptedException e) { return; } } }
+  public static void main(String[] a) throws Exception {
+    for (int i = 0; i < 6; ++i) {
+      try { Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable) Sleepy::work); }
+      catch (NoSuchMethodException e) { new Thread(Sleepy::work).start(); }
+    }
+    System.out.println("ready");
+    System.in.read();
+  }
+}"""
+
+    @staticmethod
+    def jdks():
+        return sorted({os.path.dirname(os.path.realpath(path)) for path in glob.glob("/usr/lib/jvm/*/bin/javac") + [shutil.which("javac")]})
+
+    @staticmethod
+    def taken(pid):
+        """CPU seconds of a process, as the kernel counts ticks."""
+        with open(f"/proc/{pid}/stat") as file:
+            return sum(int(field) for field in file.read().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    def test_dumps_never_have_more_cpu_time_than_the_process(self):
+        for jdk in self.jdks():
+            with self.subTest(jdk=jdk):
+                self.check_jdk(jdk)
+
+    def check_jdk(self, jdk):
+        folder, java = self.path(jdk.replace("/", "_")), os.path.join(jdk, "java")
+        os.mkdir(folder)
+        self.output = os.path.join(folder, "samples")
+        with open(os.path.join(folder, "Sleepy.java"), "w") as file:
+            file.write(self.TEXT)
+        subprocess.run([os.path.join(jdk, "javac"), "-d", folder, os.path.join(folder, "Sleepy.java")], check=True)
+        link = os.path.join(folder, NAME)
+        os.symlink(java, link)
+        child = self.start(link, "-Xmx64m", "-cp", folder, "Sleepy")
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        before = self.taken(child.pid)
+        agent = self.watch("budget = 10", every="1s")
+
+        def seconds(found, field):
+            return sum(sample["fields"].get(field, 0) * sample["duration"] / 1e11 for sample in of(found, child.pid))
+        found = self.until(agent, lambda all: seconds(all, "jvm.profile.cpu") > 1.5, "CPU time")
+        taken = self.taken(child.pid) - before
+        agent.stop()
+        child.kill()
+        print(f"{jdk}: dumps {seconds(found, 'jvm.profile.cpu'):.2f} s, /proc {taken:.2f} s", file=sys.stderr)
+        self.assertLess(seconds(found, "jvm.profile.cpu"), taken + 0.05)
+        self.assertLess(seconds(found, "jvm.profile.excess"), 0.05)
+        own = sum(sample["fields"]["profile.ns"] for sample in of(found, child.pid, "stack", "function")) / 1e9
+        self.assertLess(own, taken + 0.05)
+        functions = {sample["tags"]["function"] for sample in of(found, child.pid, tag="function")}
+        self.assertTrue(functions & {"Sleepy burn", "Sleepy work"}, functions)
 
 
 class Refusals(JvmCase):

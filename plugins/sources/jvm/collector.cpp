@@ -68,6 +68,7 @@ Collector::Names::Names(Host host)
       pause(host.intern("jvm.profile.pause")),
       cpu(host.intern("jvm.profile.cpu")),
       unseen(host.intern("jvm.profile.unseen")),
+      excess(host.intern("jvm.profile.excess")),
       failures(host.intern("jvm.profile.failures")),
       skipped(host.intern("jvm.profile.skipped")),
       lost(host.intern("jvm.profile.lost")),
@@ -215,7 +216,7 @@ void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t p
   if (!seen.now && profiled == nullptr) return;
   const JvmTags jvm_tags = this->jvm_tags(seen.jvm.target.pid, seen.jvm.comm, batch);
   const size_t exports = seen.now ? seen.now->shared.exports.size() : 0;
-  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 14), batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 15), batch);
   batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) {
     put_shared(seen, sample, batch);
@@ -276,9 +277,12 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.skipped, as_count(window.skipped));
   if (window.profile.dumps > 0) batch.field(sample, names_.lost, as_count(window.profile.tree.lost()));
   if (window.profile.cpu_ns) {
-    batch.field(sample, names_.cpu, percent(*window.profile.cpu_ns, passed_ns));
-    batch.field(sample, names_.unseen, percent(window.profile.tree.unseen().ns, passed_ns));
+    const int64_t span = window.profile.span_ns(passed_ns);
+    batch.field(sample, names_.cpu, percent(*window.profile.cpu_ns, span));
+    batch.field(sample, names_.unseen, percent(window.profile.tree.unseen().ns, span));
+    batch.field(sample, names_.excess, percent(window.profile.excess_ns, span));
   }
+  report_excess(window);
   const auto &threads = window.profile.threads;
   if (!threads) return;
   batch.field(sample, names_.running, as_count(threads->running));
@@ -288,13 +292,23 @@ void Collector::put_profile(const Profiled &window, int64_t passed_ns, Sample &s
   batch.field(sample, names_.sleeping, as_count(threads->sleeping));
 }
 
+// The kernel's clocks of threads and of a process differ by moments.
+void Collector::report_excess(const Profiled &window) {
+  static constexpr int64_t kTolerated = 100'000'000;
+  if (window.profile.excess_ns < kTolerated || std::exchange(logged_excess_, true)) return;
+  host_.log(Level::warning, "thread dumps of the JVM " + std::to_string(window.jvm.target.pid) +
+                                " have more CPU time than its process; the excess is left out and counted in "
+                                "jvm.profile.excess, also of other JVMs");
+}
+
 // A function's stack has a profile kind of its own, because it is also among the other stacks and must not be summed with them.
 void Collector::emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch) {
   for (const FunctionTime &function : profile.tree.functions(options_.top)) {
     Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 2, 1, batch);
     batch.tag(sample, names_.function, function.name);
     if (profile.is_model) batch.tag(sample, names_.quality, kModel);
-    batch.field(sample, names_.self, round_to(static_cast<double>(function.self.ns) / static_cast<double>(passed_ns), 6));
+    batch.field(sample, names_.self,
+                round_to(static_cast<double>(function.self.ns) / static_cast<double>(profile.span_ns(passed_ns)), 6));
     sample.text = batch.copy(function.trace);
     if (options_.stacks == 0) continue;
     Sample &stack = emit_stack("exemplar", function.stack, function.self, profile.is_model, jvm_tags, batch);

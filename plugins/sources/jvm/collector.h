@@ -49,7 +49,8 @@ class Collector {
     std::vector<uint32_t> counters;  // in the order of kCounterMetrics
     uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags;
     uint32_t start, quality, cause_seen, running, native, blocked, waiting, sleeping;
-    uint32_t rate, cost, pause, cpu, unseen, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared, source_cost;
+    uint32_t rate, cost, pause, cpu, unseen, excess, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared,
+        source_cost;
   };
   // The tags of one JVM, in the batch.
   struct JvmTags {
@@ -76,6 +77,7 @@ class Collector {
   void put_exports(const JvmReading &seen, Sample &sample, Batch &batch);
   // Nothing: too many names.
   std::optional<uint32_t> export_id(const std::string &name);
+  void report_excess(const Profiled &window);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
   void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
@@ -97,6 +99,7 @@ class Collector {
   std::map<JvmId, Known> known_;
   std::map<std::string, uint32_t> export_ids_;
   size_t unshared_ = 0;
+  bool logged_excess_ = false;                          // a JVM reports more CPU time than its process
   bool logged_missing_ = false;                         // JVMs of other users may be missing
   bool logged_exports_ = false, logged_names_ = false;  // a limit was reached
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;

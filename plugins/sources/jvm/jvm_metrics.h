@@ -174,6 +174,8 @@ inline constexpr Metric kOtherMetrics[] = {
                  "CPU time of threads with Java code; 100 is one core. Absent before JDK 11."),
     metric::rate("jvm.profile.unseen", "%", kPercentDecimals, kJvmTags, "the thread dumps",
                  "Part of jvm.profile.cpu without a function, from threads not seen running: stack [not seen running]"),
+    metric::rate("jvm.profile.excess", "%", kPercentDecimals, kJvmTags, "the thread dumps; the process's CPU clock",
+                 "CPU time in thread dumps beyond that of the process; it is in no other value"),
     metric::delta("jvm.profile.failures", "1", metric::count, kJvmTags, "the attach protocol",
                   "Failed thread dumps; each is followed by a longer pause"),
     metric::delta("jvm.profile.skipped", "1", metric::count, kJvmTags, "/proc/PID/stat",

@@ -10,6 +10,20 @@ namespace {
 // The JVM's own thread that writes the dump.
 constexpr std::string_view kAnswering = "Attach Listener";
 
+bool has_code(const DumpedThread &thread) {
+  return !thread.frames.empty() && thread.state != State::none;
+}
+
+// Threads that count as running although the JVM, before JDK 11, does not report their CPU time.
+int64_t count_modelled(std::string_view dump, DumpedThread &thread) {
+  int64_t count = 0;
+  for (ThreadDump threads(dump); threads.next(thread);) {
+    const bool is_running = has_code(thread) && thread.state == State::runnable && !is_native(thread.frames.front());
+    count += !thread.cpu_ns && is_running ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::optional<int64_t> Profile::taken(const DumpedThread &thread, Known &known, bool is_new) const {
@@ -19,6 +33,32 @@ std::optional<int64_t> Profile::taken(const DumpedThread &thread, Known &known, 
   const bool is_known = last_ns_.has_value() && *thread.cpu_ns >= before && !(is_new && was_full_);
   known.cpu_ns = *thread.cpu_ns;
   return is_known ? known.cpu_ns - before : 0;
+}
+
+int64_t Profile::claim(int64_t ns) {
+  const int64_t claimed = std::min(ns, allowed_ns_);
+  allowed_ns_ -= claimed;
+  unclaimed_ns_ -= claimed;
+  window_.excess_ns += ns - claimed;
+  return claimed;
+}
+
+// Threads together take at most the time of the process: since the last dump was requested, and since the baseline. A dump takes
+// time, so the first limit alone would allow this time twice.
+void Profile::allow(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process) {
+  const auto last = std::exchange(process_, process);
+  allowed_ns_ = INT64_MAX;
+  modelled_ns_ = passed_ns;
+  if (!process) return;
+  if (!last) {
+    unclaimed_ns_ = process->after_ns - process->before_ns;
+    return;
+  }
+  unclaimed_ns_ += process->after_ns - last->after_ns;
+  allowed_ns_ = std::max<int64_t>(std::min(unclaimed_ns_, process->after_ns - last->before_ns), 0);
+  if (dump.find(" cpu=") != std::string_view::npos) return;
+  const int64_t running = count_modelled(dump, thread_);
+  if (running > 0) modelled_ns_ = std::min(passed_ns, allowed_ns_ / running);
 }
 
 // In native code a thread is RUNNABLE also while it waits for a socket: it counts as running if it used at least half of the time.
@@ -37,14 +77,15 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   const auto [entry, is_new] = threads_.try_emplace(thread.id);
   Known &known = entry->second;
   known.dump = dumps_;
-  const bool has_code = !thread.frames.empty() && thread.state != State::none;
+  const bool has_code = jvm::has_code(thread);
   known.is_java = known.is_java || has_code;
   const auto cpu = taken(thread, known, is_new);
   has_cpu_ = has_cpu_ || cpu;
   if (thread.name == kAnswering) answering_ns_ = cpu.value_or(0);
   if (known.is_java) {
-    known.owed_ns += cpu.value_or(0);
-    dump_cpu_ns_ += cpu.value_or(0);
+    const int64_t claimed = claim(cpu.value_or(0));
+    known.owed_ns += claimed;
+    dump_cpu_ns_ += claimed;
   }
   if (!has_code) return;
   const bool is_running = this->is_running(thread, known, cpu, passed_ns);
@@ -53,7 +94,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   if (!last_ns_ || (!is_running && !all_threads_)) return;
   Time on_cpu;
   if (is_running) {
-    on_cpu = {1, cpu ? std::exchange(known.owed_ns, 0) : passed_ns};
+    on_cpu = {1, cpu ? std::exchange(known.owed_ns, 0) : claim(modelled_ns_)};
     known.old_ns = 0;
     window_.is_model = window_.is_model || !cpu;
   }
@@ -92,7 +133,7 @@ void Profile::give_up_old() {
   for (auto &[id, known] : threads_) give_up(known, known.old_ns);
 }
 
-void Profile::take(std::string_view dump, int64_t time_ns) {
+void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process) {
   ++dumps_;
   ++window_.dumps;
   counts_ = {};
@@ -100,12 +141,14 @@ void Profile::take(std::string_view dump, int64_t time_ns) {
   dump_cpu_ns_ = 0;
   was_full_ = std::exchange(is_full_, false);
   const int64_t passed = last_ns_ ? std::max<int64_t>(time_ns - *last_ns_, 0) : 0;
+  allow(dump, passed, process);
   for (ThreadDump threads(dump); threads.next(thread_);) take_thread(thread_, passed);
   for (auto &[id, known] : threads_)
     if (known.dump != dumps_) give_up(known, known.owed_ns);
   std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });
   if (last_ns_) {
     window_.threads = counts_;
+    window_.covered_ns += passed;
     if (has_cpu_) window_.cpu_ns = window_.cpu_ns.value_or(0) + dump_cpu_ns_;
   }
   last_ns_ = time_ns;
@@ -114,11 +157,12 @@ void Profile::take(std::string_view dump, int64_t time_ns) {
 void Profile::interrupt() {
   for (auto &[id, known] : threads_) give_up(known, known.owed_ns);
   last_ns_.reset();
+  process_.reset();
 }
 
 Profile::Window Profile::take_window(const StackTree::Limits &limits) {
   give_up_old();
-  return std::exchange(window_, Window{.tree = StackTree(limits), .dumps = 0, .cpu_ns = {}, .threads = {}, .is_model = false});
+  return std::exchange(window_, Window{.tree = StackTree(limits), .cpu_ns = {}, .threads = {}});
 }
 
 }  // namespace atalaya::jvm

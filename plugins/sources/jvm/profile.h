@@ -2,6 +2,7 @@
 // Computes the profile of one JVM from successive thread dumps. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -19,6 +20,11 @@ struct ThreadCounts {
   uint64_t blocked = 0, waiting = 0, sleeping = 0;
 };
 
+// CPU time of the process since its start: when a dump was requested, and after its answer.
+struct ProcessCpu {
+  int64_t before_ns = 0, after_ns = 0;
+};
+
 class Profile {
  public:
   // Further threads of a dump are ignored.
@@ -32,8 +38,8 @@ class Profile {
   }
 
   // Adds a complete dump, requested at time_ns. The CPU time of a thread since it was last seen running is attributed to its
-  // current stack when it is seen running. The first dump is the baseline.
-  void take(std::string_view dump, int64_t time_ns);
+  // current stack when it is seen running. The first dump is the baseline. Time beyond that of the process, if known, is left out.
+  void take(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process = {});
   // A dump is missing: the threads' activity since the last one is unknown.
   void interrupt();
 
@@ -43,7 +49,12 @@ class Profile {
     uint64_t dumps = 0;
     std::optional<int64_t> cpu_ns;        // CPU time of threads with Java code between them; nothing: unknown
     std::optional<ThreadCounts> threads;  // at the last of them
+    int64_t excess_ns = 0;                // left out, because the process took less
+    int64_t covered_ns = 0;               // time between them
     bool is_model = false;                // the JVM does not report the CPU time of threads
+
+    // The time to which amounts of CPU time refer: the first dump may be later than a window after the one before it.
+    int64_t span_ns(int64_t window_ns) const { return std::max(window_ns, covered_ns); }
   };
   // `limits`: of the next window's tree.
   Window take_window(const StackTree::Limits &limits);
@@ -63,6 +74,9 @@ class Profile {
 
   // CPU time since the last dump. Nothing: not reported by the JVM.
   std::optional<int64_t> taken(const DumpedThread &thread, Known &known, bool is_new) const;
+  void allow(std::string_view dump, int64_t passed_ns, const std::optional<ProcessCpu> &process);
+  // The part of the time that the process can have taken.
+  int64_t claim(int64_t ns);
   void take_thread(const DumpedThread &thread, int64_t passed_ns);
   bool is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const;
   void count(const DumpedThread &thread, bool is_running);
@@ -75,10 +89,12 @@ class Profile {
   std::optional<int64_t> last_ns_;
   uint64_t dumps_ = 0;
   int64_t answering_ns_ = 0, aged_ns_ = 0;
+  std::optional<ProcessCpu> process_;  // at the last dump
+  int64_t unclaimed_ns_ = 0;           // of the process since the baseline, without the time of threads with Java code
   // Of the current dump.
   ThreadCounts counts_;
   uint64_t running_ = 0;
-  int64_t dump_cpu_ns_ = 0;
+  int64_t dump_cpu_ns_ = 0, allowed_ns_ = 0, modelled_ns_ = 0;
   bool has_cpu_ = false, is_full_ = false, was_full_ = false;
   DumpedThread thread_;  // a reused buffer
 };

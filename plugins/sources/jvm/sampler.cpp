@@ -37,6 +37,14 @@ bool is_stopped(int32_t pid) {
   return fields && (fields->state() == 'T' || fields->state() == 't');
 }
 
+// CPU time of a process since its start, ended threads included, by the clock that JVMs read for their threads. Nothing: it has
+// ended.
+std::optional<int64_t> process_cpu_ns(int32_t pid) {
+  clockid_t clock{};
+  if (::clock_getcpuclockid(pid, &clock) != 0) return std::nullopt;
+  return core::clock_ns(clock);
+}
+
 uint64_t processors() {
   static const long count = ::sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<uint64_t>(std::max(count, 1L));
@@ -220,13 +228,17 @@ void Sampler::end(SampledJvm &sampled) {
 core::Result<std::string_view> Sampler::dump(SampledJvm &sampled, DumpCost &cost) {
   const HsperfdataFile file(sampled.jvm);
   const auto before = parse_counters(shared_.read(file));
+  const auto cpu_before = process_cpu_ns(sampled.jvm.target.pid);
   auto text = sampled.attachment.ask(sampled.jvm.target, kThreadDump, options_.timeout_ns, bytes_);
+  const auto cpu_after = process_cpu_ns(sampled.jvm.target.pid);
   auto after = parse_counters(shared_.read(file));
   shared_.wipe();
   if (before && after) cost.pause_ns = safepoint_ns(*after, *before);
   if (after) cost.last = {std::move(*after), core::monotonic()};
   if (text && !is_whole(*text))
     return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " sent an incomplete answer"};
+  if (!cpu_before || !cpu_after) return core::Error{"the JVM " + std::to_string(sampled.jvm.target.pid) + " has ended"};
+  cost.process = {*cpu_before, *cpu_after};
   return text;
 }
 
@@ -237,7 +249,7 @@ void Sampler::sample(SampledJvm &sampled) {
   try {
     auto text = dump(sampled, cost);
     const std::lock_guard lock(mutex_);
-    if (text) sampled.profile.take(*text, cost.begin_ns);
+    if (text) sampled.profile.take(*text, cost.begin_ns, cost.process);
     cost.own_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     take(sampled, text, cost);
   } catch (const std::exception &error) {  // out of memory must not end the agent

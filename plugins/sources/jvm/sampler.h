@@ -94,6 +94,7 @@ class Sampler {
   struct DumpCost {
     int64_t begin_ns = 0, own_ns = 0, pause_ns = 0;
     std::optional<Reading> last;
+    ProcessCpu process;
   };
 
   void run();

@@ -4,6 +4,12 @@
 //      java.lang.Thread.State: TIMED_WAITING (sleeping)
 //   <tab>at java.lang.Thread.sleep(java.base@17.0.15/Native Method)
 //   <tab>- locked <0x000000> (a java.lang.Object)
+// From JDK 21, a thread that carries a virtual thread has no nid and no state, and the stack of the virtual thread after its own:
+//   "ForkJoinPool-1-worker-1" #24 [28130] daemon prio=5 os_prio=0 cpu=46.00ms elapsed=1.28s tid=0x00007f  [0x00007f]
+//      Carrying virtual thread #22
+//   <tab>at jdk.internal.vm.Continuation.run(java.base@21/Continuation.java:248)
+//      Mounted virtual thread #22
+//   <tab>at T.work(T.java:1)
 #include "plugins/sources/jvm/thread_dump.h"
 
 #include <algorithm>
@@ -17,7 +23,8 @@
 namespace atalaya::jvm {
 namespace {
 
-constexpr std::string_view kNative = "Native Method)", kState = "   java.lang.Thread.State: ", kFrame = "\tat ";
+constexpr std::string_view kNative = "Native Method)", kState = "   java.lang.Thread.State: ", kFrame = "\tat ",
+                           kCarrying = "   Carrying virtual thread ", kMounted = "   Mounted virtual thread ";
 
 // The word after `label`; empty: missing.
 std::string_view word_after(std::string_view line, std::string_view label) {
@@ -60,13 +67,20 @@ State state_of(std::string_view word) {
   return State::none;
 }
 
+// Java numbers its threads and never reuses a number. The JVM's own threads, and those of JDK 7, have none.
+uint64_t id_in(std::string_view header) {
+  static constexpr std::string_view kJava = "\" #";
+  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+  if (header.starts_with(kJava)) return number(word_after(header, kJava));
+  return number(word_after(header, " tid=")) * kFactor + number(word_after(header, " nid="));
+}
+
 // A name may contain anything, even quotes and line ends.
 void begin(std::string_view line, DumpedThread &thread) {
-  static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   const size_t end = line.rfind("\" ");
   thread.name = line.substr(1, std::max<size_t>(end, 1) - 1);
   line.remove_prefix(end);
-  thread.id = number(word_after(line, " tid=")) * kFactor + number(word_after(line, " nid="));
+  thread.id = id_in(line);
   thread.cpu_ns = milliseconds(word_after(line, " cpu="));
   thread.state = State::none;
   thread.frames.clear();
@@ -97,6 +111,10 @@ void ThreadDump::take(std::string_view line, DumpedThread &thread) {
     thread.frames.push_back(line.substr(kFrame.size()));
   else if (line.starts_with(kState))
     thread.state = state_of(line.substr(kState.size()));
+  else if (line.starts_with(kCarrying))
+    thread.state = State::runnable;
+  else if (line.starts_with(kMounted))
+    thread.frames.clear();
 }
 
 // A name with a line end continues on the next line: a thread's header ends with the line that has its id. Empty: none.

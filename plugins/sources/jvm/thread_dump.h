@@ -13,10 +13,10 @@ enum class State : uint8_t { none, runnable, blocked, waiting, sleeping };  // n
 
 struct DumpedThread {
   std::string_view name;
-  uint64_t id = 0;  // of the thread while it lives
+  uint64_t id = 0;  // of the thread while it lives, also while it carries a virtual thread
   State state = State::none;
   std::optional<int64_t> cpu_ns;         // since its start; JDK 11 and later
-  std::vector<std::string_view> frames;  // innermost first, the text after "at "
+  std::vector<std::string_view> frames;  // innermost first, the text after "at "; a carrier's are those of its virtual thread
   bool is_cut() const;                   // frames may be missing at the root
 };
 

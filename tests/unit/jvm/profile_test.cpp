@@ -14,7 +14,7 @@ constexpr int64_t kMilli = 1'000'000;
 std::string thread(const std::string &name, const std::string &state, double cpu_ms, const std::string &frames,
                    bool with_cpu = true) {
   const std::string cpu = with_cpu ? " cpu=" + std::to_string(cpu_ms) + "ms elapsed=9.0s" : "";
-  return "\"" + name + "\" #1 prio=5" + cpu + " tid=0x" + std::to_string(name.size()) + " nid=0x1 runnable\n" +
+  return "\"" + name + "\" #" + std::to_string(name.size()) + " prio=5" + cpu + " tid=0x1" + " nid=0x1 runnable\n" +
          "   java.lang.Thread.State: " + state + "\n" + frames + "\n";
 }
 
