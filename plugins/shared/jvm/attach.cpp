@@ -115,6 +115,32 @@ core::Status signal_it(const Target &target, const core::Descriptor &process) {
   return core::Done{};
 }
 
+constexpr Call kWriteMap{
+    .operation = "jcmd", .argument = "Compiler.perfmap", .min_version = kMinVersion, .purpose = "write a perf map"};
+
+core::Status check_version(const Target &target, const Call &call, int version) {
+  if (version >= call.min_version) return core::Done{};
+  return core::Error{label(target) + " has version " + std::to_string(version) + "; version " + std::to_string(call.min_version) +
+                     " or later is required to " + std::string(call.purpose)};
+}
+
+// Whether nobody but root and the user can remove or rename the user's files in this folder.
+bool keeps_files(const core::Descriptor &folder, uint32_t user) {
+  struct stat info {};
+  if (::fstat(folder.get(), &info) != 0 || (info.st_uid != 0 && info.st_uid != user)) return false;
+  return (info.st_mode & S_ISVTX) != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// As the JVM's user, who then owns it.
+core::Status make_empty(const Target &target, const core::Descriptor &folder, const std::string &name) {
+  static constexpr mode_t kForAll = 0644;
+  const AsUser user(target.status.user, target.status.group);
+  if (!user) return another_users(target);
+  const core::Descriptor file(::openat(folder.get(), name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kForAll));
+  if (file || errno == EEXIST) return core::Done{};
+  return core::Error{label(target) + ": cannot create " + name + " in its /tmp: " + core::error_text(errno)};
+}
+
 // Whether it would treat the signal as an attach request.
 core::Status check(const Target &target, const Call &call, const symbols::ProcessRoot &root) {
   const auto support = read_attach_support(target.pid, target.status, root);
@@ -122,10 +148,7 @@ core::Status check(const Target &target, const Call &call, const symbols::Proces
     return core::Error{label(target) + " does not report whether it accepts commands (-XX:-UsePerfData?); run `jcmd " +
                        std::to_string(target.pid) + " VM.version` once to make it listen"};
   if (!support->accepts_commands) return core::Error{label(target) + " accepts no commands (-XX:+DisableAttachMechanism)"};
-  if (support->version < call.min_version)
-    return core::Error{label(target) + " has version " + std::to_string(support->version) + "; version " +
-                       std::to_string(call.min_version) + " or later is required to " + std::string(call.purpose)};
-  return core::Done{};
+  return check_version(target, call, support->version);
 }
 
 core::Result<core::Descriptor> connect_to(const Target &target, const core::Descriptor &found, int64_t deadline_ns,
@@ -186,16 +209,23 @@ bool is_gone(const Target &target) {
   return has_ended(target) || !symbols::ProcessRoot(target.pid);
 }
 
-core::Status may_write_map(const Target &target) {
-  const std::string name = "tmp/perf-" + std::to_string(target.status.inner_pid) + ".map";
+core::Status claim_map(const Target &target) {
+  const std::string name = name_of(target, "perf-") + ".map";
   const symbols::ProcessRoot root(target.pid);
-  if (!root) return core::Error{label(target) + " has ended"};
-  const core::Descriptor found = root.open(name, O_PATH | O_NOFOLLOW);
-  if (!found && errno == ENOENT) return core::Done{};
+  const core::Descriptor folder = folder_of(target, root);
+  if (!folder) return core::Error{label(target) + " has ended, or its /tmp cannot be opened"};
+  if (const auto support = read_attach_support(target.pid, target.status, root); support && support->version != 0)
+    if (auto good = check_version(target, kWriteMap, support->version); !good) return good;
+  if (!keeps_files(folder, target.status.user))
+    return core::Error{label(target) +
+                       " gets no request for a perf map: other users could replace the file in its /tmp; run `chmod +t` " +
+                       "on this folder, and let root own it"};
+  if (auto made = make_empty(target, folder, name); !made) return made;
+  const core::Descriptor found(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
   const bool own = found && ::fstat(found.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
   if (own && info.st_uid == target.status.user) return core::Done{};
-  return core::Error{label(target) + " cannot write its perf map: its /" + name +
+  return core::Error{label(target) + " cannot write its perf map: its /tmp/" + name +
                      " is not a regular file of the JVM's user; remove it"};
 }
 
@@ -267,7 +297,8 @@ core::Status Attachment::signal(const Target &target, const core::Descriptor &pr
 
 core::Result<std::string> Attachment::run(const Target &target, std::string_view command, int64_t timeout_ns) {
   std::string bytes;
-  const Call call{.operation = "jcmd", .argument = command, .min_version = kMinVersion, .purpose = "write a perf map"};
+  Call call = kWriteMap;
+  call.argument = command;
   auto text = ask(target, call, timeout_ns, bytes);
   if (!text) return core::Error{text.error()};
   return std::string(*text);

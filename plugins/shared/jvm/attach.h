@@ -79,8 +79,9 @@ class Attachment {
 // The first version with Compiler.perfmap.
 inline constexpr int kMinVersion = 17;
 
-// Whether the JVM would write its perf map to a regular file of its user: it follows symbolic links, which an attacker could place.
-core::Status may_write_map(const Target &target);
+// Makes the file of the JVM's perf map for the JVM's user, unless it exists: the JVM creates or follows whatever has that name, for
+// example the symbolic link of another user. An error if another user has made it, or could replace it.
+core::Status claim_map(const Target &target);
 
 // The bytes of a request, and the text of an answer, whose first line is a number, 0 on success. Pure.
 std::string request_bytes(std::string_view operation, std::string_view argument);

@@ -55,7 +55,7 @@ bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
 }
 
 core::Result<std::string> PerfMapRefresh::request(const Target &target, Known &known) const {
-  if (auto good = may_write_map(target); !good) return core::Error{good.error()};
+  if (auto good = claim_map(target); !good) return core::Error{good.error()};
   return known.attachment.run(target, "Compiler.perfmap", options_.timeout_ns);
 }
 

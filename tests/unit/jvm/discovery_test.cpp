@@ -109,7 +109,7 @@ TEST_CASE("a JVM that has ended gets no advice about its files") {
   siginfo_t ended{};
   ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);  // a zombie
   CHECK(is_gone(target));
-  CHECK(may_write_map(target).error().find("has ended") != std::string::npos);
+  CHECK(claim_map(target).error().find("has ended") != std::string::npos);
   std::vector<std::string> reports;
   PerfMapRefresh refresh({}, [&reports](std::string_view text) { reports.emplace_back(text); });
   refresh.refresh(child, *mark, *status);
