@@ -55,19 +55,20 @@ class Jvms(QueryCase):
 
     def test_functions_by_thread_dumps_next_to_those_by_samples(self):
         self.assertEqual(self.ask()["functions"], [
+            {"function": HOT, "cpu": {"samples": 120, "share": 0.6}},
             {"function": WORK, "dumps": {"bias": "safepoint", "self": 0.75, "share": 0.375}, "cpu": {"samples": 80, "share": 0.4}},
-            {"function": HASH, "dumps": {"bias": "safepoint", "self": 0.25, "share": 0.125}},
-            {"function": HOT, "cpu": {"samples": 120, "share": 0.6}}])
-        self.assertEqual([function["function"] for function in self.ask("--top", "1")["functions"]], [WORK, HOT])
-        self.assertEqual(self.ask("--host", "h2")["functions"][0]["dumps"]["self"], 0.25)
-        self.assertEqual(self.ask("--process", "sh*", "--tag", "pid=7")["functions"][0]["dumps"]["self"], 0.5)
+            {"function": HASH, "dumps": {"bias": "safepoint", "self": 0.25, "share": 0.125}}])
+        self.assertEqual(self.ask()["unattributed"], {"dumps": {"bias": "safepoint", "self": 1, "share": 0.5}})
+        self.assertEqual([function["function"] for function in self.ask("--top", "1")["functions"]], [HOT, WORK])
+        self.assertEqual(self.ask("--host", "h2")["functions"][1]["dumps"]["self"], 0.25)
+        self.assertEqual(self.ask("--process", "sh*", "--tag", "pid=7")["functions"][1]["dumps"]["self"], 0.5)
 
     def test_the_table_marks_biased_figures(self):
         table = self.atalaya("jvms", *WHEN)
         self.assertIn(": 2 JVMs on 2 hosts, 40.0 thread dumps/s in all, over 10s\n", table)
-        self.assertRegex(table, r"function +self s/s +share % +cpu samples +share %\n")
-        self.assertRegex(table, WORK + r" +0.7500 +37.5 +80 +40.0\n")
-        self.assertIn("by thread dumps, bias=safepoint\n", table)
+        self.assertRegex(table, r"function +cpu samples +share % +self s/s +share %\n")
+        self.assertRegex(table, WORK + r" +80 +40.0 +0.7500 +37.5\n")
+        self.assertIn("by thread dumps, bias=safepoint: inlined\n", table)
         self.assertRegex(table, r"h1 +7 +shop +20.00 +1.50 +17.0.10 +G1\n")
         self.assertNotIn("-Xmx1g", table)
 
@@ -104,7 +105,7 @@ class Jvms(QueryCase):
         for verb, second in (("start", 5), ("end", 10)):
             self.atalaya("experiment", verb, "tera", "--at", str(T0 + second))
         answer = json.loads(self.atalaya("jvms", "--experiment", "tera", "--format", "json"))
-        self.assertEqual((answer["seconds"], answer["functions"][0]["dumps"]["self"]), (5, 0.75))
+        self.assertEqual((answer["seconds"], answer["functions"][1]["dumps"]["self"]), (5, 0.75))
 
 
 if __name__ == "__main__":

@@ -196,6 +196,11 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
   // JVMs report their largest functions only; the sum of all is the CPU time of their threads.
   const double cpu = sum_of(usage_of("jvm.profile.cpu", {}, store, tags, overview.range, budget), overview.range) / 100;
   const double all = std::max(cpu, sum_of(usages, overview.range));
+  const double rest = all - sum_of(usages, overview.range);
+  if (rest > 0) {
+    overview.unattributed = rest / overview.covered_seconds;
+    overview.unattributed_share = rest / all;
+  }
   for (const Usage &usage : usages) {
     const std::string name = value(usage.tags, "function");
     const double seconds = usage.average * seconds_of(overview.range);
@@ -342,7 +347,7 @@ Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &t
     overview.functions.push_back(std::move(function));
   }
   std::stable_sort(overview.functions.begin(), overview.functions.end(), [](const Function &a, const Function &b) {
-    return std::pair(a.self.value_or(0), a.samples.value_or(0)) > std::pair(b.self.value_or(0), b.samples.value_or(0));
+    return std::pair(a.samples.value_or(0), a.self.value_or(0)) > std::pair(b.samples.value_or(0), b.self.value_or(0));
   });
   return overview;
 }

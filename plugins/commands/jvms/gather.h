@@ -29,12 +29,13 @@ struct Function {
 
 struct Overview {
   store::Range range;
-  double covered_seconds = 0;  // with at least one profiled JVM
-  std::vector<Jvm> jvms;       // by number of thread dumps, largest first
-  size_t reporting = 0;        // profiled JVMs
-  double rate = 0;             // thread dumps per second of all JVMs
-  std::vector<Function> functions;
-  double java_samples = 0, other_samples = 0;  // of CPUs: in Java, and in the JVM itself
+  double covered_seconds = 0;                              // with at least one profiled JVM
+  std::vector<Jvm> jvms;                                   // by number of thread dumps, largest first
+  size_t reporting = 0;                                    // profiled JVMs
+  double rate = 0;                                         // thread dumps per second of all JVMs
+  std::vector<Function> functions;                         // by CPU samples, then by thread dumps
+  std::optional<double> unattributed, unattributed_share;  // CPU time of threads that dumps have in no reported function
+  double java_samples = 0, other_samples = 0;              // of CPUs: in Java, and in the JVM itself
 };
 
 struct Caller {

@@ -85,7 +85,7 @@ class JvmsCommand final : public Command {
 
   int say_nothing(const query::Reading &reading) const {
     std::fprintf(stderr, "no JVMs from %s%s\n", query::span_text(reading.range).c_str(),
-                 tags_.empty() ? "; run source jvm to find them (pipelines/jvm.lua)" : " with these tags");
+                 tags_.empty() ? "; run source jvm to find them (pipelines/jvm-profile.lua)" : " with these tags");
     return 1;
   }
 

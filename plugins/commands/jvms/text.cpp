@@ -16,7 +16,7 @@ namespace {
 
 using query::Row;
 
-constexpr const char *kSelf = "self s/s", *kShare = "share %", *kSamples = "cpu samples";
+constexpr const char *kSelf = "self s/s", *kShare = "share %", *kSamples = "cpu samples", *kUnattributed = "[not attributed]";
 
 std::string fixed(double value, int decimals) {
   char text[64];
@@ -83,16 +83,23 @@ std::string jvm_table(const Overview &overview, size_t top) {
 // The meaning of the profiles that have values.
 std::string legend(bool self, bool samples) {
   std::string text;
-  if (self) text += std::string(kSelf) + ": seconds per second in the function, by thread dumps, bias=safepoint\n";
-  if (samples) text += std::string(kSamples) + ": by source perf, without that bias\n";
+  if (samples) text += std::string(kSamples) + ": by source perf, without bias; prefer them\n";
+  if (self)
+    text += std::string(kSelf) +
+            ": seconds per second in the function, by thread dumps, bias=safepoint: inlined\n"
+            "functions and loops without a safepoint count for the code that is called next\n";
+  if (self && !samples) text += "for samples without bias, run pipelines/jvm-profile.lua\n";
   return text;
 }
 
-std::string function_table(const std::vector<Function> &functions) {
-  std::vector<Row> rows = {{"function", kSelf, kShare, kSamples, kShare}};
+// With the rest, if there is any.
+std::string function_table(const std::vector<Function> &functions, const std::optional<double> &rest = {},
+                           const std::optional<double> &rest_share = {}) {
+  std::vector<Row> rows = {{"function", kSamples, kShare, kSelf, kShare}};
   for (const Function &one : functions)
     rows.push_back(
-        {core::visible(one.name), fixed(one.self, 4), percent(one.self_share), fixed(one.samples, 0), percent(one.samples_share)});
+        {core::visible(one.name), fixed(one.samples, 0), percent(one.samples_share), fixed(one.self, 4), percent(one.self_share)});
+  if (rest) rows.push_back({kUnattributed, "", "", fixed(rest, 4), percent(rest_share)});
   return columns(std::move(rows));
 }
 
@@ -172,7 +179,8 @@ std::string overview_table(const Overview &overview, size_t top) {
   if (!overview.jvms.empty()) text += "\n" + jvm_table(overview, top);
   const std::vector<Function> functions = first_of(overview.functions, top);
   if (functions.empty()) return text;
-  text += "\n" + function_table(functions) + left_out(overview.functions.size(), functions.size());
+  text += "\n" + function_table(functions, overview.unattributed, overview.unattributed_share) +
+          left_out(overview.functions.size(), functions.size());
   text += "\n" + legend(any_self(functions), any_samples(functions));
   const double all = overview.java_samples + overview.other_samples;
   if (all > 0 && overview.other_samples > 0)
@@ -203,6 +211,12 @@ std::string overview_json(const Overview &overview, size_t top) {
     function_json(out, function);
     out += '}';
   });
+  if (overview.unattributed) {
+    key(out, "unattributed");
+    out += '{';
+    profiles(out, overview.unattributed, overview.unattributed_share, {}, {});
+    out += '}';
+  }
   if (overview.java_samples + overview.other_samples > 0) {
     key(out, "cpu");
     out += '{';

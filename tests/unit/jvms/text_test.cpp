@@ -14,7 +14,7 @@ struct Fixture {
   TwoHosts store;
   query::Budget budget{query::Limits{}};
   Overview overview = overview_of(store, {}, TwoHosts::range(0, 10), budget);
-  Detail detail = detail_of(overview.functions[0], overview, store, {}, budget);
+  Detail detail = detail_of(overview.functions[1], overview, store, {}, budget);  // app.Main work
 };
 
 TEST_CASE("jvms: a table") {
@@ -27,14 +27,16 @@ TEST_CASE("jvms: a table") {
         "h2      2  java       10.00\n"
         "h2      3  zoo\n"
         "\n"
-        "function                   self s/s  share %  cpu samples  share %\n"
-        "app.Main work                0.6000     60.0           30     30.0\n"
-        "java.lang.String hashCode    0.1000     10.0\n"
-        "app.Main hot                                           60     60.0\n"
-        "[interpreted]                                          10     10.0\n"
+        "function                   cpu samples  share %  self s/s  share %\n"
+        "app.Main hot                        60     60.0\n"
+        "app.Main work                       30     30.0    0.6000     60.0\n"
+        "[interpreted]                       10     10.0\n"
+        "java.lang.String hashCode                          0.1000     10.0\n"
+        "[not attributed]                                   0.3000     30.0\n"
         "\n"
-        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint\n"
-        "cpu samples: by source perf, without that bias\n"
+        "cpu samples: by source perf, without bias; prefer them\n"
+        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint: inlined\n"
+        "functions and loops without a safepoint count for the code that is called next\n"
         "20.0 % of the JVMs' cpu samples are not in Java: collectors, compilers, the JVM\n");
 }
 
@@ -51,8 +53,8 @@ TEST_CASE("jvms: one function") {
   CHECK(detail_table(fixture.detail, fixture.overview, 20) ==
         "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 3 JVMs on 2 hosts, of which 2 report, 25.0 thread dumps/s in all, over 10s\n"
         "\n"
-        "function       self s/s  share %  cpu samples  share %\n"
-        "app.Main work    0.6000     60.0           30     30.0\n"
+        "function       cpu samples  share %  self s/s  share %\n"
+        "app.Main work           30     30.0    0.6000     60.0\n"
         "\n"
         "most expensive stack, 70.0 % of all exemplars, in java with pid 2 on h2 (bias=safepoint)\n"
         "  app.Main work (Main.java:7)\n"
@@ -68,8 +70,9 @@ TEST_CASE("jvms: one function") {
         "h1      1  java       0.5000\n"
         "h2      2  java       0.1000\n"
         "\n"
-        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint\n"
-        "cpu samples: by source perf, without that bias\n");
+        "cpu samples: by source perf, without bias; prefer them\n"
+        "self s/s: seconds per second in the function, by thread dumps, bias=safepoint: inlined\n"
+        "functions and loops without a safepoint count for the code that is called next\n");
 }
 
 TEST_CASE("jvms: JSON has the same, and the bias next to every figure of thread dumps") {
@@ -84,7 +87,9 @@ TEST_CASE("jvms: JSON has the same, and the bias next to every figure of thread 
           R"({"function":"app.Main work","dumps":{"bias":"safepoint","self":0.6,"share":0.6},"cpu":{"samples":30,"share":0.3}})") !=
       std::string::npos);
   CHECK(all.find(R"({"function":"app.Main hot","cpu":{"samples":60,"share":0.6}})") != std::string::npos);
-  CHECK(all.ends_with("\"cpu\":{\"samples\":100,\"outside\":25}}\n"));
+  CHECK(
+      all.ends_with("\"unattributed\":{\"dumps\":{\"bias\":\"safepoint\",\"self\":0.3,\"share\":0.3}},\"cpu\":{\"samples\":100,"
+                    "\"outside\":25}}\n"));
   const std::string one = detail_json(fixture.detail, fixture.overview, 1);
   CHECK(
       one.find(

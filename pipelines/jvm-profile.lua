@@ -1,0 +1,22 @@
+-- Hot methods of every JVM on this host: CPU samples, which are exact for compiled code, next to heap, collections and
+-- thread dumps, which also see JVMs without frame pointers. Windows of 20 s.
+--   atalaya run pipelines/jvm-profile.lua   (as root, or with the drop-ins jvm-others, perf-bpf, perf-symbols, perf-jvm)
+--   atalaya jvms;  atalaya flamegraph --keep jvm -o java.svg
+-- Start JVMs (17 or later) with -XX:+PreserveFramePointer. The store is atalaya.db in the state folder.
+local a = require "atalaya"
+
+local store = a.sink.sqlite {}
+
+a.pipeline "jvm" {
+  every = "20s",
+  a.source.jvm { budget = 1 },
+  a.translate.names {},  -- the main class instead of "java"
+  store,
+}
+
+a.pipeline "jvm-samples" {
+  every = "20s",
+  a.source.perf { processes = { "java" }, tags = { "runtime" } },  -- JVMs of launchers have other names: add them
+  a.translate.names {},
+  store,
+}
