@@ -28,15 +28,13 @@ function(atalaya_unity target)
 endfunction()
 
 # atalaya_library(match SOURCES a.cpp LIBRARIES x PRIVATE y): a static library, atalaya_<name>. LIBRARIES are those that its headers
-# show, PRIVATE the others. UNITY: see atalaya_unity.
+# show, PRIVATE the others.
 function(atalaya_library name)
-  cmake_parse_arguments(ARG "UNITY" "" "SOURCES;LIBRARIES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRIVATE" ${ARGN})
   add_library(atalaya_${name} STATIC ${ARG_SOURCES})
   target_include_directories(atalaya_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(atalaya_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE})
-  if(ARG_UNITY)
-    atalaya_unity(atalaya_${name})
-  endif()
+  atalaya_unity(atalaya_${name})
 endfunction()
 
 # Lists a plugin of ours in the manifest of its package: the agent isolates all plugins that are in none.
@@ -55,7 +53,7 @@ endfunction()
 # PACKAGE x: it is not in the package atalaya but in one of its own (AtalayaPackage.cmake), because of what it links.
 # Its code without the glue (the file named plugin.cpp) is also the library <kind>_<name>_parts, which the unit tests link.
 function(atalaya_plugin kind name)
-  cmake_parse_arguments(ARG "UNITY" "PACKAGE" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "PACKAGE" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_PACKAGE)
     set(ARG_PACKAGE atalaya)
   endif()
@@ -69,9 +67,7 @@ function(atalaya_plugin kind name)
     target_include_directories(${target}_parts PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${target}_parts PUBLIC atalaya_abi ${ARG_LIBRARIES})
     target_link_libraries(${target} PRIVATE ${target}_parts)
-    if(ARG_UNITY)
-      atalaya_unity(${target}_parts)
-    endif()
+    atalaya_unity(${target}_parts)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE atalaya_abi ${ARG_LIBRARIES})
@@ -87,13 +83,17 @@ function(atalaya_plugin kind name)
   set_property(GLOBAL APPEND PROPERTY ATALAYA_PLUGIN_TARGETS ${target})
 endfunction()
 
-# atalaya_unit_test(name SOURCES a_test.cpp LIBRARIES x): a doctest program, run by ctest as unit.<name>.
+# atalaya_unit_test(name SOURCES a_test.cpp LIBRARIES x): a doctest program, run by ctest as unit.<name>. SEPARATE: its files define the
+# same names, so they are not compiled in batches.
 function(atalaya_unit_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(unit_${name} ${ARG_SOURCES})
   target_link_libraries(unit_${name} PRIVATE atalaya_test_main ${ARG_LIBRARIES})
   # Half of the compile time of a test is its optimisation, which no test needs.
   target_compile_options(unit_${name} PRIVATE -O0)
+  if(NOT ARG_SEPARATE)
+    atalaya_unity(unit_${name})
+  endif()
   add_test(NAME unit.${name} COMMAND unit_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(unit.${name} PROPERTIES TIMEOUT 600 LABELS unit)
 endfunction()

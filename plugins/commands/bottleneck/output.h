@@ -38,6 +38,8 @@ struct TaskRows {
 };
 TaskRows bottleneck_tasks(const Analysis &analysis);
 
+// "" if it is unknown
+std::string number_text(double value);
 // "job_1", "job_1 (wordcount)"; "" of kNoJob
 std::string job_text(const JobData &data, uint32_t job);
 // "map", "map spill"

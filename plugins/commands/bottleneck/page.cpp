@@ -34,10 +34,6 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 </style>
 )";
 
-std::string number(double value) {
-  return std::isfinite(value) ? short_text(value) : "";
-}
-
 // Below a table that was cut.
 void add_how_many(std::string &out, size_t shown, size_t all) {
   if (shown < all) out += "<p>" + std::to_string(shown) + " of " + std::to_string(all) + "; --format json has all.</p>\n";
@@ -126,7 +122,7 @@ class Page {
     for (const JobTotals &job : all_.totals)
       rows.push_back({job_text(data_, job.job), std::string(outcome_text(data_.jobs[job.job].outcome)), std::to_string(job.tasks),
                       std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? short_text(job.seconds) : "",
-                      number(job.bytes / (1 << 20))});
+                      number_text(job.bytes / (1 << 20))});
     add_table(out_, rows, 2);
   }
 
@@ -185,7 +181,7 @@ class Page {
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
       rows.push_back({job_text(data_, group.job), group_text(data_, group), rank.bottleneck ? "yes" : "",
-                      std::to_string(group.entries.size()), number(group.speed),
+                      std::to_string(group.entries.size()), number_text(group.speed),
                       std::isnan(rank.share) ? "" : percent_text(rank.share), coefficient_text(rank.correlation),
                       coefficient_text(rank.loading)});
     }

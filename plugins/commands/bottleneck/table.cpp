@@ -12,11 +12,7 @@ namespace {
 
 using core::visible;
 
-constexpr size_t kMaxRows = 20;
-
-std::string number(double value) {
-  return std::isfinite(value) ? short_text(value) : "";
-}
+constexpr size_t kMaxTableRows = 20;
 
 std::string share(std::optional<double> part) {
   return part && std::isfinite(*part) ? percent_text(*part) : "";
@@ -33,10 +29,10 @@ void add_section(std::string &out, const char *title, const std::vector<query::R
 void add_jobs(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
   for (const JobTotals &job : report.analysis.totals) {
-    if (rows.size() > kMaxRows) break;
+    if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(report.analysis.data, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
                     std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
-                    number(job.bytes / (1 << 20))});
+                    number_text(job.bytes / (1 << 20))});
   }
   add_section(out, "Jobs", rows, report.analysis.totals.size());
 }
@@ -64,7 +60,7 @@ void add_nodes(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
   for (const Node &node : all.nodes) {
-    if (rows.size() > kMaxRows) break;
+    if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, node.job)), visible(all.data.name(node.host)), std::to_string(node.tasks),
                     std::to_string(node.lowest), std::to_string(node.lower), share(node.remote_share()), node.top ? "yes" : "",
                     node.bottleneck ? "yes" : ""});
@@ -76,10 +72,10 @@ void add_phases(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "phase", "tasks", "KiB/s", "of the time", "correlation", "top 20 %"}};
   for (const PhaseRank &rank : all.ranks) {
-    if (rows.size() > kMaxRows) break;
+    if (rows.size() > kMaxTableRows) break;
     const Group &group = all.groups[rank.group];
     rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)),
-                    std::to_string(group.entries.size()), number(group.speed), share(rank.share),
+                    std::to_string(group.entries.size()), number_text(group.speed), share(rank.share),
                     coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
   add_section(out, "Phases: correlation of their speed with the task's", rows, all.ranks.size());
@@ -89,7 +85,7 @@ void add_regions(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
   for (const RegionCost &region : all.regions) {
-    if (rows.size() > kMaxRows) break;
+    if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, region.job)), visible(all.data.name(region.name)),
                     std::string(severity_text(region.severity)), std::to_string(region.count), short_text(region.seconds),
                     percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
@@ -126,15 +122,19 @@ TaskRows bottleneck_tasks(const Analysis &analysis) {
   TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
   if (with_job) found.rows[0].insert(found.rows[0].begin(), "job");
   for (uint32_t i = 0; i < data.tasks.size(); ++i) {
-    if (!analysis.bottlenecks[i] || ++found.all > kMaxRows) continue;
+    if (!analysis.bottlenecks[i] || ++found.all > kMaxTableRows) continue;
     const Task &task = data.tasks[i];
     const bool is_graded = !std::isnan(analysis.speeds[i]);
     found.rows.push_back({std::string(task.task()), std::string(task.attempt()), data.name(task.host), data.name(task.stage),
-                          std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number(analysis.speeds[i]),
+                          std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number_text(analysis.speeds[i]),
                           short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
     if (with_job) found.rows.back().insert(found.rows.back().begin(), job_text(data, task.job));
   }
   return found;
+}
+
+std::string number_text(double value) {
+  return std::isfinite(value) ? short_text(value) : "";
 }
 
 std::string job_text(const JobData &data, uint32_t job) {

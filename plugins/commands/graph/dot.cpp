@@ -15,7 +15,7 @@ namespace {
 
 // Heights in inches, widths in points: for values of zero, and for the largest value of the drawing.
 constexpr double kLowest = 0.4, kHighest = 2.4, kThinnest = 1, kThickestNode = 8, kThickestEdge = 14;
-constexpr size_t kWidestName = 40;
+constexpr size_t kWidestNode = 40;
 
 using Ends = std::pair<size_t, size_t>;
 
@@ -32,7 +32,7 @@ std::string quoted(std::string_view text) {
 std::string label(const std::vector<std::string> &lines) {
   std::string out;
   for (const std::string &line : lines) {
-    const std::string one = quoted(core::cut_to_width(core::visible(line), kWidestName));
+    const std::string one = quoted(core::cut_to_width(core::visible(line), kWidestNode));
     out += (out.empty() ? "\"" : "\\n") + one.substr(1, one.size() - 2);
   }
   return out + '"';

@@ -15,8 +15,6 @@
 namespace atalaya::place {
 namespace {
 
-constexpr double kMebi = 1 << 20;
-
 core::Result<HostCapacity> parse_capacity(const std::string &line) {
   std::istringstream words(line);
   HostCapacity capacity;

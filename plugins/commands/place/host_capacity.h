@@ -15,6 +15,7 @@
 namespace atalaya::place {
 
 constexpr size_t kMaxHosts = 10'000;
+constexpr double kMebi = 1 << 20;  // memory is in MiB
 
 // A host per line: "NAME CORES MEMORY", as in "db1 8 32GiB"; # begins a comment. The error names the line.
 core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text);

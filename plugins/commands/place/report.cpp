@@ -18,7 +18,7 @@ using core::visible;
 using graph::bytes_text;
 using graph::short_number;
 
-constexpr double kMebi = 1 << 20, kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::string share(double used, double capacity) {
   return capacity > 0 ? short_number(100 * used / capacity, 1) + "%" : "-";

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxFiles = 16384;
 
-std::string hexadecimal(std::string_view bytes) {
+std::string hexadecimal_of(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const char c : bytes) {
@@ -27,7 +27,7 @@ std::string hexadecimal(std::string_view bytes) {
 
 // The usual places of debuggers.
 std::vector<std::string> debug_paths(const std::string &build, const std::string &link, const std::string &mapped) {
-  const std::string name = hexadecimal(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
+  const std::string name = hexadecimal_of(build), folder = mapped.substr(0, mapped.rfind('/') + 1);
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug"};
   if (link.empty() || link.find('/') != std::string::npos) return paths;
   for (const std::string &place : {folder, folder + ".debug/", "/usr/lib/debug" + folder}) paths.push_back(place + link);

@@ -21,7 +21,7 @@
 namespace atalaya::symbols {
 namespace {
 
-constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kMaxSymbolBytes = 4096;
 constexpr size_t kMaxListed = 4;  // in an error
 
 bool is_function(const GElf_Sym &symbol) {
@@ -188,7 +188,7 @@ bool each_function(const ElfImage &image, uint32_t table, const std::function<bo
       GElf_Sym symbol;
       if (gelf_getsym(data, i, &symbol) == nullptr) break;
       if (!is_function(symbol) || symbol.st_name >= names.size()) continue;
-      std::string_view name = names.substr(symbol.st_name, kMaxNameBytes);
+      std::string_view name = names.substr(symbol.st_name, kMaxSymbolBytes);
       name = name.substr(0, name.find('\0'));
       const bool indirect = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
       if (!name.empty() && !take({symbol.st_value, symbol.st_size, indirect, name})) break;

@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 
-std::string hexadecimal(uint64_t number) {
+std::string hexadecimal_text(uint64_t number) {
   std::array<char, 16> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr};
 }
 
 // Opens the mapped file itself, even if its name was deleted. Requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
 core::Descriptor by_range(int32_t pid, const Mapping &mapping) {
-  const std::string range = hexadecimal(mapping.begin) + "-" + hexadecimal(mapping.end);
+  const std::string range = hexadecimal_text(mapping.begin) + "-" + hexadecimal_text(mapping.end);
   return core::Descriptor(::open(("/proc/" + std::to_string(pid) + "/map_files/" + range).c_str(), O_PATH | O_CLOEXEC));
 }
 

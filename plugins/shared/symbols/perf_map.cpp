@@ -11,7 +11,7 @@
 namespace atalaya::symbols {
 namespace {
 
-std::optional<uint64_t> hexadecimal(std::string_view &text) {
+std::optional<uint64_t> hexadecimal_number(std::string_view &text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   uint64_t value = 0;
@@ -36,9 +36,9 @@ PerfMap::PerfMap(std::string_view text) {
     if (size == std::string_view::npos) break;  // the runtime is still writing this line
     std::string_view line = text.substr(0, size);
     text.remove_prefix(size + 1);
-    const auto begin = hexadecimal(line);
+    const auto begin = hexadecimal_number(line);
     if (!begin) continue;
-    const uint64_t length = hexadecimal(line).value_or(0);
+    const uint64_t length = hexadecimal_number(line).value_or(0);
     const std::string_view name = core::trimmed(line).substr(0, kMaxName);
     if (length == 0 || *begin + length < *begin || name.empty()) continue;
     entries_.push_back({*begin, *begin + length, static_cast<uint32_t>(names_.size()), static_cast<uint32_t>(name.size())});

@@ -12,7 +12,6 @@ namespace {
 
 using core::monotonic;
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStillWritten = 60'000;  // ms: a file changed since then may lack its end
 // Histories changed since then stay in memory, and their open spans are reported; others are read from the start if they change.
 constexpr int64_t kStillRunning = 3'600'000;  // ms
@@ -130,15 +129,15 @@ bool HadoopSource::read_one(const Found &found) {
 // An open file on HDFS has its creation time.
 bool HadoopSource::is_too_old(const Found &found) {
   return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
-         found.changed_ms < (host_.realtime() - max_age_ns_) / kMs;
+         found.changed_ms < (host_.realtime() - max_age_ns_) / kNsPerMs;
 }
 
 // Whether it has not grown for so long that its job may have been killed.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
   const Storage &storage = places_.storage_of(found.path);
   if (is_listed_late(storage, found))
-    return monotonic() - running.grown_at > (grows_unseen(storage, found) ? kStillRunning : kStillListed) * kMs;
-  return found.changed_ms < host_.realtime() / kMs - kStillRunning;
+    return monotonic() - running.grown_at > (grows_unseen(storage, found) ? kStillRunning : kStillListed) * kNsPerMs;
+  return found.changed_ms < host_.realtime() / kNsPerMs - kStillRunning;
 }
 
 bool HadoopSource::read_history(const Found &found) {
@@ -192,7 +191,7 @@ void HadoopSource::report_damage(const std::string &path, const Damage &damage) 
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
   // An imported copy has a new time.
-  const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / kMs - kStillWritten;
+  const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / kNsPerMs - kStillWritten;
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut off; complete lines are kept");

@@ -13,6 +13,7 @@ namespace atalaya::hadoop {
 
 enum class Outcome : int64_t { succeeded = 0, failed = 1, killed = 2 };
 
+inline constexpr int64_t kNsPerMs = 1'000'000;
 inline constexpr size_t kMaxId = 256;           // longer ids are ignored; other texts are cut
 inline constexpr size_t kMaxCounterText = 200;  // longer groups, names and metric names of counters are cut
 

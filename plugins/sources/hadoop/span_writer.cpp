@@ -6,8 +6,6 @@
 namespace atalaya::hadoop {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-
 bool may_stand_in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
@@ -62,8 +60,8 @@ uint32_t SpanWriter::counter_name(const Counter &counter) {
 void SpanWriter::write(const Span &span, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(5 + span.counters.size()));
   sample.text = batch.copy(span.text);
-  sample.time_ns = span.start_ms * kMs;
-  sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * kMs;
+  sample.time_ns = span.start_ms * kNsPerMs;
+  sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * kNsPerMs;
   const auto tag = [&](uint32_t key, const std::string &value) {
     if (!value.empty()) batch.tag(sample, key, value);
   };

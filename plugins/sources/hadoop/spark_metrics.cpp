@@ -12,7 +12,7 @@ namespace {
 
 using simdjson::SUCCESS;
 
-constexpr size_t kMaxDepth = 3;
+constexpr size_t kMaxMetricDepth = 3;
 constexpr int64_t kMaxTime = int64_t{1} << 42;  // ms: 140 years
 
 int64_t sum(int64_t a, int64_t b) {
@@ -61,7 +61,7 @@ std::string input_source(const std::optional<JsonObject> &input, std::string_vie
   return locality == "rack" || locality == "datacenter" || locality == "remote" ? "network" : "";
 }
 
-Span phase_of(const Span &task, const char *name, int64_t start, int64_t length) {
+Span phase_within(const Span &task, const char *name, int64_t start, int64_t length) {
   Span phase;
   phase.text = "phase";
   phase.framework = task.framework;
@@ -86,7 +86,7 @@ class Timeline {
   // Omits a phase without time and bytes.
   Span *add(const char *name, int64_t length, const std::optional<int64_t> &bytes = std::nullopt) {
     if (length <= 0 && bytes.value_or(0) == 0) return nullptr;
-    out_.push_back(phase_of(task_, name, at_, length));
+    out_.push_back(phase_within(task_, name, at_, length));
     out_.back().bytes = bytes;
     at_ += length;
     return &out_.back();
@@ -117,7 +117,7 @@ void read_metrics(std::string_view group, const JsonObject &metrics, Counters &o
     if (field.value.get(number) == SUCCESS) {
       if (out.size() < kMaxCounters)
         out.push_back({std::string(group.substr(0, kMaxCounterText)), std::string(field.key.substr(0, kMaxCounterText)), number});
-    } else if (depth < kMaxDepth && field.value.get(inner) == SUCCESS) {
+    } else if (depth < kMaxMetricDepth && field.value.get(inner) == SUCCESS) {
       read_metrics(field.key, inner, out, depth + 1);
     }
   }
@@ -192,7 +192,7 @@ void add_task_phases(const JsonObject &metrics, const Span &task, int64_t gettin
     if (!phase->records) phase->records = amount_of(written, "Shuffle Write Records Written");
   }
   timeline.add("result-serialize", serialize);
-  if (fetched) out.push_back(phase_of(task, "result-fetch", getting_result_ms, end - getting_result_ms));
+  if (fetched) out.push_back(phase_within(task, "result-fetch", getting_result_ms, end - getting_result_ms));
   if (fetched) out.back().quality.clear();
 }
 

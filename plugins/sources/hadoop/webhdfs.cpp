@@ -14,7 +14,7 @@ using simdjson::SUCCESS;
 
 constexpr size_t kMaxList = size_t{64} << 20;  // bytes of a folder's listing
 constexpr int kMaxRedirects = 4;
-constexpr std::string_view kPlain = "webhdfs://", kTls = "swebhdfs://";
+constexpr std::string_view kPlainScheme = "webhdfs://", kTlsScheme = "swebhdfs://";
 
 // A valid name in a folder, not a path out of it.
 bool is_name(std::string_view name) {
@@ -38,9 +38,9 @@ class NotActive : public Unreadable {
 class WebHdfs final : public Storage {
  public:
   WebHdfs(const std::string &base, const WebHdfsOptions &options) : user_(options.user), connection_(options_, deadlines_) {
-    const bool tls = base.starts_with(kTls);
-    server_ = base.substr(0, base.find('/', (tls ? kTls : kPlain).size()));
-    for (std::string_view names = std::string_view(server_).substr((tls ? kTls : kPlain).size());;) {
+    const bool tls = base.starts_with(kTlsScheme);
+    server_ = base.substr(0, base.find('/', (tls ? kTlsScheme : kPlainScheme).size()));
+    for (std::string_view names = std::string_view(server_).substr((tls ? kTlsScheme : kPlainScheme).size());;) {
       const size_t comma = names.find(',');
       webs_.push_back((tls ? "https://" : "http://") + std::string(names.substr(0, comma)));
       if (comma == std::string_view::npos) break;
@@ -142,7 +142,7 @@ class WebHdfs final : public Storage {
 }  // namespace
 
 bool is_webhdfs(std::string_view path) {
-  return path.starts_with(kPlain) || path.starts_with(kTls);
+  return path.starts_with(kPlainScheme) || path.starts_with(kTlsScheme);
 }
 
 std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options) {

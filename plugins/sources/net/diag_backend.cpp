@@ -24,7 +24,7 @@ namespace atalaya::net {
 namespace {
 
 constexpr uint64_t kMissedWalks = 3;
-constexpr size_t kBuffer = size_t{64} << 10;
+constexpr size_t kAnswerBytes = size_t{64} << 10;
 // Established, both FIN_WAITs, CLOSE_WAIT, LAST_ACK, LISTEN, CLOSING: include/net/tcp_states.h.
 constexpr uint32_t kStates = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11;
 
@@ -141,7 +141,7 @@ class DiagBackend final : public Backend {
   bool refreshed_ = false, whole_ = false;  // in this walk
   SocketHolders holders_;
   std::unordered_map<uint64_t, Known> known_;
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
+  std::vector<std::byte> buffer_ = std::vector<std::byte>(kAnswerBytes);
 };
 
 }  // namespace

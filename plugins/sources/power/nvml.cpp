@@ -15,23 +15,6 @@ constexpr unsigned kMaxGpus = 256, kMaxProcesses = 65536;
 constexpr uint64_t kUnknown = UINT64_MAX;  // NVML_VALUE_NOT_AVAILABLE
 constexpr double kMiB = 1024.0 * 1024.0;
 
-struct Utilization {
-  unsigned gpu, memory;
-};
-struct Memory {
-  unsigned long long total, free, used;
-};
-struct ProcessInfo {  // nvmlProcessInfo_v2_t
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned instance, compute_instance;
-};
-struct ProcessSample {  // nvmlProcessUtilizationSample_t
-  unsigned pid;
-  unsigned long long time_us;
-  unsigned sm, memory, encoder, decoder;
-};
-
 double mib(unsigned long long bytes) {
   return static_cast<double>(bytes) / kMiB;
 }
@@ -51,6 +34,23 @@ GpuProcess &process_of(std::vector<GpuProcess> &processes, const std::string &gp
 }  // namespace
 
 struct Nvml::Functions {
+  struct Utilization {
+    unsigned gpu, memory;
+  };
+  struct Memory {
+    unsigned long long total, free, used;
+  };
+  struct ProcessInfo {  // nvmlProcessInfo_v2_t
+    unsigned pid;
+    unsigned long long used_memory;
+    unsigned instance, compute_instance;
+  };
+  struct ProcessSample {  // nvmlProcessUtilizationSample_t
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+  };
+
   int (*init)();
   int (*shutdown)();
   const char *(*error)(int);
@@ -131,13 +131,13 @@ std::vector<GpuReading> Nvml::read() {
 GpuReading Nvml::read_one(const Gpu &gpu) const {
   GpuReading reading;
   reading.name = gpu.name;
-  Utilization utilization{};
+  Functions::Utilization utilization{};
   if (functions_->utilization != nullptr && functions_->utilization(gpu.device, &utilization) == kSuccess &&
       utilization.gpu <= 100 && utilization.memory <= 100) {
     reading.usage = utilization.gpu;
     reading.memory_usage = utilization.memory;
   }
-  Memory memory{};
+  Functions::Memory memory{};
   if (functions_->memory != nullptr && functions_->memory(gpu.device, &memory) == kSuccess) {
     reading.memory_total_mib = mib(memory.total);
     reading.memory_used_mib = mib(memory.used);
@@ -164,7 +164,7 @@ void Nvml::add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const 
   for (const auto function : {functions_->compute, functions_->graphics}) {
     if (function == nullptr) continue;
     // It returns the number of entries, which may grow until the next call.
-    std::vector<ProcessInfo> list(64);
+    std::vector<Functions::ProcessInfo> list(64);
     int error = kInsufficientSize;
     auto count = static_cast<unsigned>(list.size());
     while ((error = function(gpu.device, &count, list.data())) == kInsufficientSize && list.size() < kMaxProcesses) {
@@ -173,7 +173,7 @@ void Nvml::add_memory(const Gpu &gpu, std::vector<GpuProcess> &processes) const 
     }
     if (error != kSuccess) continue;
     list.resize(std::min<size_t>(count, list.size()));
-    for (const ProcessInfo &info : list) {
+    for (const Functions::ProcessInfo &info : list) {
       GpuProcess &process = process_of(processes, gpu.name, info.pid);
       if (info.used_memory != kUnknown) process.memory_mib = mib(info.used_memory);  // a process that does both is in both lists
     }
@@ -185,14 +185,14 @@ void Nvml::add_usage(Gpu &gpu, std::vector<GpuProcess> &processes) const {
   unsigned count = 0;
   functions_->process_utilization(gpu.device, nullptr, &count, gpu.seen_us);
   if (count == 0 || count > kMaxProcesses) return;
-  std::vector<ProcessSample> samples(count);
+  std::vector<Functions::ProcessSample> samples(count);
   if (functions_->process_utilization(gpu.device, samples.data(), &count, gpu.seen_us) != kSuccess) return;
   samples.resize(std::min<size_t>(count, samples.size()));
   struct Mean {
     double sum = 0, samples = 0;
   };
   std::map<uint32_t, Mean> means;
-  for (const ProcessSample &sample : samples) {
+  for (const Functions::ProcessSample &sample : samples) {
     gpu.seen_us = std::max<uint64_t>(gpu.seen_us, sample.time_us);
     if (sample.sm > 100) continue;
     means[sample.pid].sum += sample.sm;

@@ -12,10 +12,10 @@ namespace {
 using core::FlatRecord;
 
 // As many as a JSON document may have.
-constexpr size_t kMaxMembers = 1024;
+constexpr size_t kMaxOfOneKind = 1024;
 
 std::string fill(Record &to, const FlatRecord::Sample &from, const FlatRecord &record) {
-  if (from.tags.size() > kMaxMembers || from.fields.size() > kMaxMembers) return "more than 1024 tags or fields";
+  if (from.tags.size() > kMaxOfOneKind || from.fields.size() > kMaxOfOneKind) return "more than 1024 tags or fields";
   if (from.time_ns <= 0) return "time: must be nanoseconds after 1970";
   if (from.duration_ns < -1) return "duration: must be nanoseconds";
   to.kind = from.kind;

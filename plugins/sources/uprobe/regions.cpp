@@ -15,7 +15,7 @@
 namespace atalaya::uprobe {
 namespace {
 
-constexpr std::string_view kReturn = "return";
+constexpr std::string_view kAtReturn = "return";
 
 // "parse", "parse+24", "parse+0x18". A name may have a + in it, too: operator+.
 core::Result<Place> parse_place(std::string_view text) {
@@ -37,7 +37,7 @@ core::Result<Place> parse_place(std::string_view text) {
 
 core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region) {
   if (text.empty()) return uint8_t{UPROBE_NO_BYTES};
-  if (text == kReturn) {
+  if (text == kAtReturn) {
     if (region.leave) return core::Error{"is \"return\", which requires leave = \"return\""};
     return uint8_t{UPROBE_BYTES_RETURNED};
   }
@@ -49,7 +49,7 @@ core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region)
 }
 
 core::Result<Region> parse_region(const RegionText &text) {
-  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kReturn, .bytes = 0};
+  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kAtReturn, .bytes = 0};
   if (text.name.empty()) return core::Error{"name is empty"};
   if (text.binary.empty()) return core::Error{"binary is empty; name the program or library that contains the code"};
   auto enter = parse_place(text.enter);

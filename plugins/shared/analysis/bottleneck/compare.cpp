@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 
 #include "plugins/shared/analysis/bottleneck/statistics.h"
@@ -12,7 +11,6 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMinNoise = 0.02;  // relative: the precision of clocks and counters
 
 // Tasks of one node and wave, by the logarithms of their speeds, because the effect of a node is a factor.
@@ -106,10 +104,10 @@ class Comparison {
 
   // The effects of nodes and waves on the speed: computes the means of both alternately, until they converge.
   void fit_waves() {
-    constexpr int kMaxRounds = 100;
+    constexpr int kMaxSteps = 100;
     constexpr double kStill = 1e-9;
     double moved = 1;
-    for (int round = 0; round < kMaxRounds && moved > kStill; ++round) {
+    for (int round = 0; round < kMaxSteps && moved > kStill; ++round) {
       moved = 0;
       for (Own &own : nodes_) {
         double rest = 0;

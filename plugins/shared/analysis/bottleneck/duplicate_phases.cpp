@@ -17,7 +17,7 @@ struct Name {
   size_t over = 0, apart = 0;  // phases that overlap lines of their task, or do not
 };
 
-struct Stage {
+struct StageRead {
   size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
   std::map<uint32_t, Name> names;                           // if its lines count
   bool lines_count() const { return with_lines >= with_history_only; }
@@ -70,7 +70,7 @@ class DuplicatePhases {
   static Key key_of(const Task &task) { return {task.job, task.stage}; }
   static bool by_name(const Phase &a, const Phase &b) { return std::tie(a.task, a.phase) < std::tie(b.task, b.phase); }
 
-  static void add(Stage &stage, unsigned reporters) {
+  static void add(StageRead &stage, unsigned reporters) {
     stage.twice += (reporters & kTwice) != 0 ? 1 : 0;
     // A history may have phases that are as exact as lines: a task has lines only if a phase is in both.
     if ((reporters & kTwice) != 0 || reporters == kLines)
@@ -88,13 +88,13 @@ class DuplicatePhases {
   }
 
   // nullptr if the lines of the phase's stage do not count.
-  Stage *stage_by_lines(const Phase &phase) {
+  StageRead *stage_by_lines(const Phase &phase) {
     const auto stage = stages_.find(key_of(data_.tasks[phase.task]));
     return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
   }
 
   void find_names() {
-    Stage *stage = nullptr;
+    StageRead *stage = nullptr;
     for (size_t i = 0; i < lines_.size(); ++i) {
       if (i == 0 || lines_[i].task != lines_[i - 1].task) stage = stage_by_lines(lines_[i]);
       if (stage != nullptr) stage->names[lines_[i].phase].in_lines = true;
@@ -147,7 +147,7 @@ class DuplicatePhases {
   std::vector<Phase> &lines_, &history_;
   const JobData &data_;
   std::vector<unsigned> reporters_;  // by task
-  std::map<Key, Stage> stages_;
+  std::map<Key, StageRead> stages_;
 };
 
 }  // namespace

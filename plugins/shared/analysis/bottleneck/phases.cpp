@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "plugins/shared/analysis/bottleneck/correlate.h"
@@ -12,15 +11,14 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kTop = 0.2;
+constexpr double kFastest = 0.2;
 constexpr size_t kMinTasks = 3;  // for a correlation
 
 // The groups of one stage: whole tasks, then one per phase.
-class Stage {
+class RankedStage {
  public:
-  Stage(const JobData &data, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
-        std::vector<size_t> &row_of)
+  RankedStage(const JobData &data, const std::vector<Group> &groups, size_t begin, size_t end, std::vector<double> &speeds,
+              std::vector<size_t> &row_of)
       : data_(data), groups_(groups), begin_(begin), end_(end), speeds_(speeds), row_of_(row_of) {}
 
   std::vector<PhaseRank> rank() {
@@ -29,7 +27,7 @@ class Stage {
     for (size_t i = begin_ + 1; i < end_; ++i) ranks.push_back(rank_of(i));
     set_loadings(ranks);
     std::stable_sort(ranks.begin(), ranks.end(), [](const PhaseRank &a, const PhaseRank &b) { return order(a) > order(b); });
-    const auto top = static_cast<size_t>(std::ceil(kTop * static_cast<double>(ranks.size())));
+    const auto top = static_cast<size_t>(std::ceil(kFastest * static_cast<double>(ranks.size())));
     for (size_t i = 0; i < top && i < ranks.size(); ++i) ranks[i].bottleneck = ranks[i].correlation > 0;
     for (const Entry &entry : groups_[begin_].entries) speeds_[entry.task] = kNone;
     return ranks;
@@ -94,7 +92,7 @@ std::vector<PhaseRank> rank_phases(const JobData &data, const std::vector<Group>
   for (size_t begin = 0; begin < groups.size();) {
     size_t end = begin + 1;
     while (end < groups.size() && groups[end].phase != 0) ++end;
-    std::vector<PhaseRank> ranks = Stage(data, groups, begin, end, speeds, row_of).rank();
+    std::vector<PhaseRank> ranks = RankedStage(data, groups, begin, end, speeds, row_of).rank();
     std::move(ranks.begin(), ranks.end(), std::back_inserter(all));
     begin = end;
   }

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace atalaya::bottleneck {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // The regularised incomplete beta function's continued fraction, by Lentz' method; x is below (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace atalaya::bottleneck {
+
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // For an even number of values, the mean of the middle two; NaN without values.
 double median(std::vector<double> values);

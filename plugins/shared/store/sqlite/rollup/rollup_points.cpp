@@ -82,9 +82,9 @@ RolledPoint rolled_from(int64_t time_ns, int64_t duration_ns, const Number &valu
 // A sum of short decimals is a short decimal: digits behind its last one are rounding errors.
 Number rounded(const Number &sum, uint8_t decimals) {
   if (sum.is_count || decimals == kNoDecimals) return sum;
-  constexpr double kExact = 9007199254740992.0;  // 2^53
+  constexpr double kExactReal = 9007199254740992.0;  // 2^53
   const double large = std::nearbyint(sum.real * kTens.at(decimals));
-  return std::abs(large) < kExact ? real_number(large / kTens.at(decimals)) : sum;
+  return std::abs(large) < kExactReal ? real_number(large / kTens.at(decimals)) : sum;
 }
 
 Number product(const Number &value, int64_t count) {
