@@ -23,17 +23,15 @@ struct Slot {
 };
 
 constexpr size_t kMaxThreads = 256;  // calls of further threads are not named
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::array kSignals = {SIGABRT};  // sanitizers report the others themselves
+#else
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+#endif
 
 std::array<Slot, kMaxThreads> slots;
 std::atomic<int> crash_descriptor{-1};
 std::atomic<const char *> crash_advice{""};
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // sanitizers report crashes themselves
-#else
-constexpr bool kSanitized = false;
-#endif
 
 class OwnSlot {
  public:
@@ -149,7 +147,6 @@ std::optional<std::string> longest_call(int64_t min_ns) {
 void report_crashes(int descriptor, const char *advice) {
   crash_descriptor = descriptor;
   crash_advice = advice;
-  if (kSanitized) return;
   struct sigaction action {};
   action.sa_sigaction = handle_crash;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
