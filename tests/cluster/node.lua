@@ -2,7 +2,7 @@
 -- its own interface, under the names of a separate host.
 local a = require "atalaya"
 
-local hub = a.sink.http { url = "@HUB@", format = "jsonlines" }
+local hub = a.sink.http { url = "@HUB@", format = "flat" }
 local MIB = 1024 * 1024
 
 a.pipeline "host" {

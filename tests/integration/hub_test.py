@@ -2,6 +2,7 @@
 """An agent with a spool sends to a hub; both are real. Whatever happens between them, the hub's store ends as the agent's own."""
 
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -9,10 +10,11 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import time
 import unittest
 
-from harness import Agent, AgentCase, main, so_far
+from harness import BINARY, PATIENCE, Agent, AgentCase, main, so_far
 from http_servers import free_port
 
 AGENT = """local a = require "atalaya"
@@ -144,6 +146,71 @@ class Spread(AgentCase):
     def times(self):
         """Of the windows that have arrived."""
         return sorted({point["timestamp"] / 1000 for point in so_far(self.path("out"))})
+
+
+PROCESSES = """local a = require "atalaya"
+local store = a.sink.sqlite {{ path = "{store}" }}
+local hub = a.sink.http {{ url = "http://{hub}", format = "{format}" }}
+a.pipeline "host" {{ every = "500ms", a.source.proc {{ processes = false, cgroups = false }}, store, hub }}
+a.pipeline "processes" {{ every = "1s", a.source.proc {{ host = false, cgroups = false }}, a.translate.names {{}}, store, hub }}"""
+QUESTIONS = [
+    ["query", "--metric", "proc.*", "--every", "7s", "--group-by", "process"],
+    ["query", "--metric", "proc.*", "--every", "2s", "--top", "5", "--group-by", "process,pid"],
+    ["query", "--metric", "proc.cpu.*", "--every", "3s-max-null", "--aggregate", "max"],
+    ["query", "--metric", "sys.*", "--every", "5s", "--group-by", "*"],
+    ["query", "--metric", "sys.*", "--every", "1m"],
+    ["query", "--metric", "sys.cpu.*", "--rate"],
+    ["report", "--by", "process", "--top", "1000"],
+    ["report", "--by", "pid", "--top", "1000"],
+    ["report", "--by", "host"],
+]
+BURN = "import time\nwhile time.process_time() < {}: pass"
+
+
+class Answers(TwoAgents):
+    """The same question has the same answer on the agent's store and on the hub's."""
+
+    def measured(self, format):
+        """Processes with random lives; then both agents have ended, and the hub has every point."""
+        seed = random.randrange(1 << 32)
+        print("seed", seed)
+        dice = random.Random(seed)
+        hub = self.hub()
+        agent = self.start("far", PROCESSES.format(store=self.stores["far"], hub=hub.address, format=format))
+        for _ in range(5):
+            burners = [subprocess.Popen([sys.executable, "-c", BURN.format(dice.uniform(0.01, 0.8))]) for _ in range(2)]
+            for burner in burners:
+                burner.wait()
+        self.delivers(agent, 100)
+        agent.drain()
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        self.assertEqual(self.stored("far"), self.stored("hub"))
+        self.assertEqual(hub.stop(), 0, hub.errors())
+
+    def answer(self, name, question):
+        times = [time for time, in self.stored("far", "select distinct time from points order by 1")]
+        first, last = int(times[1]), int(times[-1]) + 1
+        done = subprocess.run([BINARY, *question, "--format", "json", "--from", str(first), "--to", str(last)],
+                              capture_output=True, env=dict(os.environ, ATALAYA_STORE=self.stores[name]), timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        return json.loads(done.stdout)
+
+    def test_every_answer_of_the_hub_is_the_agents(self):
+        self.measured("flat")
+        for question in QUESTIONS:
+            with self.subTest(question=question):
+                mine = self.answer("far", question)
+                self.assertGreater(len(mine), 0)
+                self.assertEqual(mine, self.answer("hub", question))
+
+    def test_points_of_a_foreign_sender_hold_for_the_step_of_their_series_and_have_no_unit(self):
+        self.measured("jsonlines")
+        question = ["report", "--by", "host", "--metric", "sys.cpu.*"]
+        mine, theirs = self.answer("far", question), self.answer("hub", question)
+        self.assertEqual([row["metric"] for row in mine], [row["metric"] for row in theirs])
+        for here, there in zip(mine, theirs):
+            self.assertAlmostEqual(here["avg"], there["avg"], delta=0.1 * here["avg"] + 0.1, msg=here["metric"])
+            self.assertEqual(there["sumUnit"], "value-seconds")
 
 
 def can_have_namespaces():
