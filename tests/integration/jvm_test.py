@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real JVMs: their shared counters, as jstat has them; the functions that take their time; and those that do not answer."""
 
+import ctypes
 import glob
 import json
 import mmap
@@ -608,6 +609,20 @@ class Refusals(JvmCase):
         self.assertEqual(total(found, other.pid, "jvm.profile.failures"), 0)
         self.assertIsNone(pretender.poll())
 
+    @unittest.skipUnless(os.geteuid() == 0 and "ATALAYA_FULL" in os.environ, "takes a minute, as root: ./dev test --full")
+    def test_many_jvms_of_one_user_leave_slots_for_others(self):
+        os.chmod(self.folder, 0o755)
+        folder = self.path("crowd")
+        os.mkdir(folder, 0o777)
+        os.chmod(folder, 0o777)
+        crowd = self.start(sys.executable, __file__, "--crowd", "260", folder, urgent=False)
+        for _ in range(260):
+            self.assertEqual(crowd.stdout.readline(), b"mapped\n")
+        agent = self.watch(every="4s")
+        agent.wait_line("more than 256 JVMs")
+        child = self.idle()
+        self.until(agent, lambda all: total(all, child.pid, "jvm.profile.rate") > 0, "dumps")
+
     def test_a_jvm_that_does_not_answer_costs_one_timeout(self):
         self.check_pretender("hang", "does not answer")
 
@@ -672,8 +687,8 @@ class Refusals(JvmCase):
         self.assertEqual(sum(sample["fields"].get("jvm.profile.failures", 0) for sample in found), 0)
 
 
-def pretend(behaviour, folder):
-    """Maps the files of a JVM, and listens on a JVM's socket."""
+def map_files(folder):
+    """Those of a JVM, which make this process look like one."""
     with open("/proc/self/comm", "w") as file:
         file.write(NAME)
     library = os.path.join(folder, "libjvm.so")
@@ -689,6 +704,26 @@ def pretend(behaviour, folder):
             file.write(content)
         with open(path, "rb") as file:
             maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return maps
+
+
+def pretend_crowd(count, folder):
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    ctypes.CDLL(None).prctl(4, 1)  # dumpable: it may write its own name
+    for _ in range(count):
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # with its parent
+            maps = map_files(os.path.join(folder, str(os.getpid())))
+            os.write(1, b"mapped\n")
+            signal.pause()
+            del maps
+    signal.pause()
+
+
+def pretend(behaviour, folder):
+    """Listens on a JVM's socket."""
+    maps = map_files(folder)
     sys.stdin.readline()  # files that another one of this number left are gone then
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"/tmp/.java_pid{os.getpid()}")
@@ -714,5 +749,7 @@ def pretend(behaviour, folder):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--pretend"]:
         pretend(sys.argv[2], sys.argv[3])
+    elif sys.argv[1:2] == ["--crowd"]:
+        pretend_crowd(int(sys.argv[2]), sys.argv[3])
     else:
         main()

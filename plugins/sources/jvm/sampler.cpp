@@ -68,6 +68,12 @@ int64_t safepoint_ns(const JvmCounters &now, const JvmCounters &before) {
 
 }  // namespace
 
+std::vector<Candidate> Sampler::candidates(const std::vector<std::shared_ptr<SampledJvm>> &jvms) {
+  std::vector<Candidate> candidates;
+  for (const auto &one : jvms) candidates.push_back({one->jvm.target.status.user, one->active_ns});
+  return candidates;
+}
+
 JvmId id_of(const FoundJvm &jvm) {
   return {jvm.target.pid, jvm.target.mark.start_ticks ^ jvm.target.mark.image};
 }
@@ -95,8 +101,14 @@ int64_t Sampler::cpu_ns() const {
   return ::pthread_getcpuclockid(const_cast<std::thread &>(thread_).native_handle(), &clock) == 0 ? core::clock_ns(clock) : 0;
 }
 
+size_t Sampler::sampled_count() const {
+  const auto count = std::count_if(sampled_.begin(), sampled_.end(),
+                                   [](const auto &entry) { return !entry.second->has_ended && !entry.second->is_waiting; });
+  return static_cast<size_t>(std::max<ptrdiff_t>(count, 1));
+}
+
 StackTree::Limits Sampler::limits() const {
-  const size_t count = std::max<size_t>(sampled_.size(), 1);
+  const size_t count = sampled_count();
   StackTree::Limits limits;
   limits.nodes = std::min(limits.nodes, kMaxNodes / count);
   limits.bytes = std::min(limits.bytes, kMaxBytes / count);
@@ -117,7 +129,7 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
     window.jvm = sampled->jvm;
     window.identity = sampled->identity;
     window.profile = sampled->profile.take_window(limits);
-    window.is_whole = std::exchange(sampled->is_old, true);
+    window.is_whole = std::exchange(sampled->is_old, !sampled->is_waiting);
   }
   std::erase_if(sampled_, [](const auto &entry) { return entry.second->has_ended; });
   spent_ = spent;
@@ -135,7 +147,7 @@ void Sampler::skip_window() {
 
 // A slow JVM must wait until the slow JVMs of its user have used their share.
 int64_t Sampler::due(const SampledJvm &sampled) const {
-  if (sampled.has_ended) return INT64_MAX;
+  if (sampled.has_ended || sampled.is_waiting) return INT64_MAX;
   const auto until = slow_until_ns_.find(sampled.jvm.target.status.user);
   return sampled.is_slow && until != slow_until_ns_.end() ? std::max(sampled.next_ns, until->second) : sampled.next_ns;
 }
@@ -170,9 +182,37 @@ void Sampler::run() {
   }
 }
 
-bool Sampler::is_sampled(const JvmId &id) {
+bool Sampler::is_known(const JvmId &id) {
   const std::lock_guard lock(mutex_);
   return sampled_.contains(id);
+}
+
+std::vector<std::shared_ptr<Sampler::SampledJvm>> Sampler::all(bool waiting) const {
+  std::vector<std::shared_ptr<SampledJvm>> found;
+  for (const auto &[id, sampled] : sampled_)
+    if (!sampled->has_ended && sampled->is_waiting == waiting) found.push_back(sampled);
+  return found;
+}
+
+bool Sampler::make_room(uint32_t user) {
+  const auto sampled = all(false);
+  if (sampled.size() < kMaxSampled) return true;
+  if (!std::exchange(logged_full_, true))
+    report_("more than " + std::to_string(kMaxSampled) +
+            " JVMs: users share this number, and further JVMs have no thread dumps; select JVMs by `processes` or `main`");
+  const auto found = to_replace(candidates(sampled), user);
+  if (!found) return false;
+  sampled[*found]->is_waiting = true;
+  sampled[*found]->profile.interrupt();
+  return true;
+}
+
+void Sampler::fill_slots() {
+  for (;;) {
+    const auto sampled = all(false), waiting = all(true);
+    if (sampled.size() >= kMaxSampled || waiting.empty()) return;
+    waiting[*to_admit(candidates(waiting), candidates(sampled))]->is_waiting = false;
+  }
 }
 
 void Sampler::find_jvms() {
@@ -181,7 +221,7 @@ void Sampler::find_jvms() {
   try {
     for (const FoundJvm &jvm : discovery_.find()) {
       found.insert(id_of(jvm));
-      if (!is_sampled(id_of(jvm))) add(jvm);
+      if (!is_known(id_of(jvm))) add(jvm);
     }
   } catch (const std::exception &error) {  // out of memory must not end the agent
     report_(std::string("cannot search for JVMs: ") + error.what());
@@ -190,6 +230,7 @@ void Sampler::find_jvms() {
   const int64_t now = core::monotonic();
   for (const auto &[id, sampled] : sampled_)
     if (!found.contains(id) && has_ended(sampled->jvm.target)) end(*sampled);
+  fill_slots();
   std::erase_if(slow_until_ns_, [&](const auto &entry) { return entry.second <= now; });
   const int64_t cost = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
   const int64_t pause = find_pace_.pause(cost, options_.budget * kFindShare, kFindInterval);
@@ -207,12 +248,7 @@ void Sampler::add(const FoundJvm &jvm) {
   shared_.wipe();
   if (!is_wanted) return;
   const std::lock_guard lock(mutex_);
-  if (sampled_.size() >= kMaxSampled) {
-    if (!std::exchange(logged_full_, true))
-      report_("more than " + std::to_string(kMaxSampled) +
-              " JVMs: further ones have no thread dumps; select JVMs by `processes` or `main`");
-    return;
-  }
+  if (!make_room(jvm.target.status.user)) return;
   const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_.all_threads, limits());
   sampled_[id_of(jvm)] = sampled;
   sampled->next_ns = core::monotonic();
@@ -260,8 +296,7 @@ void Sampler::sample(SampledJvm &sampled) {
 
 // Each JVM has the same part of the budget. At least a tenth of the budget is for dumps.
 double Sampler::share() const {
-  return std::max(options_.budget - spent_ - finding_, options_.budget / 10) /
-         static_cast<double>(std::max<size_t>(sampled_.size(), 1));
+  return std::max(options_.budget - spent_ - finding_, options_.budget / 10) / static_cast<double>(sampled_count());
 }
 
 // A pause costs the time of each running thread.
@@ -276,6 +311,7 @@ void Sampler::take(SampledJvm &sampled, core::Result<std::string_view> &text, co
   if (sampled.is_slow) slow_until_ns_[sampled.jvm.target.status.user] = end + kSlowPauses * passed;
   if (!text) return fail(sampled, text.error());
   sampled.back_off_ns = 0;
+  if (sampled.profile.running() > 0) sampled.active_ns = end;
   sampled.last_error.clear();
   sampled.next_ns = end + sampled.pace.pause(all, share(), options_.least_interval_ns);
 }

@@ -20,6 +20,7 @@
 #include "plugins/sources/jvm/numbers.h"
 #include "plugins/sources/jvm/pace.h"
 #include "plugins/sources/jvm/profile.h"
+#include "plugins/sources/jvm/slots.h"
 
 namespace atalaya::jvm {
 
@@ -49,7 +50,7 @@ struct Profiled {
 
 class Sampler {
  public:
-  // Further JVMs are not sampled.
+  // Further JVMs are not sampled; users share the number.
   static constexpr size_t kMaxSampled = 256;
 
   using Report = std::function<void(std::string_view)>;
@@ -87,6 +88,8 @@ class Sampler {
     int64_t next_ns = 0, back_off_ns = 0;
     bool is_slow = true;                     // it delays others, or has not answered yet
     bool has_ended = false, is_old = false;  // is_old: known at the last call of take_window
+    bool is_waiting = false;                 // it made room for a JVM of another user; kept, because it must not be signalled again
+    int64_t active_ns = 0;                   // its threads ran at a dump
     Profiled window;                         // without its profile
     std::string last_error;
   };
@@ -100,12 +103,19 @@ class Sampler {
   void run();
   // Finds new and ended JVMs.
   void find_jvms();
-  bool is_sampled(const JvmId &id);
+  bool is_known(const JvmId &id);
+  // The known JVMs that are sampled, or that wait for a slot.
+  std::vector<std::shared_ptr<SampledJvm>> all(bool waiting) const;
+  static std::vector<Candidate> candidates(const std::vector<std::shared_ptr<SampledJvm>> &jvms);
+  // False: all slots are taken.
+  bool make_room(uint32_t user);
+  void fill_slots();
   void add(const FoundJvm &jvm);
   void end(SampledJvm &sampled);
   // The share of a core for each JVM.
   double share() const;
   StackTree::Limits limits() const;
+  size_t sampled_count() const;  // at least 1
   int64_t due(const SampledJvm &sampled) const;
   // The JVM that is due first. Null: none.
   std::shared_ptr<SampledJvm> first() const;
