@@ -39,7 +39,7 @@ constexpr std::array<GroupNames, 4> kGroups = {{
     {"Collect", {"run", "check", "test", "try"}},
     {"Look", {"query", "plot", "sql", "serve"}},
     {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "place"}},
-    {"Manage", {"experiment", "status", "doctor", "plugins", "spool"}},
+    {"Manage", {"experiment", "status", "doctor", "plugins", "store", "spool"}},
 }};
 
 // --plugins names a folder of commands, so it is read before the command is known.

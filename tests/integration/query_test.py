@@ -2,11 +2,13 @@
 """The commands that read, over a store that the real agent wrote: points go in by HTTP, answers come out by query, plot, report, sql and
 serve, and agree with each other, and with victoria-metrics on the same points."""
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -48,6 +50,22 @@ class Commands(QueryCase):
         self.assertIn("readonly", self.errors)
         session = self.atalaya("sql", "--format", "csv", input=b"select count(*) as n\nfrom points;\nselect nonsense;\n", status=1)
         self.assertEqual(session, "n\r\n36\r\n")
+
+    def test_a_damaged_row_costs_itself_only_and_is_reported_until_it_is_repaired(self):
+        whole = self.answers()[0]["dps"]
+        self.agents[0].stop()
+        with contextlib.closing(sqlite3.connect(self.store)) as database, database:
+            database.execute("update samples set fields = '{' where window = (select id from windows where time_ns = ?)", [(T0 + 20) * 10**9])
+        self.assertEqual(self.answers()[0]["dps"], [whole[0], whole[2]])
+        self.assertIn("1 damaged part was left out of the answer", self.errors)
+        base = self.serve()
+        got = self.get(base, "/api/v1/query_range", query="proc_disk_writes_mb", start=T0, end=T0 + 60, step=10)
+        self.assertIn("1 damaged part was left out", got["warnings"][0])
+        self.assertIn("its content cannot be decoded", self.atalaya("store", "verify", status=1))
+        self.assertIn("1 damaged parts were left out", self.atalaya("store", "repair"))
+        self.assertIn("no damage", self.atalaya("store", "verify"))
+        self.assertEqual(self.answers()[0]["dps"], [whole[0], whole[2]])
+        self.assertEqual(self.errors, "")
 
     def test_counts_are_exact_everywhere(self):
         large = 2**53 + 1

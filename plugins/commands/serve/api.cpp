@@ -99,7 +99,9 @@ Answer Api::answer(const Request &request) {
     return prometheus_form ? prometheus_error(status, why) : error_answer(status, why);
   };
   try {
-    return route(request);
+    Answer answer = route(request);
+    if (const std::string damage = store_ ? store_->take_damage() : ""; !damage.empty()) host_.log(Level::warning, damage);
+    return answer;
   } catch (const Wrong &wrong) {
     return refuse(400, wrong.what());
   } catch (const query::TooMuch &much) {

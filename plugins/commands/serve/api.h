@@ -30,6 +30,7 @@ class Api {
   Answer stacks(const Request &request);
   Answer experiments(const Request &request);
 
+  Answer success(const std::string &data);  // of Prometheus, with a warning of damaged parts
   Answer query(const Request &request);
   Answer metrics();
   Answer suggest(const Request &request);

@@ -32,10 +32,6 @@ std::string_view prometheus_type(store::Kind kind) {
   return kind == store::Kind::total ? "counter" : "gauge";
 }
 
-Answer success(const std::string &data) {
-  return {200, "{\"status\":\"success\",\"data\":" + data + "}"};
-}
-
 // Prometheus treats an unknown metric as one without points.
 std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
   try {
@@ -54,6 +50,12 @@ std::vector<store::Series> selected_by(const query::Query &wanted, store::Store 
 }
 
 }  // namespace
+
+Answer Api::success(const std::string &data) {
+  const std::string damage = store_ ? store_->take_damage() : "";
+  return {200, "{\"status\":\"success\"," + (damage.empty() ? "" : "\"warnings\":" + list_json({damage}) + ",") +
+                   "\"data\":" + data + "}"};
+}
 
 Answer Api::prometheus(const Request &request) {
   const std::string_view path = std::string_view(request.path).substr(8);

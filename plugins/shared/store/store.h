@@ -93,8 +93,6 @@ class PointVisitor {
   // The points of a step that were rolled up: their summary, and in `plain` one point in their place, at the end of the step. Late
   // points of the same step may follow or precede it.
   virtual void rolled(size_t series, const Summary &, const Points &plain) { points(series, plain); }
-  // A part of the store cannot be read; the text names it and the remedy. To skip that part, do not throw.
-  virtual void damaged(const std::string &text) { throw Error(Cause::permanent, text); }
 };
 
 struct Field {
@@ -140,6 +138,9 @@ class Store {
   // The points of these series, as `series` returned them; old ones may be rolled up to longer steps. The points of one series come
   // in ascending time, in any number of calls; calls of different series alternate. Memory does not depend on the range.
   virtual void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) = 0;
+
+  // One sentence on the damaged parts that were left out since the last call, with the remedy; "" if there are none.
+  virtual std::string take_damage() { return {}; }
 
   // In order of time. `metrics` of the selection is not used.
   virtual void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) = 0;

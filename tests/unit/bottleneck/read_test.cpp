@@ -220,14 +220,14 @@ TEST_CASE("runs of regions that were rolled up are of the time in which their wi
 }
 
 TEST_CASE("whether regions had runs in no span may not be known, and that costs the rest nothing") {
-  class DamagedStore : public SpanStore {
+  class FailingStore : public SpanStore {
    public:
     void scan(std::span<const store::Series> series, const store::Range &range, store::PointVisitor &visitor) override {
-      if (!series.empty()) visitor.damaged("a part of the store is damaged");
+      if (!series.empty()) throw store::Error(store::Cause::permanent, "the disk has failed");
       SpanStore::scan(series, range, visitor);
     }
   };
-  DamagedStore store;
+  FailingStore store;
   add_jobs(store, {"first"});
   add_region(store, "slow", "n1", 5, 50);
   for (const char *metric : {"region.short", "region.dropped"}) add_unseen(store, metric, {{"name", "slow"}}, 1, 90, 10);
@@ -237,7 +237,7 @@ TEST_CASE("whether regions had runs in no span may not be known, and that costs 
     CHECK(all.regions.at(0).count == 1);
     CHECK(all.notes.back() == "cannot determine whether code regions had runs without spans: " + why);
   };
-  check({}, "a part of the store is damaged");
+  check({}, "the disk has failed");
   check({.series = 1}, "more than 1 series count them");
 }
 

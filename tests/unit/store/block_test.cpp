@@ -85,7 +85,7 @@ TEST_CASE("a batch for a damaged block is refused with its place, and others are
   CHECK_THROWS_WITH_AS(
       write("b"),
       ("database " + store.path +
-       ": the row of window 1, block 0 in the table samples is damaged; delete it, or restore the database from a copy")
+       ": the row of window 1, block 0 in the table samples is damaged; end the agent, and run `atalaya store repair`")
           .c_str(),
       Error);
   Database(store.path, Access::read_write).execute("DELETE FROM samples");

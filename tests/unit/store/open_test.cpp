@@ -86,10 +86,7 @@ TEST_CASE("a file of another program is refused and not touched") {
   SUBCASE("a text") {
     std::ofstream(path) << std::string(5000, 'x');
     const std::string before = content(path);
-    CHECK(refusal(path) ==
-          "database " + path +
-              ": file is not a database; the file was left as it is: move it away (sqlite3's \".recover\" may save "
-              "its content) and restart");
+    CHECK(refusal(path) == "database " + path + ": file is not a database; the file was left as it is: move it away and restart");
     CHECK(content(path) == before);
     CHECK_FALSE(std::filesystem::exists(path + "-reserve"));
   }
@@ -200,7 +197,9 @@ TEST_CASE("a damaged store is refused and left as it is") {
   damaged.replace(100, 900, std::string(900, '\x7f'));
   std::ofstream(store.path, std::ios::binary) << damaged;
   const std::string text = refusal(store.path);
-  CHECK(text.find("database " + store.path + ": database disk image is malformed; the file was left as it is: move it away") == 0);
+  CHECK(text.find(
+            "database " + store.path +
+            ": database disk image is malformed; the file was left as it is: end the agent, and run `atalaya store repair`") == 0);
   CHECK(content(store.path) == damaged);
 }
 

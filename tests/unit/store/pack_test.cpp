@@ -478,32 +478,5 @@ TEST_CASE("stacks stay where they are when the samples of their window are packe
   CHECK(counts[kStart + 6 * kSecond] == 6);
 }
 
-TEST_CASE("a damaged chunk is named with the remedy, and the rest can be read") {
-  struct Tolerant final : PointVisitor {
-    size_t count = 0;
-    std::vector<std::string> texts;
-    void points(size_t, const Points &points) override { count += points.values.size(); }
-    void damaged(const std::string &damage) override { texts.push_back(damage); }
-  } tolerant;
-  TestStore store;
-  Writing writing(store);
-  writing.windows(0, 1200);
-  writing.rest();
-  const int64_t chunk = store.number("SELECT min(id) FROM chunks");
-  Database(store.path, Access::read_write)
-      .execute(("UPDATE chunks SET data = zeroblob(length(data)) WHERE id = " + std::to_string(chunk)).c_str());
-  SqliteStore reader(store.path);
-  const auto series = reader.series({{"y"}, {}, {}}, SIZE_MAX);
-  reader.scan(series, {}, tolerant);
-  CHECK(tolerant.texts ==
-        std::vector<std::string>{"chunk " + std::to_string(chunk) + " of database " + store.path +
-                                 " is damaged and was left out; the rest can be read. Restore the database from a "
-                                 "copy, or, with the agent stopped, DELETE FROM chunks WHERE id = " +
-                                 std::to_string(chunk)});
-  CHECK(tolerant.count > 2800);
-  CHECK(tolerant.count < 3429);
-  CHECK_THROWS_AS(scan(reader, {{"y"}, {}, {}}), Error);
-}
-
 }  // namespace
 }  // namespace atalaya::store::test

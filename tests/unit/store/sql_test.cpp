@@ -105,8 +105,7 @@ TEST_CASE("the view covers chunks and rows, and shows nothing twice") {
     REQUIRE(register_points(all.handle()));
     CHECK_THROWS_WITH_AS(
         lines_of(all, "SELECT count(*) FROM points"),
-        doctest::Contains("chunk 1 is damaged; restore the database from a copy, or, with the agent stopped, DELETE "
-                          "FROM chunks WHERE id = 1"),
+        doctest::Contains("chunk 1 is damaged; end the agent, and run `atalaya store repair`"),
         Error);
   }
 }

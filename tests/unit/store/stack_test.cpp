@@ -211,8 +211,7 @@ TEST_CASE("a late sample for a damaged row is refused, and the row stays unchang
   Database(store.path, Access::read_write).execute("UPDATE stacks SET numbers = '{\"2\":7,\"x'");
   CHECK_THROWS_WITH_AS(writer.write(samples.span(), kNow),
                        ("database " + store.path +
-                        ": the row of window 1, entity 1, field 1 in the table stacks is damaged; delete it, or restore the "
-                        "database from a copy")
+                        ": the row of window 1, entity 1, field 1 in the table stacks is damaged; end the agent, and run `atalaya store repair`")
                            .c_str(),
                        Error);
   CHECK(store.sql("SELECT numbers FROM stacks") == Lines{"{\"2\":7,\"x"});

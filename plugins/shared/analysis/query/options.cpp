@@ -2,6 +2,7 @@
 #include "plugins/shared/analysis/query/options.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 #include "core/base/now.h"
@@ -72,6 +73,11 @@ Reading::Reading(const ReadOptions &options)
       now_ns(core::realtime()),
       range(range_of(options, *store, now_ns)),
       budget(options.limits) {}
+
+Reading::~Reading() {
+  if (const std::string damage = store->take_damage(); !damage.empty())
+    std::fprintf(stderr, "atalaya: warning: %s\n", damage.c_str());
+}
 
 std::vector<store::TagFilter> read_tags(Host host) {
   return answered([&] { return tag_filters("--tag", host.texts("tag")); });

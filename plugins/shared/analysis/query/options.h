@@ -30,6 +30,9 @@ std::string sqlite_path(const std::string &text);
 struct Reading {
   // Throws Wrong, and store::Error.
   explicit Reading(const ReadOptions &options);
+  Reading(const Reading &) = delete;
+  Reading &operator=(const Reading &) = delete;
+  ~Reading();  // prints a warning if damaged parts were left out
 
   std::unique_ptr<store::Store> store;
   int64_t now_ns = 0;

@@ -261,10 +261,8 @@ class Cursor : public sqlite3_vtab_cursor {
   }
   int damaged() {
     const std::string id = std::to_string(chunk_);
-    return table_.fail(SQLITE_CORRUPT,
-                       (is_rolled_ ? "rolled chunk " : "chunk ") + id +
-                           " is damaged; restore the database from a copy, or, with the agent stopped, DELETE FROM " +
-                           (is_rolled_ ? "rolled" : "chunks") + " WHERE id = " + id);
+    return table_.fail(SQLITE_CORRUPT, (is_rolled_ ? "rolled chunk " : "chunk ") + id +
+                                           " is damaged; end the agent, and run `atalaya store repair`");
   }
 
   Table &table_;

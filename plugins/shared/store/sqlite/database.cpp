@@ -40,8 +40,9 @@ std::string_view advice(int code, int system_error, bool reads_only) {
     case SQLITE_READONLY:
       return "; allow the agent's user to write the file and its folder";
     case SQLITE_CORRUPT:
+      return "; the file was left as it is: end the agent, and run `atalaya store repair`, or move it away";
     case SQLITE_NOTADB:
-      return "; the file was left as it is: move it away (sqlite3's \".recover\" may save its content) and restart";
+      return "; the file was left as it is: move it away and restart";
     default:
       return "";
   }
@@ -112,6 +113,12 @@ void Statement::bind(int index, std::string_view value) {
 void Statement::bind(int index, Blob value) {
   const char *data = value.bytes.data() == nullptr ? "" : value.bytes.data();
   check(sqlite3_bind_blob64(handle_.get(), index, data, value.bytes.size(), SQLITE_STATIC));
+}
+
+void Statement::run_with(const Row &row, int count) {
+  const Reset reset{handle_.get()};
+  for (int i = 0; i < count; ++i) check(sqlite3_bind_value(handle_.get(), i + 1, row.value(i)));
+  step();
 }
 
 bool Statement::step() {

@@ -58,6 +58,8 @@ class Row {
                            : std::string_view(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
   }
 
+  const sqlite3_value *value(int column) const { return sqlite3_column_value(statement_, column); }
+
  private:
   sqlite3_stmt *statement_;
 };
@@ -83,6 +85,8 @@ class Statement {
     (bind(++index, arguments), ...);
     while (step()) callback(Row(handle_.get()));
   }
+  // With the first values of a row of another statement as parameters.
+  void run_with(const Row &row, int count);
   // The first column of the first row; nothing when there is no row or it is NULL.
   template <class... Arguments>
   std::optional<int64_t> number(const Arguments &...arguments) {

@@ -22,11 +22,12 @@ Points part_of(const Points &points, size_t begin, size_t end) {
 
 }  // namespace
 
-Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor)
+Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor, Damage &damage)
     : database_(database),
       series_(series),
       range_(range),
       visitor_(visitor),
+      damage_(damage),
       rows_(database,
             "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
             "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY "
@@ -83,9 +84,7 @@ void Scan::add_block(Group &group, const Row &row) {
     if (wanted != group.end() && wanted->first == samples.entity())
       are_good = add_row(wanted->second, row.integer(0), row.integer(1), samples.fields()) && are_good;
   }
-  if (are_good && !samples.damaged()) return;
-  visitor_.damaged("a row of the window " + std::to_string(row.integer(2)) +
-                   " in the table samples is no object of numbers; delete that window's rows, or restore the store from a copy");
+  if (!are_good || samples.damaged()) damage_.add("samples", row.integer(2));
 }
 
 bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields) {
@@ -129,7 +128,7 @@ void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t la
       good = rolled_.read(one.metric, rolled_points_) && good;
       one.rolled.add(rolled_points_, range);
     }
-    if (!good) damaged(Table::rolled, rolled_.id());
+    if (!good) damage_.add("rolled", rolled_.id());
   }
 }
 
@@ -150,7 +149,7 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
     good = hand_over_part(one, *part, range);
   }
-  if (!good) damaged(Table::chunks, chunk.integer(0));
+  if (!good) damage_.add("chunks", chunk.integer(0));
 }
 
 bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
@@ -179,15 +178,6 @@ bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) 
   }
   give(wanted, merged_, 0, merged_.size());
   return true;
-}
-
-void Scan::damaged(Table table, int64_t chunk) {
-  const std::string id = std::to_string(chunk);
-  visitor_.damaged(
-      (table == Table::rolled ? "rolled chunk " : "chunk ") + id + " of database " + database_.path() +
-      " is damaged and was left out; the rest can be read. Restore the database from a copy, or, with the agent stopped, "
-      "DELETE FROM " +
-      (table == Table::rolled ? "rolled" : "chunks") + " WHERE id = " + id);
 }
 
 void Scan::hand_over_rows(Wanted &wanted, size_t end) {

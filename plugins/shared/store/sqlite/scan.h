@@ -8,6 +8,7 @@
 
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/damage.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
 #include "plugins/shared/store/store.h"
@@ -16,11 +17,11 @@ namespace atalaya::store {
 
 class Scan {
  public:
-  Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor);
+  // Adds the parts that cannot be read to `damage` and leaves them out.
+  Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor, Damage &damage);
   void run();
 
  private:
-  enum class Table { chunks, rolled };
   struct Wanted {
     int64_t metric = 0;
     size_t series = 0;   // its place in the list
@@ -47,12 +48,12 @@ class Scan {
   // With the rolled points that come before them.
   void give(Wanted &wanted, const Points &points);
   void give_rolled(Wanted &wanted, int64_t until_ns);
-  void damaged(Table table, int64_t chunk);
 
   Database &database_;
   std::span<const Series> series_;
   Range range_;
   PointVisitor &visitor_;
+  Damage &damage_;
   Statement rows_, chunks_;
   RolledChunks rolled_;
   std::vector<RolledPoint> rolled_points_;

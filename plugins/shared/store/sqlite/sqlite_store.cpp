@@ -35,9 +35,12 @@ class Fields {
  public:
   explicit Fields(Database &database) : metrics_(stored_metrics(database)) {}
 
-  std::span<const Field> read(std::string_view json) {
+  // Nothing: the text is damaged.
+  std::optional<std::span<const Field>> read(std::string_view json) {
     fields_.clear();
-    for (FieldReader reader(json); reader.next();) add(reader.metric(), reader.value());
+    FieldReader reader(json);
+    while (reader.next()) add(reader.metric(), reader.value());
+    if (reader.damaged()) return std::nullopt;
     return fields_;
   }
   std::span<const Field> of(std::span<const StackReader::Value> values) {
@@ -137,7 +140,7 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
 
 void SqliteStore::scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) {
   const ReadTransaction transaction(database_);
-  Scan(database_, series, range, visitor).run();
+  Scan(database_, series, range, visitor, damage_).run();
 }
 
 void SqliteStore::stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
@@ -150,11 +153,12 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   Statement(database_, "SELECT id, time_ns, duration_ns FROM windows WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns, id")
       .each(
           [&](const Row &row) {
-            reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
+            const bool good = reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
               const auto entity = entities.find(found.entity);
               visitor({row.integer(1), row.integer(2), entity->first, found.number, entity->second.tags, found.folded,
                        fields.of(found.values)});
             });
+            if (!good) damage_.add("stacks", row.integer(0));
           },
           selection.range.from_ns, selection.range.to_ns);
 }
@@ -177,8 +181,10 @@ void SqliteStore::spans(const Selection &selection, const std::function<void(con
           [&](const Row &row) {
             if (!names.matches(row.text(3))) return;
             const Tags &its = entity_tags.read(row, 5);
-            if (tags.accept(its))
-              visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), fields.read(row.text(4))});
+            if (!tags.accept(its)) return;
+            const auto values = fields.read(row.text(4));
+            if (!values) return damage_.add("spans", row.integer(0));
+            visitor({row.integer(0), row.integer(1), row.integer(2), its, row.text(3), *values});
           },
           selection.range.from_ns, selection.range.to_ns, texts);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/store/sqlite/damage.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/store.h"
 
@@ -27,11 +28,13 @@ class SqliteStore final : public Store {
   std::vector<std::string> tag_values(std::string_view key) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
+  std::string take_damage() override { return damage_.take(database_.path()); }
   void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 
  private:
   Database database_;
+  Damage damage_;
 };
 
 }  // namespace atalaya::store

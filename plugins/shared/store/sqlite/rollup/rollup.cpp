@@ -10,10 +10,10 @@
 namespace atalaya::store {
 namespace {
 
-constexpr int64_t kStepsAChunk = 360;  // long enough for good chunks
-constexpr int64_t kChecksPerStep = 16;         // chunks that are checked per step
-constexpr int64_t kValuesAUnit = 16;   // of work
-constexpr int64_t kWorkADeletion = 4;  // of a chunk
+constexpr int64_t kStepsAChunk = 360;   // long enough for good chunks
+constexpr int64_t kChecksPerStep = 16;  // chunks that are checked per step
+constexpr int64_t kValuesAUnit = 16;    // of work
+constexpr int64_t kWorkADeletion = 4;   // of a chunk
 constexpr int64_t kWorkACommit = 64;
 constexpr int64_t kFewValues = 512;  // may be smaller as they are
 
@@ -150,9 +150,7 @@ void Rollup::leave(const StoredChunk &chunk) {
   table_of(chunk).leave(chunk.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
   warn_((chunk.every_ns == 0 ? "chunk " : "rolled chunk ") + std::to_string(chunk.id) + " of database " + database_.path() +
-        " is damaged: such chunks stay as they are, not rolled up. Restore the database from a copy, or, with the agent stopped, "
-        "DELETE FROM " +
-        (chunk.every_ns == 0 ? "chunks" : "rolled") + " WHERE id = " + std::to_string(chunk.id));
+        " is damaged: such chunks stay as they are, not rolled up; end the agent, and run `atalaya store repair`");
 }
 
 // Batches may come between the steps: a chunk is deleted only if it is unchanged.

@@ -127,7 +127,7 @@ bool RowWriter::read(int64_t window, int64_t block) {
 void RowWriter::damaged(int64_t window, int64_t block) const {
   throw Error(Cause::permanent, "database " + database_.path() + ": the row of window " + std::to_string(window) + ", block " +
                                     std::to_string(block) +
-                                    " in the table samples is damaged; delete it, or restore the database from a copy");
+                                    " in the table samples is damaged; end the agent, and run `atalaya store repair`");
 }
 
 }  // namespace atalaya::store

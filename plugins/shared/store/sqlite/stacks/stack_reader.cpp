@@ -8,18 +8,22 @@ namespace atalaya::store {
 StackReader::StackReader(Database &database)
     : find_(database, "SELECT entity, field, numbers FROM stacks WHERE window = ?1 ORDER BY entity, field"), texts_(database) {}
 
-void StackReader::read(int64_t window, const Wanted &wanted, const Visitor &visitor) {
+bool StackReader::read(int64_t window, const Wanted &wanted, const Visitor &visitor) {
   int64_t entity = 0;
+  bool good = true;
   cells_.clear();
   find_.each(
       [&](const Row &row) {
         if (row.integer(0) != entity) hand_over(entity, visitor);
         entity = row.integer(0);
         if (!wanted(entity)) return;
-        for (FieldReader reader(row.text(2)); reader.next();) cells_.push_back({reader.metric(), {row.integer(1), reader.value()}});
+        FieldReader reader(row.text(2));
+        while (reader.next()) cells_.push_back({reader.metric(), {row.integer(1), reader.value()}});
+        good = good && !reader.damaged();
       },
       window);
   hand_over(entity, visitor);
+  return good;
 }
 
 // A row has a field of all stacks; the visitor takes all fields of a stack.

@@ -29,7 +29,8 @@ class StackReader {
   using Visitor = std::function<void(const Found &)>;
 
   explicit StackReader(Database &database);
-  void read(int64_t window, const Wanted &wanted, const Visitor &visitor);
+  // False: some of the rows are damaged, and what follows in them was left out.
+  bool read(int64_t window, const Wanted &wanted, const Visitor &visitor);
 
  private:
   void hand_over(int64_t entity, const Visitor &visitor);

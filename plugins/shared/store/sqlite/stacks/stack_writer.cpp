@@ -68,7 +68,7 @@ void StackWriter::read(const Place &place) {
         if (!reader.damaged() && is_sorted) return;
         throw Error(Cause::permanent, "database " + database_.path() + ": the row of window " + std::to_string(place.window) +
                                           ", entity " + std::to_string(place.entity) + ", field " + std::to_string(place.field) +
-                                          " in the table stacks is damaged; delete it, or restore the database from a copy");
+                                          " in the table stacks is damaged; end the agent, and run `atalaya store repair`");
       },
       place.window, place.entity, place.field);
 }
