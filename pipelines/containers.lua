@@ -16,7 +16,7 @@ a.pipeline "units" {
   a.translate.names { rules = {}, tags = { "container", "unit" } },
   function(s)
     if not (s.tags.container or s.tags.unit) then return nil end
-    s.fields["proc.count"] = s.tags.pid and 1 or 0  -- live processes; proc.exits counts the others
+    s.fields["proc.count"] = s.fields["proc.exits"] and 0 or 1  -- live processes; proc.exits counts the others
     return s
   end,
   a.translate.aggregate { by = { "container", "unit" }, fields = summed },

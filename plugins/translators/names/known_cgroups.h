@@ -20,6 +20,7 @@ struct ExtraTag {
 struct KnownCgroup {
   std::vector<ExtraTag> tags;
   uint32_t seen = 0;         // the last window with a sample of it
+  uint64_t answered = 0;     // the last taking of answers with one for it
   uint32_t next_window = 0;  // the window of the next question; 0: an answer is pending
   uint8_t tries = 0;
   bool ask = true;            // its question is due

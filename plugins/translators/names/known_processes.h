@@ -26,6 +26,7 @@ struct KnownProcess {
   int64_t start_ns = 0;      // 0: unknown
   uint64_t image = 0;        // of the program that `known` describes
   uint32_t seen = 0;         // the last window with a sample of it
+  uint64_t answered = 0;     // the last taking of answers with one for it
   uint32_t next_window = 0;  // the window of the next question; 0: none
   uint8_t tries = 0;
   Rules::Kind kind = Rules::Kind::other;

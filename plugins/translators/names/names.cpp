@@ -67,6 +67,7 @@ Names::Names(Host host)
       wants_places_(lists_any(host, "tags")),
       rechecks_(static_cast<size_t>(host.integer("recheck"))),
       forget_(static_cast<uint32_t>(host.integer("forget"))),
+      wait_ns_(host.integer("wait")),
       processes_(static_cast<size_t>(host.integer("cache"))),
       cgroups_(static_cast<size_t>(host.integer("cache"))),
       thread_(resolver_maker(host, rules_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
@@ -104,8 +105,10 @@ Code Names::process(const Window &window, Batch &batch) {
   take_answers();
   for (Sample &sample : batch.samples()) visit(batch, sample);
   processes_.settle();
+  const bool any_new = !questions_.empty();
   choose_rechecks();
   ask_all();
+  if (any_new && wait_ns_ > 0) name_new(batch);
   if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) {
     processes_.forget(window_ - forget_);
     cgroups_.forget(window_ - forget_);
@@ -126,6 +129,7 @@ void Names::begin(const Window &window) {
 // ---- Answers of the thread ----
 
 void Names::take_answers() {
+  ++takings_;
   if (thread_.take(answers_, host_.monotonic())) mark_unresponsive(answers_.back().question);
   for (Answer &answer : answers_) {
     if (!answer.remark.empty()) host_.log(Level::warning, answer.remark);
@@ -156,6 +160,7 @@ void Names::apply(Answer &answer) {
   if (process == nullptr) return;
   process->name = answer.name;
   process->image = answer.image;
+  process->answered = takings_;
   store(*process, answer);
   process->next_window = 0;
   if (answer.settled || process->tries == kMaxTries) return;
@@ -196,6 +201,7 @@ void Names::store_places(std::vector<ExtraTag> &tags, Answer &answer) const {
 void Names::apply_to_cgroup(Answer &answer) {
   KnownCgroup *cgroup = cgroups_.find(answer.question.cgroup);
   if (cgroup == nullptr) return;
+  cgroup->answered = takings_;
   if (answer.found) store_places(cgroup->tags, answer);
   const bool settled = answer.found && answer.settled;
   cgroup->next_window = window_ + (settled ? kCgroupAgain : 1U << std::min(cgroup->tries, kMaxWaitShift));
@@ -234,6 +240,24 @@ void Names::visit(Batch &batch, Sample &sample) {
   if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
 }
 
+// A process may live for one window only.
+void Names::name_new(Batch &batch) {
+  thread_.wait(wait_ns_);
+  take_answers();
+  for (Sample &sample : batch.samples()) name_answered(batch, sample);
+}
+
+void Names::name_answered(Batch &batch, Sample &sample) {
+  if (find_tag(sample, process_) == nullptr) return;
+  if (const atalaya_tag *digits = find_tag(sample, pid_)) {
+    const KnownProcess *process = processes_.find(pid_of(view(digits->value)));
+    if (process != nullptr && process->answered == takings_) rename(batch, sample, process_.id, *process->known);
+  } else if (const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr) {
+    const KnownCgroup *cgroup = cgroups_.find(view(path->value));
+    if (cgroup != nullptr && cgroup->answered == takings_) add_tags(batch, sample, cgroup->tags);
+  }
+}
+
 // Without a pid: the ended processes of one cgroup. The path of the cgroup still identifies the place.
 void Names::visit_ended(Batch &batch, Sample &sample) {
   const atalaya_tag *path = find_tag(sample, cgroup_);
@@ -247,8 +271,12 @@ void Names::visit_ended(Batch &batch, Sample &sample) {
     cgroup->next_window = 0;
     questions_.push_back({.asked_ns = asked_ns_, .cgroup = std::string(view(path->value))});
   }
-  batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(cgroup->tags.size()), 0);
-  for (const ExtraTag &tag : cgroup->tags) set_tag(batch, sample, tag.key, tag.value);
+  add_tags(batch, sample, cgroup->tags);
+}
+
+void Names::add_tags(Batch &batch, Sample &sample, const std::vector<ExtraTag> &tags) {
+  batch.reserve(sample, sample.tag_count + static_cast<uint32_t>(tags.size()), 0);
+  for (const ExtraTag &tag : tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
 // Most unknown processes are irrelevant by their name. But a JVM may have any name, so processes that began since the last window
@@ -319,8 +347,9 @@ void Names::take_name(KnownProcess &process, std::string_view name) const {
 }
 
 // exec of a program with the same name (java after java) does not change the kernel's name. It always causes page faults, but may
-// take less CPU time than a tick.
+// take less CPU time than a tick. An instant, the first of a source, has no count of them.
 bool Names::may_have_changed(const Sample &sample) {
+  if (sample.duration_ns == 0) return true;
   const atalaya_field *faults = find_field(sample, faults_);
   return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
 }

@@ -16,8 +16,8 @@
 
 namespace atalaya::names {
 
-// Names processes by the programs that they run. It uses the results of its thread and never waits: a new process passes with its
-// original name, and gets the derived one a window later.
+// Names processes by the programs that they run. Its thread reads their files. It waits for new processes for a limited time: one
+// whose files do not respond passes with its original name, and gets the derived one a window later.
 class Names final : public Translator {
  public:
   static constexpr Description description = {.name = "names"_str,
@@ -49,6 +49,8 @@ class Names final : public Translator {
 
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
+  void name_new(Batch &batch);
+  void name_answered(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
   void look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
@@ -56,6 +58,7 @@ class Names final : public Translator {
   bool may_have_changed(const Sample &sample);
   void warn_full();
   static void set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value);
+  static void add_tags(Batch &batch, Sample &sample, const std::vector<ExtraTag> &tags);
   static void rename(Batch &batch, Sample &sample, uint32_t process_key, const Known &known);
 
   void choose_rechecks();
@@ -72,12 +75,14 @@ class Names final : public Translator {
   bool wants_places_ = false;
   size_t rechecks_;
   uint32_t forget_;
+  int64_t wait_ns_;
   KnownProcesses processes_;
   KnownCgroups cgroups_;
   ResolverThread thread_;
   Place pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
+  uint64_t takings_ = 0;  // of answers
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;
   int64_t asked_ns_ = 0;      // since boot, when the collection of this batch began
   size_t rechecks_left_ = 0;  // in this window

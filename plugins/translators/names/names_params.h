@@ -47,6 +47,9 @@ inline constexpr Param kNamesParams[] = {
         .defaults("60")
         .range(1, 1000000)
         .unit("windows"),
+    param::duration("wait", "Maximum time per window to wait for the names of new processes; later ones come a window late")
+        .defaults("50ms")
+        .range(0, 1e9),
     param::string("root", "Folder that holds proc, var and run: the host's root in a container").defaults("/"),
 };
 

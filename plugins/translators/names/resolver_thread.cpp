@@ -84,6 +84,12 @@ size_t ResolverThread::ask(const std::vector<Question> &questions) {
   return taken;
 }
 
+void ResolverThread::wait(int64_t ns) {
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->busy && shared_->waits_since_ns != 0) return;
+  shared_->done.wait_for(lock, std::chrono::nanoseconds(ns), [this] { return shared_->waiting() == 0; });
+}
+
 bool ResolverThread::take(std::vector<Answer> &answers, int64_t now_ns) {
   answers.clear();
   answers.reserve(kUsual);
@@ -133,6 +139,7 @@ void ResolverThread::work(const std::shared_ptr<Shared> &shared) {
     shared->busy = false;
     ++shared->next;
     shared->answers.push_back(std::move(answer));
+    if (shared->waiting() == 0) shared->done.notify_one();
   }
   shared->ended = true;
   shared->done.notify_one();

@@ -34,6 +34,8 @@ class ResolverThread {
 
   // Takes questions up to the capacity; returns their number.
   size_t ask(const std::vector<Question> &questions);
+  // Until all questions are answered, but at most so long; not while one hangs.
+  void wait(int64_t ns);
   // The answers since the last call. After a timeout, the question is answered as for an ended process; this is the last of the
   // answers then, and the result is true.
   bool take(std::vector<Answer> &answers, int64_t now_ns);

@@ -69,12 +69,18 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   exits_.begin();
   cgroups_.begin();
   exited_ = {};
+  seen_.clear();
   backend.take_exits(model, [&](const ExitReading &exit) {
     if (elapsed_ns_ <= 0) return;
     const Counters used = model.last_growth(exit.last).value_or(Counters());
     exited_.user_ns += known(used, Counter::user_ns);
     exited_.kernel_ns += known(used, Counter::kernel_ns);
     if (!options_.exited) return;
+    const ProcessReading *seen = model.find(exit.last.pid) == nullptr ? model.last_reading(exit.last.pid) : nullptr;
+    if (seen != nullptr && seen->start_ns == exit.last.start_ns) {
+      seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
+      return;
+    }
     // A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
     ExitReading shown = exit;
     shown.cgroup = cgroups_.same(exit.cgroup);
@@ -106,10 +112,13 @@ void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
   Sample &sample = add_sample(group.other ? "other" : group.name.text(), batch);
   if (!group.parent.text().empty()) batch.tag(sample, parent_id_, group.parent.text());
   if (const std::string_view path = cgroups_.path(group.cgroup); !path.empty()) batch.tag(sample, cgroup_id_, path);
+  add_fields(group.used, group.exits, sample, batch);
+}
+
+void ExitCollector::add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kCounters; ++i)
-    if (const auto counter = static_cast<Counter>(i); group.used.has(counter))
-      add_rate(sample, counter, group.used.get(counter), batch);
-  batch.field(sample, exits_id_, static_cast<int64_t>(group.exits));
+    if (const auto counter = static_cast<Counter>(i); used.has(counter)) add_rate(sample, counter, used.get(counter), batch);
+  batch.field(sample, exits_id_, static_cast<int64_t>(exits));
 }
 
 void ExitCollector::emit_remainder(const Remainder &remainder, Batch &batch) {

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/files.h"
 #include "plugins/sources/proc/cgroup/cgroup_paths.h"
@@ -30,8 +32,17 @@ class ExitCollector {
   void start();
   // Call between the reading of the processes and the end of the model's pass. The window begins at the last call.
   void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
-  size_t max_samples() const { return options_.max_groups + 3; }
-  // Emits the samples of the last call of take.
+  size_t max_samples() const { return options_.max_groups + 3 + seen_.size(); }
+  // A process that earlier passes saw, but not the last one: its last usage belongs to its own series.
+  struct Seen {
+    Process process;
+    Name name;  // when it ended
+    Counters used;
+  };
+  std::span<const Seen> seen() const { return seen_; }
+  // The usage and the number of ended processes.
+  void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
+  // Emits the samples of the last call of take, without those of seen processes.
   void emit(Batch &batch);
 
  private:
@@ -52,6 +63,7 @@ class ExitCollector {
   CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;
+  std::vector<Seen> seen_;
   std::optional<Remainder> remainder_;
   CpuTime exited_;  // in this window
   uint64_t lost_before_ = 0;

@@ -88,8 +88,9 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   if (options_.exited || options_.unattributed) exits_.take(*backend_, model_, pass);
   model_.end();
   if (wants(kUser)) users_.refresh();
-  take_turns();
   batch.reserve(model_.live().size() + exits_.max_samples());
+  for (const ExitCollector::Seen &ended : exits_.seen()) emit_last(ended, batch);
+  take_turns();
   for (const Process *process : model_.live())
     if (shows(*process)) emit(*process, batch);
   exits_.emit(batch);
@@ -114,13 +115,29 @@ void ProcessCollector::take_turns() {
 }
 
 void ProcessCollector::emit(const Process &process, Batch &batch) {
+  add_fields(process, add_sample(process, process.now.name, batch), batch);
+}
+
+void ProcessCollector::emit_last(const ExitCollector::Seen &ended, Batch &batch) {
+  if (!options_.kernel_threads && ended.process.now.kernel_thread) return;
+  Sample &sample = add_sample(ended.process, ended.name, batch);
+  exits_.add_fields(ended.used, 1, sample, batch);
+  add_start(ended.process, sample, batch);
+}
+
+Sample &ProcessCollector::add_sample(const Process &process, const Name &name, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(2 + extra_count_), kProcessMetrics.size());
   char digits[11];
   const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), process.now.pid);
   batch.tag(sample, pid_id_, {digits, static_cast<size_t>(end - digits)});
-  batch.tag(sample, process_id_, process.now.name.text());
+  batch.tag(sample, process_id_, name.text());
   if (extra_count_ > 0) add_extras(process, sample, batch);
-  add_fields(process, sample, batch);
+  return sample;
+}
+
+void ProcessCollector::add_start(const Process &process, Sample &sample, Batch &batch) {
+  if (boot_time_ns_)
+    batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns / kTickNs * kTickNs));
 }
 
 void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch &batch) {
@@ -157,8 +174,7 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
     else
       batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
   }
-  if (boot_time_ns_)
-    batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns / kTickNs * kTickNs));
+  add_start(process, sample, batch);
   if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));
   if (files != open_files_.end() && files->first == process.now.pid)

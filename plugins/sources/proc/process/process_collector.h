@@ -50,6 +50,9 @@ class ProcessCollector {
   void read_boot_time();
   void take_turns();
   void emit(const Process &process, Batch &batch);
+  Sample &add_sample(const Process &process, const Name &name, Batch &batch);
+  void emit_last(const ExitCollector::Seen &ended, Batch &batch);
+  void add_start(const Process &process, Sample &sample, Batch &batch);
   void add_extras(const Process &process, Sample &sample, Batch &batch);
   void add_fields(const Process &process, Sample &sample, Batch &batch);
 

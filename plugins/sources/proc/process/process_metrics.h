@@ -14,8 +14,8 @@ namespace atalaya::proc {
 inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"),    metric::identity("process"),
                                              metric::extra("user"),    metric::extra("parent"),    metric::extra("cgroup"),
                                              metric::extra("unit"),    metric::extra("container"), metric::extra("command")};
-inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("parent"),
-                                          metric::identity("cgroup")};
+inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::extra("pid"), metric::identity("process"),
+                                          metric::identity("parent"), metric::identity("cgroup")};
 inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
 // A counter's growth per second, times the scale.
@@ -95,7 +95,7 @@ inline constexpr Metric kStartTimeMetric =
 // Of groups of processes that ended: without a pid.
 inline constexpr Metric kExitsMetric =
     metric::delta("proc.exits", "1", metric::count, kExitTags, "sched_process_free, or taskstats",
-                  "Processes of this name, parent and cgroup that ended in the window");
+                  "Processes that ended in the window, of this name, parent and cgroup; 1 with the pid of one seen before");
 inline constexpr Metric kLostExitsMetric =
     metric::delta("proc.exits.lost", "1", metric::count, kLostExitTags, "the buffers of both",
                   "Process ends lost in the window because a buffer was full; with taskstats, ends of threads");

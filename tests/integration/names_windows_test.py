@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script has its name in every sample: of its first window, of the window in which it ends, and of those in between."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness import AgentCase, main, so_far
+
+JOBS = 6
+SCRIPT = """
+i=0
+while [ $i -lt 400000 ]; do i=$((i + 1)); done
+read line
+"""
+
+
+class NamesInAllWindows(AgentCase):
+    def check(self, backend):
+        out, script = self.path("out.jsonl"), Path(self.path("nightly.sh"))
+        script.write_text(SCRIPT)
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "names" {{ every = "500ms", a.source.proc {{ host = false, cgroups = false, backend = "{backend}" }},
+              a.translate.names {{ rules = require "atalaya.frameworks", wait = "1s" }},
+              a.sink.file {{ path = "{out}", format = "samples" }} }}""")
+        agent.wait_line("running")
+        # Just after a reading, so that none comes between fork and exec.
+        agent.wait_status(lambda _: len({sample["time"] for sample in so_far(out)}) >= 3)
+        jobs = [subprocess.Popen(["sh", script], stdin=subprocess.PIPE) for _ in range(JOBS)]
+        pids = {str(job.pid) for job in jobs}
+
+        def seen(wanted):
+            return {sample["tags"]["pid"] for sample in so_far(out) if sample["tags"].get("pid") in pids and wanted(sample)}
+
+        agent.wait_status(lambda _: seen(lambda _: True) == pids)
+        for job in jobs:
+            job.communicate(b"end\n", timeout=60)
+        agent.wait_status(lambda _: seen(lambda sample: "proc.exits" in sample["fields"]) == pids)
+        self.assertEqual(agent.stop(), 0)
+        names = {sample["tags"]["process"] for sample in so_far(out) if sample["tags"].get("pid") in pids}
+        self.assertEqual(names, {"nightly.sh"})
+
+    def test_bpf(self):
+        if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("needs root and the kernel's type information")
+        self.check("bpf")
+
+    def test_procfs(self):
+        if os.geteuid() != 0:
+            self.skipTest("taskstats needs CAP_NET_ADMIN")
+        self.check("procfs")
+
+
+if __name__ == "__main__":
+    main()
