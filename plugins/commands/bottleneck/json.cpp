@@ -169,7 +169,8 @@ class Writer {
     object.text("phase", data_.name(group.phase));
     object.count("tasks", count_of(group.entries.size()));
     object.count("withoutSpeed", count_of(group.without_speed));
-    object.number("speed", group.speed);
+    object.number("speed", speed_of(group, group.speed));
+    object.number("seconds", group.seconds);
     std::array<size_t, kGrades> grades{};
     for (const Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
     {
@@ -183,8 +184,8 @@ class Writer {
       one.count("tasks", count_of(node.tasks));
       one.count("lowest", count_of(node.lowest));
       one.count("lower", count_of(node.lower));
-      one.number("speed", node.speed);
-      one.number("others", node.others);
+      one.number("speed", speed_of(group, node.speed));
+      one.number("others", speed_of(group, node.others));
       one.number("slower", node.slower());
       one.number("lost", node.lost);
       one.number("chance", node.chance);

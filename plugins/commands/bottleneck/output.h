@@ -44,6 +44,10 @@ std::string number_text(double value);
 std::string job_text(const JobData &data, uint32_t job);
 // "map", "map spill"
 std::string group_text(const JobData &data, const Group &group);
+// With and without a known speed.
+inline size_t tasks_of(const Group &group) {
+  return group.entries.size() + group.without_speed;
+}
 // Time that the second job saved, as a share of the first one's: of the jobs, or of their tasks if a job has no end. Nothing
 // while a job runs.
 std::optional<double> shorter(const Report &report);

@@ -177,11 +177,12 @@ class Page {
     if (!all_.ranks.empty())
       out_ +=
           "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
-    std::vector<query::Row> rows = {{"job", "phase", "top 20 %", "tasks", "KiB/s", "of the time", "correlation", "loading"}};
+    std::vector<query::Row> rows = {
+        {"job", "phase", "top 20 %", "tasks", "seconds", "KiB/s", "of the time", "correlation", "loading"}};
     for (const PhaseRank &rank : all_.ranks) {
       const Group &group = all_.groups[rank.group];
       rows.push_back({job_text(data_, group.job), group_text(data_, group), rank.bottleneck ? "yes" : "",
-                      std::to_string(group.entries.size()), number_text(group.speed),
+                      std::to_string(tasks_of(group)), number_text(group.seconds), number_text(speed_of(group, group.speed)),
                       std::isnan(rank.share) ? "" : percent_text(rank.share), coefficient_text(rank.correlation),
                       coefficient_text(rank.loading)});
     }

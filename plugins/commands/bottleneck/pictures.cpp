@@ -104,7 +104,7 @@ std::string scatter_of(const JobData &data, const Group &group) {
   const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
   const size_t every = group.entries.size() / kMaxPoints + 1;
-  std::string title = title_of(data, group, "speed in KiB/s");
+  std::string title = title_of(data, group, group.by_time ? "speed in tasks per second" : "speed in KiB/s");
   if (every > 1) title += " (one task of " + std::to_string(every) + ")";
   Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&Entry::speed))->speed);
   for (size_t i = 0; i < group.entries.size(); i += every) {
@@ -113,7 +113,7 @@ std::string scatter_of(const JobData &data, const Group &group) {
     picture.dot(Picture::x((static_cast<double>(entry.start_ns) - begin) / length), entry.speed,
                 kColours[static_cast<size_t>(entry.grade)],
                 std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + data.name(task.host) + ": " +
-                    short_text(entry.speed) + " KiB/s, " + std::string(grade_text(entry.grade)));
+                    speed_text(group, entry.speed) + ", " + std::string(grade_text(entry.grade)));
   }
   add_seconds(picture, length / 1e9);
   std::vector<std::pair<const char *, std::string>> colours;

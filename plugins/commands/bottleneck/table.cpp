@@ -70,12 +70,12 @@ void add_nodes(std::string &out, const Report &report) {
 
 void add_phases(std::string &out, const Report &report) {
   const Analysis &all = report.analysis;
-  std::vector<query::Row> rows = {{"job", "phase", "tasks", "KiB/s", "of the time", "correlation", "top 20 %"}};
+  std::vector<query::Row> rows = {{"job", "phase", "tasks", "seconds", "KiB/s", "of the time", "correlation", "top 20 %"}};
   for (const PhaseRank &rank : all.ranks) {
     if (rows.size() > kMaxTableRows) break;
     const Group &group = all.groups[rank.group];
-    rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)),
-                    std::to_string(group.entries.size()), number_text(group.speed), share(rank.share),
+    rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)), std::to_string(tasks_of(group)),
+                    number_text(group.seconds), number_text(speed_of(group, group.speed)), share(rank.share),
                     coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
   add_section(out, "Phases: correlation of their speed with the task's", rows, all.ranks.size());

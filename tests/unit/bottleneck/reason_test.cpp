@@ -148,17 +148,37 @@ TEST_CASE("phases from histories cover work that no other phase is named for") {
   CHECK(only_finding(analysed(writing, worn)).reason == Reason::disk);
 }
 
-TEST_CASE("different shares of remote reads are not ruled out by the phase's name and do not hide the resource it waits for") {
+TEST_CASE("a phase that reads no input is not slow because of remote reads") {
   const std::map<std::string, double> shares = {{"GD43", 0.4}, {"GD41", 0.02}, {"GD42", 0.02}, {"GD44", 0.02}};
   MemoryStore store;
   add_usual(store);
   Spans spans;
   add_tasks(spans, "spill", "GD43", 0.7, shares);
-  CHECK(only_finding(analysed(spans, store)).reason == Reason::remote_reads);
+  CHECK(only_finding(analysed(spans, store)).reason == Reason::none);
   add_metric(store, "sys.disk.write.mb", 147.74, {{"GD43", 115.35}}, {{"disk", "sda"}});
   Spans again;
   add_tasks(again, "spill", "GD43", 0.7, shares);
   CHECK(only_finding(analysed(again, store)).reason == Reason::disk);
+}
+
+TEST_CASE("remote reads are the reason only beyond chance, and if remote tasks are slower than local ones") {
+  // Of GD43's twelve tasks, all slow, some read over the network; of the others' 36 tasks, three do.
+  const auto reason = [](int remote, double cost) {
+    Spans spans;
+    for (int i = 0; i < 48; ++i) {
+      const std::string &host = kHosts[static_cast<size_t>(i) % 4];
+      const bool is_slow = host == "GD43", is_remote = is_slow ? i / 4 < remote : i / 4 == 0;
+      const Tags task = Spans::task("map", "m" + std::to_string(i), host);
+      const double time = (10 + 0.1 * (i * 7 % 10)) * (is_slow ? 1.8 : 1) * (is_remote ? cost : 1);
+      spans.add("task", task, 40 * (i / 4), time,
+                {{"span.bytes", 1000 * kMebi}, {"span.bytes.remote", is_remote ? 1000 * kMebi : 0}, {"span.outcome", 0}});
+    }
+    MemoryStore store;
+    return only_finding(analysed(spans, store)).reason;
+  };
+  CHECK(reason(3, 1.15) == Reason::none);  // by chance
+  CHECK(reason(8, 1) == Reason::none);     // without effect
+  CHECK(reason(8, 2) == Reason::remote_reads);
 }
 
 TEST_CASE("a low rate of a disk that answers as fast as the others is not its fault") {
@@ -293,6 +313,9 @@ TEST_CASE("numbers for people") {
   CHECK(percent_text(0.22) == "22 %");
   CHECK(percent_text(0.05) == "5.0 %");
   CHECK(percent_text(0) == "0 %");
+  CHECK(size_text(8391947) == "8.4 MB");
+  CHECK(size_text(999) == "999 B");
+  CHECK(size_text(128e9) == "128 GB");
 }
 
 }  // namespace

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/base/text.h"
 #include "plugins/shared/analysis/bottleneck/explain.h"
+#include "plugins/shared/analysis/bottleneck/remote_reads.h"
+#include "plugins/shared/analysis/bottleneck/skew.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -56,6 +60,7 @@ void add_notes(Analysis &all) {
     if (group.phase != 0) continue;
     const std::string name = name_of(all.data, group);
     if (const std::string why = why_no_verdict(group); !why.empty()) all.notes.emplace_back(name).append(": ").append(why);
+    if (group.by_time) all.notes.push_back(name + ": its tasks report no bytes (span.bytes), so they are compared by their time");
     if (group.without_speed > 0)
       all.notes.push_back(name + ": the speed of " + std::to_string(group.without_speed) +
                           " tasks is not known: they moved no bytes, took no time, or do not report them (span.bytes)");
@@ -89,7 +94,7 @@ void mark(Analysis &all) {
     if (group.phase != 0) continue;
     for (const Entry &entry : group.entries) {
       all.grades[entry.task] = entry.grade;
-      all.speeds[entry.task] = entry.speed;
+      all.speeds[entry.task] = speed_of(group, entry.speed);
     }
   }
   for (const Finding &finding : all.findings) {
@@ -97,6 +102,22 @@ void mark(Analysis &all) {
     for (Node &node : all.nodes)
       if (finding.kind == Finding::Kind::node && node.job == finding.job && node.host == finding.host) node.bottleneck = true;
   }
+}
+
+void append(std::vector<Finding> &all, std::vector<Finding> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// Nodes by loss, largest first, then tasks.
+std::vector<Finding> find_all(const Analysis &all, const DetectOptions &options) {
+  std::vector<double> seconds;
+  for (const JobTotals &job : all.totals) seconds.push_back(job.seconds);
+  std::vector<Finding> found = find_slow(all.data, all.groups, all.ranks, options);
+  append(found, find_failing(all.data, all.groups));
+  append(found, find_skew(all.data, all.groups, seconds));
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
+  return found;
 }
 
 }  // namespace
@@ -109,13 +130,14 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
   all.ranks = rank_phases(all.data, all.groups);
   all.nodes = rank_nodes(all.data, all.groups);
   all.regions = grade_regions(all.data, options.clustering);
-  all.findings = find_slow(all.data, all.groups, all.ranks, options);
+  all.findings = find_all(all, options);
   if (all.findings.size() > kMaxExplained) {
     all.notes.push_back(std::to_string(all.findings.size() - kMaxExplained) +
                         " more slow nodes and tasks, with smaller losses, are not listed");
     all.findings.resize(kMaxExplained);
   }
   explain(all.findings, all.data, all.groups, store, budget, all.notes);
+  append(all.findings, find_remote(all.data, all.groups, all.findings, options));
   for (Finding &finding : find_regions(all.data, all.regions)) all.findings.push_back(std::move(finding));
   add_notes(all);
   add_notes_on_spans(all);
@@ -126,10 +148,10 @@ Analysis analyse(JobData data, const DetectOptions &options, store::Store &store
 std::vector<Compared> compare(const Analysis &analysis, uint32_t before, uint32_t after) {
   std::map<std::pair<uint32_t, uint32_t>, const Group *> others;
   for (const Group &group : analysis.groups)
-    if (group.job == after && !group.entries.empty()) others[{group.stage, group.phase}] = &group;
+    if (group.job == after && !group.entries.empty() && !group.by_time) others[{group.stage, group.phase}] = &group;
   std::vector<Compared> found;
   for (const Group &group : analysis.groups) {
-    if (group.job != before || group.entries.empty()) continue;
+    if (group.job != before || group.entries.empty() || group.by_time) continue;
     const auto other = others.find({group.stage, group.phase});
     if (other != others.end()) found.push_back({group.stage, group.phase, total_speed(group), total_speed(*other->second)});
   }

@@ -13,19 +13,22 @@ namespace atalaya::bottleneck {
 namespace {
 
 // Minimum differences between a node and the others.
-constexpr double kPoints = 15;        // percentage points: busy, pressure
-constexpr double kStealPoints = 5;    // percentage points of CPU used by other guests
-constexpr double kThrottledMs = 100;  // per second
-constexpr double kProgramCpu = 20;    // % of a core that a program uses here
-constexpr double kPartOfCores = 0.1;  // of the node's cores: a program that uses less slows nothing down
-constexpr double kProgramDisk = 1;    // MiB/s
-constexpr double kPartOfDisk = 0.2;   // of the traffic of the node's disks
-constexpr double kBusy = 85;          // % of all cores: no capacity left
-constexpr double kElsewhere = 0.25;   // of its use here: below it, it is a program of this node
-constexpr double kShare = 0.1;        // of bytes that are remote, of time in garbage collection
+constexpr double kPoints = 15;            // percentage points: busy, pressure
+constexpr double kStealPoints = 5;        // percentage points of CPU used by other guests
+constexpr double kThrottledMs = 100;      // per second
+constexpr double kProgramCpu = 20;        // % of a core that a program uses here
+constexpr double kPartOfCores = 0.1;      // of the node's cores: a program that uses less slows nothing down
+constexpr double kProgramDisk = 1;        // MiB/s
+constexpr double kPartOfDisk = 0.2;       // of the traffic of the node's disks
+constexpr double kBusy = 85;              // % of all cores: no capacity left
+constexpr double kElsewhere = 0.25;       // of its use here: below it, it is a program of this node
+constexpr double kShare = 0.1;            // of bytes that are remote, of time in garbage collection
+constexpr double kPartOfSlowness = 0.5;   // of the node's slowness: remote tasks are at least so much slower than local ones
+constexpr double kChanceOfReason = 0.05;  // of that difference, as the node is known to be slow
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
 constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
 constexpr double kAlike = 1.1;                 // times the others': no difference
+constexpr std::string_view kBytesPerSecond = " B/s";
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
 
 struct Pair {
@@ -63,13 +66,16 @@ class Checker {
     return found;
   }
 
-  static std::string comparison_text(const char *label, const Pair &pair, const char *unit) {
-    return std::string(label) + " " + short_text(pair.node) + unit + ", " + short_text(pair.others) + unit + " on the other nodes";
+  static std::string comparison_text(const char *label, const Pair &pair, std::string_view unit) {
+    const auto text = [&](double value) {
+      return unit == kBytesPerSecond ? size_text(value) + "/s" : short_text(value) + std::string(unit);
+    };
+    return std::string(label) + " " + text(pair.node) + ", " + text(pair.others) + " on the other nodes";
   }
   static void add(std::string &text, const std::string &more) { text += (text.empty() ? "" : "; ") + more; }
 
   // Adds the result of one metric: it is found if the node exceeds the others by that much.
-  void look(Check &check, std::string_view metric, const char *label, const char *unit, double more, double least) const {
+  void look(Check &check, std::string_view metric, const char *label, std::string_view unit, double more, double least) const {
     const auto pair = of(metric);
     if (!pair) return;
     const std::string text = comparison_text(label, *pair, unit);
@@ -167,7 +173,7 @@ class Checker {
 
   Check garbage_collection() const {
     Check check{.reason = Reason::garbage_collection};
-    const auto own = sides_.own_tasks.gc_share, others = sides_.other_tasks.gc_share;
+    const auto own = sides_.tasks.own_gc, others = sides_.tasks.other_gc;
     if (own && others) {
       check.text =
           "garbage collection " + percent_text(*own) + " of the tasks' time, " + percent_text(*others) + " on the other nodes";
@@ -179,25 +185,29 @@ class Checker {
 
   Check memory() const {
     Check check{.reason = Reason::memory};
-    look(check, "sys.swap.in.bytes", "swapped in", " B/s", kSwapBytes, 0);
-    look(check, "sys.swap.out.bytes", "swapped out", " B/s", kSwapBytes, 0);
+    look(check, "sys.swap.in.bytes", "swapped in", kBytesPerSecond, kSwapBytes, 0);
+    look(check, "sys.swap.out.bytes", "swapped out", kBytesPerSecond, kSwapBytes, 0);
     look(check, "sys.pressure.memory.some.stall", "waiting for memory", " % of the time", kPoints, 0);
     look(check, "sys.mem.faults.major", "page faults that read from disk", " per second", kMajorFaults, 0);
     return finished(std::move(check), "memory", "run source proc (sys.swap.in.bytes, sys.mem.faults.major)");
   }
 
-  // Reports different shares of the nodes for any phase.
+  // Only in a phase that reads input; there must be more remote tasks than chance explains, and they must be slower than local
+  // ones.
   Check remote_reads() const {
-    const bool reads_none = has_phase_ && !needs_.input;
-    Check check{.reason = Reason::remote_reads, .last = reads_none};
-    const auto own = sides_.own_tasks.remote_share, others = sides_.other_tasks.remote_share;
-    if (own && others) {
-      check.text = percent_text(*own) + " of the bytes came over the network, " + percent_text(*others) + " on the other nodes";
-      check.verdict = *own - *others >= kShare ? Verdict::found : Verdict::ruled_out;
-      check.short_text = "remote reads, " + check.text;
-    } else if (reads_none) {
+    Check check{.reason = Reason::remote_reads};
+    if (has_phase_ && !needs_.input) {
       check.verdict = Verdict::ruled_out;
       check.text = "remote reads: this phase reads no input";
+    } else if (const auto &remote = sides_.tasks.remote) {
+      check.text = percent_text(remote->own_share) + " of the bytes came over the network, " + percent_text(remote->other_share) +
+                   " on the other nodes";
+      const bool is_more = remote->own_share - remote->other_share >= kShare && remote->chance <= kChance;
+      const bool is_slower = !remote->slower || (*remote->slower >= std::max(kShare, kPartOfSlowness * sides_.slower) &&
+                                                 remote->chance_slower <= kChanceOfReason);
+      check.verdict = is_more && is_slower ? Verdict::found : Verdict::ruled_out;
+      check.short_text = "remote reads, " + check.text;
+      if (is_more && !is_slower) check.text += " (but tasks that read over the network are not clearly slower)";
     }
     return finished(std::move(check), "remote reads",
                     "the spans do not report the source of data (span.bytes.remote, the tag source)");
@@ -307,8 +317,9 @@ std::string list_of(const std::vector<Check> &checks, Verdict verdict) {
 }  // namespace
 
 std::string_view reason_text(Reason reason) {
-  constexpr std::array<std::string_view, 8> kTexts = {
-      "other programs", "cpu", "garbage collection", "memory", "remote reads", "disk", "network", "unknown"};
+  constexpr std::array<std::string_view, 10> kTexts = {
+      "other programs", "cpu",  "garbage collection", "memory", "remote reads", "disk",
+      "network",        "skew", "failed attempts",    "unknown"};
   return kTexts[static_cast<size_t>(reason)];
 }
 
@@ -324,9 +335,8 @@ Reason reason_of(const std::vector<Check> &checks) {
   // Explanations of a busy CPU.
   for (const Reason reason : {Reason::programs, Reason::garbage_collection, Reason::memory})
     if (is_found(reason)) return reason;
-  for (const bool last : {false, true})
-    for (const Check &check : checks)
-      if (check.verdict == Verdict::found && check.last == last) return check.reason;
+  for (const Check &check : checks)
+    if (check.verdict == Verdict::found) return check.reason;
   return Reason::none;
 }
 

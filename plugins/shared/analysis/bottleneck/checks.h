@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "plugins/shared/analysis/bottleneck/host_metrics.h"
+#include "plugins/shared/analysis/bottleneck/remote_reads.h"
 
 namespace atalaya::bottleneck {
 
-// Shares reported by tasks, of a node and of the others; absent if none reports them.
-struct TaskShares {
-  std::optional<double> remote_share;  // of the bytes
-  std::optional<double> gc_share;      // of the time
+// Values reported by tasks, of a node and of the others; absent if none reports them.
+struct TaskValues {
+  std::optional<double> own_gc, other_gc;  // share of the time
+  std::optional<RemoteReads> remote;
 };
 
 // A node and the others in the same phase.
@@ -23,11 +24,12 @@ struct Sides {
   size_t set = 0;              // index of the windows' set in the metrics
   std::optional<Needs> needs;  // of the phase; absent: whole tasks
   std::vector<Window> own, others;
-  TaskShares own_tasks, other_tasks;
+  TaskValues tasks;
+  double slower = 0;  // of the node
 };
 
 enum class Verdict { found, ruled_out, unknown };
-enum class Reason { programs, cpu, garbage_collection, memory, remote_reads, disk, network, none };
+enum class Reason { programs, cpu, garbage_collection, memory, remote_reads, disk, network, skew, failures, none };
 std::string_view reason_text(Reason reason);  // as in JSON: "other programs", "remote reads", "unknown"
 
 struct Check {
@@ -35,7 +37,6 @@ struct Check {
   Verdict verdict = Verdict::unknown;
   std::string text;        // with its values: the evidence
   std::string short_text;  // where it was found: "disk write 22 % below the other nodes"
-  bool last = false;       // found, but the phase's name does not say that it waits for this: the reason only if there is no other
 };
 
 // In the order of elimination.

@@ -41,18 +41,11 @@ double median_of(const std::vector<double> &ascending) {
   return size == 0 ? kNone : (ascending[(size - 1) / 2] + ascending[size / 2]) / 2;
 }
 
-// Medians of all but one node, for each node: one of many nodes hardly changes it, and sorting for each would take too long.
-constexpr size_t kMaxExact = 64;
-
-// Healthy nodes differ, too: a node must be slower by clearly more than this spread. The spread is measured without nodes far
-// below the median, so that another slow node does not hide this one.
-bool is_among(double node, const std::vector<double> &others) {
-  constexpr double kDeviations = 2.5, kAbove = 2;
-  constexpr size_t kMinOthers = 2;
-  if (others.size() < kMinOthers) return false;
-  const double middle = median(others), below = middle - node;
-  const double above = *std::max_element(others.begin(), others.end()) - middle;
-  return below < kDeviations * robust_deviation(others, middle) || below < kAbove * above;
+// Healthy nodes differ, too, by about 8 % where a slow one differs by 20 %: a node must be slower by more than that, or than the
+// others differ if they differ more.
+Prior healthy_nodes(double least) {
+  constexpr double kPart = 0.4, kNodes = 16;
+  return {kPart * least, kNodes};
 }
 
 class Comparison {
@@ -77,14 +70,14 @@ class Comparison {
     }
   }
 
-  void compare() {
+  void compare(double least) {
     fit_waves();
     const double noise = deviation();
     for (Own &own : nodes_) {
       set_medians(own);
       if (noise > 0) own.node.chance = chance_of(own, noise);
     }
-    forgive();
+    forgive(healthy_nodes(least));
     set_lost();
     for (const Own &own : nodes_) group_.nodes.push_back(own.node);
     std::sort(group_.nodes.begin(), group_.nodes.end(),
@@ -183,7 +176,8 @@ class Comparison {
     return (first(half - rounding) + first(half + rounding)) / 2;
   }
 
-  void forgive() {
+  // A node that is no slower than healthy nodes are now and then.
+  void forgive(Prior healthy) {
     std::vector<double> all;  // each corrected to the most frequent wave
     all.reserve(nodes_.size());
     for (const Own &own : nodes_) {
@@ -193,13 +187,9 @@ class Comparison {
           of_waves += own.cells[wave].count() / static_cast<double>(own.node.tasks) * median_of(all_[wave].logs);
       all.push_back(std::log(own.node.speed) - of_waves);
     }
-    for (size_t place = 0; place < nodes_.size(); ++place) {
-      NodeSpeed &node = nodes_[place].node;
-      if (node.chance >= kChance) continue;
-      std::vector<double> others = all;
-      if (nodes_.size() <= kMaxExact) others.erase(others.begin() + static_cast<ptrdiff_t>(place));
-      if (is_among(all[place], others)) node.chance = 1;
-    }
+    const std::vector<double> chances = chances_below(all, std::max<size_t>(1, (all.size() - 1) / 2), healthy);
+    for (size_t place = 0; place < nodes_.size(); ++place)
+      nodes_[place].node.chance = std::max(nodes_[place].node.chance, chances[place]);
   }
 
   void set_lost() {
@@ -224,8 +214,8 @@ class Comparison {
 
 }  // namespace
 
-void compare_nodes(Group &group, const JobData &data) {
-  Comparison(group, data).compare();
+void compare_nodes(Group &group, const JobData &data, double least) {
+  Comparison(group, data).compare(least);
 }
 
 }  // namespace atalaya::bottleneck

@@ -7,6 +7,7 @@
 namespace atalaya::bottleneck {
 
 // Fills in the group's nodes; its entries are graded. Compares tasks only with tasks of the same wave.
-void compare_nodes(Group &group, const JobData &data);
+// Healthy nodes are assumed to differ by less than `least`.
+void compare_nodes(Group &group, const JobData &data, double least);
 
 }  // namespace atalaya::bottleneck

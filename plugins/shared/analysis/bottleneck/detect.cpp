@@ -75,6 +75,7 @@ class Groups {
   std::vector<Group> take() {
     std::vector<Group> all;
     for (auto &[key, group] : groups_) {
+      finish(group);
       if (group.phase != 0) group.offset_ns /= static_cast<double>(counts_[&group]);
       all.push_back(std::move(group));
     }
@@ -102,10 +103,19 @@ class Groups {
   }
   // Nothing moved: no speed.
   static void add(Group &group, uint32_t task, int64_t start_ns, int64_t time_ns, int64_t bytes) {
-    if (bytes > 0)
-      group.entries.push_back({task, Grade::medium, Wave::first, start_ns, time_ns, bytes, speed_of(bytes, time_ns)});
+    group.entries.push_back({task, Grade::medium, Wave::first, start_ns, time_ns, bytes, bytes > 0 ? speed_of(bytes, time_ns) : 0});
+  }
+  // Without bytes of any task, tasks of equal work are assumed; else those without bytes have no speed.
+  static void finish(Group &group) {
+    std::vector<double> times;
+    for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns) / 1e9);
+    group.seconds = median(std::move(times));
+    const auto is_silent = [](const Entry &entry) { return entry.speed == 0; };
+    group.by_time = !group.entries.empty() && std::all_of(group.entries.begin(), group.entries.end(), is_silent);
+    if (group.by_time)
+      for (Entry &entry : group.entries) entry.speed = 1e9 / static_cast<double>(entry.time_ns);
     else
-      ++group.without_speed;
+      group.without_speed += std::erase_if(group.entries, is_silent);
   }
   std::tuple<uint32_t, int64_t, uint32_t, bool, double> place_of(const Group &group) const {
     const auto start = starts_.find({group.job, group.stage});
@@ -159,7 +169,7 @@ std::vector<Group> grade(const JobData &data, const DetectOptions &options, quer
     if (group.entries.empty()) continue;
     for (Entry &entry : group.entries) entry.wave = waves[entry.task];
     set_grades(group, options.clustering);
-    compare_nodes(group, data);
+    compare_nodes(group, data, options.least);
   }
   return all;
 }
@@ -174,6 +184,10 @@ std::string why_no_verdict(const Group &group) {
   if (std::none_of(group.nodes.begin(), group.nodes.end(), enough))
     return "no node ran " + std::to_string(kMinOfNode) + " of its " + tasks + ": too few to distinguish a slow node from chance";
   return "";
+}
+
+std::string speed_text(const Group &group, double speed) {
+  return group.by_time ? short_text(1 / speed) + " s per task" : short_text(speed) + " KiB/s";
 }
 
 bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at) {

@@ -89,8 +89,8 @@ class Explainer {
     for (const Entry &entry : others_) append(sides_.others, rows_.emplace_back(windows_of(entry)));
     sides_.node = data_.name(finding_.host);
     sides_.needs = needs_of_phase(data_, groups_, group_, finding_.phase);
-    sides_.own_tasks = of_tasks(true);
-    sides_.other_tasks = of_tasks(false);
+    sides_.tasks = {gc_share(true), gc_share(false), remote_reads(data_, group_, is_own())};
+    sides_.slower = finding_.is_overtaken ? 0 : finding_.slower;
     facts.add(tasks());
   }
 
@@ -160,23 +160,22 @@ class Explainer {
     return evenly(windows, kMaxParts);
   }
 
-  TaskShares of_tasks(bool own) const {
-    double bytes = 0, remote = 0, time = 0, gc = 0;
+  std::optional<double> gc_share(bool own) const {
+    double time = 0, gc = 0;
     for (const Entry &entry : group_.entries) {
       const Task &task = data_.tasks[entry.task];
-      if (task.host == 0 || (task.host == finding_.host) != own) continue;
-      if (task.remote_of > 0 && task.work.remote != kUnknown) {
-        bytes += static_cast<double>(task.remote_of);
-        remote += static_cast<double>(task.work.remote);
-      }
-      if (task.gc_ms == kUnknown) continue;
+      if (task.host == 0 || (task.host == finding_.host) != own || task.gc_ms == kUnknown) continue;
       gc += static_cast<double>(task.gc_ms) * 1e6;
       time += static_cast<double>(task.work.duration_ns);
     }
-    TaskShares found;
-    if (bytes > 0) found.remote_share = std::min(1.0, remote / bytes);
-    if (time > 0) found.gc_share = std::min(1.0, gc / time);
-    return found;
+    return time > 0 ? std::optional(std::min(1.0, gc / time)) : std::nullopt;
+  }
+
+  // By task: whether it ran on the finding's node.
+  std::vector<bool> is_own() const {
+    std::vector<bool> own(data_.tasks.size(), false);
+    for (const Entry &entry : group_.entries) own[entry.task] = data_.tasks[entry.task].host == finding_.host;
+    return own;
   }
 
   std::vector<uint32_t> tasks() const {
@@ -286,6 +285,7 @@ void explain(std::vector<Finding> &findings, const JobData &data, const std::vec
   const MapPhaseEnds map_phase_ends(data);
   std::map<uint32_t, JobExplainer> jobs;
   for (Finding &finding : findings) {
+    if (!finding.summary.empty()) continue;  // explained when it was found
     if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, data, groups);
     if (finding.kind == Finding::Kind::node)
       jobs.try_emplace(finding.job, data, map_phase_ends, finding.job, store, budget).first->second.add(finding, data, groups);

@@ -24,13 +24,12 @@ void explain_tasks(Finding &finding, const JobData &data, const std::vector<Grou
     }
     return all > 0 ? std::optional(std::min(1.0, sum / all)) : std::nullopt;
   };
-  const auto remote = [](const Task &task) { return task.work.remote; };
-  const auto bytes = [](const Task &task) { return task.remote_of; };
   const auto gc = [](const Task &task) { return task.gc_ms; };
   const auto ms = [](const Task &task) { return task.work.duration_ns / 1'000'000; };
   Sides sides;
-  sides.own_tasks = {share(true, remote, bytes), share(true, gc, ms)};
-  sides.other_tasks = {share(false, remote, bytes), share(false, gc, ms)};
+  std::vector<bool> is_own(data.tasks.size(), false);
+  for (const uint32_t task : finding.tasks) is_own[task] = true;
+  sides.tasks = {share(true, gc, ms), share(false, gc, ms), remote_reads(data, group, is_own)};
   sides.needs = needs_of_phase(data, groups, group, finding.phase);
   for (Check &check : check_all(Metrics(), sides))
     if (check.reason == Reason::garbage_collection || check.reason == Reason::remote_reads)

@@ -112,7 +112,8 @@ class Finder {
   Finder(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks, const DetectOptions &options)
       : data_(data), groups_(groups), ranks_(ranks), options_(options), map_phase_ends_(data), overtaken_(data, map_phase_ends_) {
     for (const Group &group : groups)
-      for (const NodeSpeed &node : group.nodes) looked_at_[group.job] += node.host != 0 && node.tasks >= kMinOfNode ? 1 : 0;
+      for (const NodeSpeed &node : group.nodes)
+        looked_at_[{group.job, group.phase != 0}] += node.host != 0 && node.tasks >= kMinOfNode ? 1 : 0;
   }
 
   std::vector<Finding> find() {
@@ -121,8 +122,6 @@ class Finder {
       find_overtaken(stage);
       find_outliers(stage);
     }
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Finding &a, const Finding &b) { return std::tuple(a.kind, -a.lost) < std::tuple(b.kind, -b.lost); });
     return std::move(found_);
   }
 
@@ -132,7 +131,7 @@ class Finder {
     for (size_t i = stage.begin; i < stage.end; ++i) {
       const Group &group = groups_[i];
       for (const NodeSpeed &node : group.nodes)
-        if (node.host != 0 && is_slow(group, node, options_, looked_at_[group.job])) take(nodes[node.host], i, node);
+        if (node.host != 0 && is_slow(group, node, options_, looked_at(group))) take(nodes[node.host], i, node);
     }
     for (auto &[host, finding] : nodes) {
       std::stable_sort(finding.phases.begin(), finding.phases.end(),
@@ -141,6 +140,9 @@ class Finder {
       found_.push_back(std::move(finding));
     }
   }
+
+  // Whole tasks, and phases, have half of the level each.
+  size_t looked_at(const Group &group) { return 2 * looked_at_[{group.job, group.phase != 0}]; }
 
   void take(Finding &finding, size_t number, const NodeSpeed &node) {
     const Group &group = groups_[number];
@@ -180,10 +182,10 @@ class Finder {
     const Group &group = groups_[finding.group];
     const auto node =
         std::find_if(group.nodes.begin(), group.nodes.end(), [&](const NodeSpeed &one) { return one.host == finding.host; });
-    finding.evidence.push_back(short_text(node->speed) + " KiB/s on " + data_.name(finding.host) + ", " + short_text(node->others) +
-                               " KiB/s on the other nodes (medians of " + std::to_string(node->tasks) + " and " +
-                               std::to_string(group.entries.size() - node->tasks) + " tasks): " + percent_text(node->slower()) +
-                               " slower");
+    finding.evidence.push_back(speed_text(group, node->speed) + " on " + data_.name(finding.host) + ", " +
+                               speed_text(group, node->others) + " on the other nodes (medians of " + std::to_string(node->tasks) +
+                               " and " + std::to_string(group.entries.size() - node->tasks) +
+                               " tasks): " + percent_text(node->slower()) + " slower");
     finding.evidence.push_back(std::to_string(node->lowest + node->lower) + " of its " + std::to_string(node->tasks) +
                                " tasks are in the two lowest grades of this " + (group.phase == 0 ? "stage" : "phase") +
                                "; this cost " + percent_text(node->lost) + " of their time");
@@ -239,8 +241,8 @@ class Finder {
     finding.slower = std::numeric_limits<double>::quiet_NaN();  // their progress is unknown
     finding.chance = binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
-    const auto looked_at = static_cast<double>(std::max(looked_at_[finding.job], overtaken.attempts.size()));
-    if (finding.tasks.size() < kMinOfNode || finding.lost < kWorthwhile || finding.chance * looked_at > kChance) return;
+    const auto nodes = static_cast<double>(std::max(looked_at(groups_[finding.group]), overtaken.attempts.size()));
+    if (finding.tasks.size() < kMinOfNode || finding.lost < kWorthwhile || finding.chance * nodes > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
                                " such attempts on a node that ran " + std::to_string(own.count) + " of " +
                                std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
@@ -289,7 +291,7 @@ class Finder {
     const double slow = median(std::move(speeds));
     finding.slower = 1 - slow / group.speed;
     finding.phase = slowest_phase(finding, stage);
-    finding.evidence.push_back(short_text(slow) + " KiB/s, " + short_text(group.speed) + " KiB/s is the median of the stage's " +
+    finding.evidence.push_back(speed_text(group, slow) + ", " + speed_text(group, group.speed) + " is the median of the stage's " +
                                std::to_string(group.entries.size()) + " tasks");
     found_.push_back(std::move(finding));
   }
@@ -316,7 +318,7 @@ class Finder {
   const DetectOptions &options_;
   const MapPhaseEnds map_phase_ends_;
   const OvertakenStages overtaken_;
-  std::map<uint32_t, size_t> looked_at_;  // nodes of all groups of a job
+  std::map<std::pair<uint32_t, bool>, size_t> looked_at_;  // nodes in all groups of a job: of whole tasks, and of phases
   std::vector<Finding> found_;
 };
 
@@ -328,7 +330,9 @@ std::string name_of(const JobData &data, const Group &group) {
 }
 
 std::string stage_text(const JobData &data, uint32_t stage) {
-  return stage == 0 ? "" : data.name(stage) + " ";
+  const std::string &name = data.name(stage);
+  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+  return stage == 0 ? "" : (is_number ? "stage " : "") + name + " ";
 }
 
 std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,

@@ -39,12 +39,12 @@ struct Finding {
   Resource leading = Resource::other;  // with the largest sum of the leading coefficients
 };
 
-// Slow nodes by loss, largest first, then single slow tasks. Without reasons: explain.h.
+// Slow nodes and single slow tasks. Without reasons: explain.h.
 std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
                                const DetectOptions &options);
 // For messages: job "j", stage "map".
 std::string name_of(const JobData &data, const Group &group);
-// "map "; "" for tasks without a stage.
+// "map "; "stage 0 " of Spark, which numbers them; "" for tasks without a stage.
 std::string stage_text(const JobData &data, uint32_t stage);
 // The critical code regions.
 std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionCost> &regions);

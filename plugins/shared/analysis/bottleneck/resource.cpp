@@ -108,6 +108,15 @@ std::string short_text(double value) {
   return out;
 }
 
+std::string size_text(double bytes) {
+  constexpr std::array<const char *, 5> kUnits = {" B", " kB", " MB", " GB", " TB"};
+  size_t unit = 0;
+  for (; std::abs(bytes) >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 || std::abs(bytes) >= 99.5 ? "%.0f%s" : "%.1f%s", bytes, kUnits[unit]);
+  return text.data();
+}
+
 std::string coefficient_text(double value) {
   if (!std::isfinite(value)) return "";
   std::array<char, 32> text{};

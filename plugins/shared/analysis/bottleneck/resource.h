@@ -35,6 +35,7 @@ std::string short_text(double value);
 // "0.94"; "" if not a number
 std::string coefficient_text(double value);
 // "22 %"
+std::string size_text(double bytes);  // "8.4 MB"
 std::string percent_text(double part);
 
 }  // namespace atalaya::bottleneck

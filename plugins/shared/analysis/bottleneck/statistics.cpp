@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace atalaya::bottleneck {
 namespace {
@@ -63,6 +65,28 @@ double binomial_tail(size_t least, size_t all, double part) {
   if (least == 0) return 1;
   if (least > all) return 0;
   return incomplete_beta(static_cast<double>(least), static_cast<double>(all - least + 1), part);
+}
+
+std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior) {
+  std::vector<double> chances(values.size(), 1);
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> own;  // of the lowest, the second lowest, ...: each among all values above it
+  double count = 0, mean = 0, squares = 0;
+  for (size_t i = values.size(); i-- > 0;) {
+    const double value = values[order[i]], degrees = prior.values + std::max(0.0, count - 1);
+    if (i < most && count > 0) {
+      const double deviation = std::sqrt((prior.values * prior.deviation * prior.deviation + squares) / degrees);
+      own.push_back(student_tail((mean - value) / (deviation * std::sqrt(1 + 1 / count)), degrees));
+    }
+    const double distance = value - mean;
+    mean += distance / ++count;
+    squares += distance * (value - mean);
+  }
+  std::reverse(own.begin(), own.end());
+  for (size_t i = 0; i < own.size(); ++i) chances[order[i]] = *std::min_element(own.begin() + static_cast<ptrdiff_t>(i), own.end());
+  return chances;
 }
 
 double correlation(std::span<const double> a, std::span<const double> b) {

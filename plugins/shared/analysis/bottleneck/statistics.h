@@ -22,6 +22,14 @@ double student_tail(double t, double degrees);
 // The probability of at least this number of `all`, if each has the probability `part`.
 double binomial_tail(size_t least, size_t all, double part);
 
+// What is known of a standard deviation before any value: it is about this, as if that many values had shown it.
+struct Prior {
+  double deviation = 0, values = 0;
+};
+// For each value the probability that chance alone puts it so far below the others, with a deviation from the others and from the
+// prior. The lowest ones, up to `most` of them, do not hide each other: each is compared with the values above all of them.
+std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior);
+
 // Pearson's coefficient; NaN if one of them is constant.
 double correlation(std::span<const double> a, std::span<const double> b);
 
