@@ -20,7 +20,7 @@ __u32 set;
 
 struct perf_totals totals[2];
 
-/* PERF_COPY_*: copy stacks of no process, those in `copied`, or all. */
+/* PERF_COPY_* */
 const volatile __u32 copies;
 
 /* Minimum wait to report. */
@@ -78,7 +78,7 @@ struct {
   __uint(max_entries, 8192);
   __type(key, struct perf_process);
   __type(value, __u8);
-} copied SEC(".maps");
+} listed SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -233,7 +233,8 @@ static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) 
 
 static bool try_copy(const struct perf_key *key, const char *comm, __u32 now) {
   if (key->process.image == 0) return false;
-  if (copies == PERF_COPY_NAMED && !bpf_map_lookup_elem(&copied, &key->process)) return false;
+  if (copies == PERF_COPY_LISTED && !bpf_map_lookup_elem(&listed, &key->process)) return false;
+  if (copies == PERF_COPY_UNLISTED && bpf_map_lookup_elem(&listed, &key->process)) return false;
   if (copy_stack(key, comm, now)) {
     __sync_fetch_and_add(&totals[now].samples, 1);
     return true;

@@ -65,8 +65,8 @@ struct perf_waiting {
   char comm[PERF_COMM];
 };
 
-/* Processes whose stacks are copied to user space. */
-enum { PERF_COPY_NONE, PERF_COPY_NAMED, PERF_COPY_ALL };
+/* Processes whose stacks are copied to user space: none, those in the map `listed`, all others, or all. */
+enum { PERF_COPY_NONE, PERF_COPY_LISTED, PERF_COPY_UNLISTED, PERF_COPY_ALL };
 
 /* A copy of a thread's stack, for programs built without frame pointers. */
 enum {

@@ -1,7 +1,6 @@
 -- Like profile.lua with more detail, for a limited time: processes every 5 s, stacks every 30 s, 202 samples per second on each CPU.
 --   atalaya run pipelines/aggressive.lua --for 1h       (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
--- docs/how-to/profiles.md states the cost; perf.cpu.kernel and perf.cpu.user measure it on this host. For programs without frame
--- pointers, such as those of most distributions: unwind = "dwarf".
+-- docs/how-to/profiles.md states the cost; perf.cpu.kernel and perf.cpu.user measure it on this host.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}

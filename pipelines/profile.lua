@@ -1,8 +1,7 @@
 -- CPU time of this host by stack: 101 samples per second on each CPU, windows of one minute; and the usage of processes.
 --   atalaya run pipelines/profile.lua        (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
 --   atalaya flamegraph -o cpu.svg
--- The store is atalaya.db in the state folder. For programs without frame pointers, such as those of most distributions:
--- unwind = "dwarf".
+-- The store is atalaya.db in the state folder.
 local a = require "atalaya"
 
 local store = a.sink.sqlite {}

@@ -76,7 +76,7 @@ class Stored(QueryCase):
         self.atalaya("flamegraph", "--folded", "-", "-o", self.path("early.svg"), input=early.encode())
         self.assertEqual(self.errors.count("\n"), 2, self.errors)  # and the written file
         self.assertIn('60 % of the samples have incomplete stacks', self.errors)
-        self.assertIn('unwind = "dwarf"', self.errors)
+        self.assertIn('unwind = "auto"', self.errors)
         with open(self.path("early.svg")) as file:
             self.assertIn("red: system, grey: unknown", file.read())
         self.folded()

@@ -144,8 +144,15 @@ class Perf(AgentCase):
         parts = self.check_parts(all, jvm.pid, 2, sixty="void S.sixty()", thirty="void S.thirty()", ten="void S.ten()")
         self.assertGreater(parts, 0.75 * self.count(all, jvm.pid))
 
+    def test_stacks_are_whole_by_default_with_and_without_frame_pointers(self):
+        for flags in ((), ("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")):
+            with self.subTest(flags=flags):
+                self.output = self.path("whole" + "".join(flags))
+                all, child = self.check_shares("", *flags)
+                self.assertGreaterEqual(self.count(all, child.pid, ";main;"), 0.95 * self.count(all, child.pid))
+
     def test_shares_by_frame_pointers(self):
-        self.check_shares("", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.check_shares('unwind = "fp"', "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 
     def test_shares_by_tables_and_every_stack_whole(self):
         all, child = self.check_shares('unwind = "dwarf"')

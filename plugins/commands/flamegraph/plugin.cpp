@@ -167,8 +167,8 @@ class FlamegraphCommand final : public Command {
     const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
     if (share <= 0.5) return;
     std::fprintf(stderr,
-                 "%.0f %% of the samples have incomplete stacks: unwind = \"dwarf\" of the source perf "
-                 "unwinds programs without frame pointers, as in most distributions\n",
+                 "%.0f %% of the samples have incomplete stacks: JVMs need -XX:+PreserveFramePointer; programs without frame "
+                 "pointers need unwind = \"auto\" of the source perf, with BPF\n",
                  100 * share);
   }
 

@@ -64,6 +64,9 @@ class UnwindTable {
   const UnwindRule *rule_at(uint64_t address);
   // The file's own address for a file offset.
   std::optional<uint64_t> address_of(uint64_t file_offset) const { return segments_.address_of(file_offset); }
+  // Whether functions in this range of the file's own addresses keep the caller's frame pointer on the stack, as callers found by
+  // frame pointers require. True without any rule: only frame pointers can show its callers.
+  bool keeps_frame_pointer(uint64_t begin, uint64_t end);
   size_t bytes() const { return table_bytes_ + rule_bytes_; }
 
  private:
@@ -75,6 +78,7 @@ class UnwindTable {
   Segments segments_;
   Dwarf_CFI *table_;
   std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none
+  std::optional<bool> keeps_frame_pointer_;
 };
 
 // Unwinds one frame to its caller. `root`: there is no caller.

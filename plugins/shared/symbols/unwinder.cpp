@@ -50,6 +50,15 @@ void Unwinder::make_room(const Entry &wanted) {
   }
 }
 
+bool Unwinder::keeps_frame_pointers(const ProcessMaps &maps) {
+  for (const Mapping &mapping : maps.mappings()) {
+    UnwindTable *table = mapping.is_file() ? table_of(maps, mapping) : nullptr;
+    const auto begin = table == nullptr ? std::nullopt : table->address_of(mapping.offset);
+    if (begin && !table->keeps_frame_pointer(*begin, *begin + (mapping.end - mapping.begin))) return false;
+  }
+  return true;
+}
+
 Step Unwinder::step_from(const ProcessMaps &maps, uint64_t address, const StackCopy &stack, Registers &registers, bool &exact) {
   const Mapping *mapping = maps.at(address);
   if (mapping == nullptr) return Step::unknown;

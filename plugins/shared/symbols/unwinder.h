@@ -25,6 +25,9 @@ class Unwinder {
   // Retries files that could not be read.
   void next_window() { ++window_; }
 
+  // Whether all files of a process have frame pointers, as far as their tables show.
+  bool keeps_frame_pointers(const ProcessMaps &maps);
+
   // The frames, leaf first, callers as return addresses. An unmapped address may be newer than the maps: then `refresh` is
   // called once.
   template <class Refresh>

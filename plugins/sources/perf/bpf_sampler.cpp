@@ -120,9 +120,10 @@ class BpfSampler final : public Sampler {
     if (!options_.off_cpu)
       for (bpf_map *map : {maps.switch_stacks, maps.switch_known, maps.waiting}) bpf_map__set_max_entries(map, 1);
     if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
-    skeleton_->rodata->copies = !options_.dwarf                    ? PERF_COPY_NONE
-                                : options_.dwarf_processes.empty() ? PERF_COPY_ALL
-                                                                   : PERF_COPY_NAMED;
+    skeleton_->rodata->copies = !options_.dwarf                     ? PERF_COPY_NONE
+                                : !options_.dwarf_processes.empty() ? PERF_COPY_LISTED
+                                : options_.choose                   ? PERF_COPY_UNLISTED
+                                                                    : PERF_COPY_ALL;
     if (perf_bpf__load(skeleton_.get()) != 0) return load_error();
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
@@ -181,12 +182,18 @@ class BpfSampler final : public Sampler {
     return 0;
   }
 
+  // By name, or because frame pointers are enough. Most processes that are sampled once are short-lived: not worth the reading.
+  bool is_listed(const perf_seen &seen, std::string_view comm) {
+    if (!options_.dwarf) return false;
+    if (!options_.dwarf_processes.empty()) return options_.dwarf_processes.matches(comm);
+    return options_.choose && seen.again != 0 && unwinder_.keeps_frame_pointers(known_of(id_of(seen.process)).maps);
+  }
+
   void see(const perf_seen &seen) {
     static constexpr size_t kMaxSeen = 4096;
     const uint8_t one = 1;
     const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
-    if (options_.dwarf && !options_.dwarf_processes.empty() && options_.dwarf_processes.matches(comm))
-      bpf_map_update_elem(bpf_map__fd(skeleton_->maps.copied), &seen.process, &one, BPF_ANY);
+    if (is_listed(seen, comm)) bpf_map_update_elem(bpf_map__fd(skeleton_->maps.listed), &seen.process, &one, BPF_ANY);
     if (seen_.size() < kMaxSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
 
@@ -381,8 +388,12 @@ class BpfSampler final : public Sampler {
 core::Result<std::unique_ptr<Sampler>> open_bpf_sampler(const SamplerOptions &options) {
   if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
   auto sampler = std::make_unique<BpfSampler>(options);
-  if (const core::Status opened = sampler->open(); !opened) return core::Error{opened.error()};
-  return std::unique_ptr<Sampler>(std::move(sampler));
+  const core::Status opened = sampler->open();
+  if (opened) return std::unique_ptr<Sampler>(std::move(sampler));
+  if (!options.choose) return core::Error{opened.error()};
+  SamplerOptions without = options;  // kernels before 5.15 cannot copy stacks
+  without.dwarf = without.choose = false;
+  return open_bpf_sampler(without);
 }
 
 }  // namespace atalaya::perf

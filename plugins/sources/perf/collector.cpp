@@ -95,7 +95,9 @@ void Collector::open_sampler() {
     if (options_.backend == "bpf" || options_.sampler.off_cpu) throw Failure(Code::unsupported, "backend bpf: " + reason);
     host_.log(Level::info, "BPF is unavailable; stacks are read sample by sample: " + reason);
   }
-  if (options_.sampler.dwarf) host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
+  if (options_.sampler.dwarf && !options_.sampler.choose)
+    host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
+  options_.sampler.dwarf = false;
   auto ring = open_ring_sampler(options_.sampler);
   if (!ring) throw Failure(Code::unsupported, ring.error() + (reason.empty() ? "" : "; without BPF: " + reason));
   sampler_ = std::move(*ring);

@@ -26,7 +26,7 @@ inline constexpr Metric kMetrics[] = {
     metric::delta("perf.stacks.incomplete", "1", metric::count, metric::host_tags, "the stacks",
                   "Samples whose stack does not reach the thread's first function: [unwind failed], [truncated], [stack lost]"),
     metric::delta("perf.stacks.uncopied", "1", metric::count, metric::host_tags, "perf ring",
-                  "With unwind = \"dwarf\": stacks not copied because the ring was full; frame pointers were used"),
+                  "Stacks that tables would unwind, not copied because the ring was full; frame pointers were used"),
     metric::delta("perf.frames", "1", metric::count, metric::host_tags, "the stacks", "Frames in distinct stacks of the window"),
     metric::delta("perf.frames.unnamed", "1", metric::count, metric::host_tags, "the stacks",
                   "Frames without a function name: [libc.so.6], [unknown]"),

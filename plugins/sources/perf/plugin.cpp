@@ -30,7 +30,8 @@ Options options_of(const Host &host) {
                       .off_cpu = profile != "cpu",
                       .min_wait_ns = host.integer("min_wait"),
                       .max_stacks = static_cast<uint32_t>(host.integer("max_stacks")),
-                      .dwarf = host.text("unwind") == "dwarf",
+                      .dwarf = host.text("unwind") != "fp",
+                      .choose = host.text("unwind") == "auto",
                       .dwarf_processes = matchers(host, "unwind_processes"),
                       .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")) / 2},
           .backend = host.text("backend"),
@@ -59,9 +60,10 @@ class Perf final : public CollectingSource<Collector> {
       param::list("processes", kPattern, "Only processes of these names, as the kernel has them (15 bytes)"),
       param::list("cgroups", kPattern, "Only processes in cgroups of these paths"),
       param::boolean("kernel", "Includes kernel frames").defaults("true"),
-      param::choice("unwind", "fp|dwarf", "Unwinds by frame pointers or by .eh_frame tables; dwarf requires BPF and Linux 5.15")
-          .defaults("fp"),
-      param::list("unwind_processes", kPattern, "With dwarf: only processes of these names; others use frame pointers"),
+      param::choice("unwind", "auto|fp|dwarf",
+                    "Unwinds by frame pointers (fp) or .eh_frame tables (dwarf: BPF, Linux 5.15); auto chooses per process")
+          .defaults("auto"),
+      param::list("unwind_processes", kPattern, "Tables only for processes of these names; others use frame pointers"),
       param::choice("event", "auto|cycles|cpu-clock", "Event that triggers a sample: CPU time or CPU cycles; auto prefers time")
           .defaults("auto"),
       param::choice("backend", "auto|bpf|ring", "Counts stacks in the kernel (bpf) or here from a ring; auto prefers bpf")

@@ -53,6 +53,7 @@ struct SamplerOptions {
   int64_t min_wait_ns = 1'000'000;
   uint32_t max_stacks = 16384;
   bool dwarf = false;                      // copy stacks and unwind them by the tables of files
+  bool choose = false;                     // dwarf only for processes with files that lack frame pointers
   core::MatcherList dwarf_processes;       // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // for the tables
 };
