@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base functions of a closed state. Functions that could run long in C, where no hook runs, are bounded here.
 #include <array>
+#include <cstring>
 
 #include "core/base/log.h"
 #include "core/config/lua_state.h"
@@ -106,14 +107,74 @@ int print(lua_State *lua) {
   return 0;
 }
 
-// Finalizers run with hooks off: one that loops could not be stopped.
+// The collector runs without hooks: a finalizer that loops could not be stopped, and a chain through a table with weak keys takes
+// it quadratic time. A metatable could get these fields after the check, so a private copy of its metamethods takes its place.
+constexpr char kGuard[] = "atalaya.guard";  // the metatable of metatables without one
+char original_key;                          // its address is the copy's key of its original
+
+bool is_metamethod(lua_State *lua, int index) {
+  return lua_type(lua, index) == LUA_TSTRING && std::strncmp(lua_tostring(lua, index), "__", 2) == 0;
+}
+
+// A metamethod that is added later would have no effect.
+int set_field_of_metatable(lua_State *lua) {
+  if (is_metamethod(lua, 2)) return luaL_error(lua, "%s has no effect after setmetatable: set it before", lua_tostring(lua, 2));
+  lua_rawset(lua, 1);
+  return 0;
+}
+
+void guard(lua_State *lua, int metatable) {
+  if (lua_getmetatable(lua, metatable) != 0) return lua_pop(lua, 1);
+  if (luaL_newmetatable(lua, kGuard) != 0) {
+    lua_pushcfunction(lua, set_field_of_metatable);
+    lua_setfield(lua, -2, "__newindex");
+  }
+  lua_setmetatable(lua, metatable);
+}
+
+// Pushes the copy.
+void copy_metamethods(lua_State *lua, int metatable) {
+  uint64_t fields = 0;
+  lua_newtable(lua);
+  const int copy = lua_gettop(lua);
+  for (lua_pushnil(lua); lua_next(lua, metatable) != 0; ++fields) {
+    if (is_metamethod(lua, -2)) {
+      lua_pushvalue(lua, -2);
+      lua_insert(lua, -2);
+      lua_rawset(lua, copy);
+    } else {
+      lua_pop(lua, 1);
+    }
+  }
+  lua_pushvalue(lua, metatable);
+  lua_rawsetp(lua, copy, &original_key);
+  LuaState::of(lua).charge(fields);
+}
+
 int set_metatable(lua_State *lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
   if (lua_type(lua, 2) == LUA_TTABLE) {
-    lua_pushliteral(lua, "__gc");
-    if (lua_rawget(lua, 2) != LUA_TNIL) return luaL_error(lua, "__gc is not available in pipeline files");
-    lua_pop(lua, 1);
+    lua_settop(lua, 2);
+    for (const char *name : {"__gc", "__mode"}) {
+      lua_pushstring(lua, name);
+      if (lua_rawget(lua, 2) != LUA_TNIL) return luaL_error(lua, "%s is not available in pipeline files", name);
+      lua_pop(lua, 1);
+    }
+    copy_metamethods(lua, 2);
+    guard(lua, 2);
+    lua_replace(lua, 2);
   }
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+}
+
+int get_metatable(lua_State *lua) {
+  lua_tocfunction(lua, lua_upvalueindex(1))(lua);
+  if (lua_type(lua, -1) != LUA_TTABLE) return 1;
+  luaL_getmetatable(lua, kGuard);
+  if (lua_rawequal(lua, -1, -2) != 0) return lua_pushnil(lua), 1;
+  lua_pop(lua, 1);
+  if (lua_rawgetp(lua, -1, &original_key) == LUA_TNIL) lua_pop(lua, 1);
+  return 1;
 }
 
 int concat(lua_State *lua) {
@@ -203,6 +264,7 @@ void charge_functions(lua_State *lua) {
 void open_base_library(lua_State *lua) {
   luaL_requiref(lua, LUA_GNAME, luaopen_base, 1);
   for (const char *name : {"load", "loadfile", "dofile", "collectgarbage", "warn"}) remove(lua, name);
+  wrap(lua, "getmetatable", get_metatable);
   wrap(lua, "setmetatable", set_metatable);
   wrap(lua, "tonumber", charged);
   lua_pushcfunction(lua, print);

@@ -26,6 +26,9 @@ MODULE = '".*" is not the name of a module; write letters, digits and _, with do
 NO_MODULE = "there is no module \".*\" in atalaya's library or next to this file"
 GROWTH = "(" + MEMORY + "|" + TIMEOUT + ")"  # whichever limit is met first
 GC = "__gc is not available in pipeline files"
+WEAK = "__mode is not available in pipeline files"
+LATE = "{} has no effect after setmetatable: set it before"
+CHAIN = "local first = k for i = 1, 200000 do local n = {} t[k] = n k = n end for i = 1, 50 do local s = ('x'):rep(1000000) .. i end"
 DEEP = "(stack overflow.*|.*C stack overflow.*|error in error handling|" + GROWTH + ")"
 
 # name, code of the attempt (its first line is line 3 of the file), expected error, and its line if not that one
@@ -101,7 +104,12 @@ ATTEMPTS = [
      "local x <close> = setmetatable({}, { __close = function() while true do end end }) error('first')", TIMEOUT),
     ("a finalizer that loops", "setmetatable({}, { __gc = function() while true do end end })", GC),
     ("a finalizer that is set later", "local m = {} setmetatable({}, m) m.__gc = function() while true do end end "
-     "local t = setmetatable({}, m)", GC),
+     "local t = setmetatable({}, m)", LATE.format("__gc")),
+    ("a chain through weak keys", "local t, k = setmetatable({}, { __mode = 'k' }), {} " + CHAIN, WEAK),
+    ("a chain through keys that become weak", "local m, k = {}, {} local t = setmetatable({}, m) m['__mo' .. 'de'] = 'k' " + CHAIN,
+     LATE.format("__mode")),
+    ("a chain through keys that rawset makes weak", "local m, k = {}, {} local t = setmetatable({}, m) rawset(m, '__mode', 'k') "
+     + CHAIN + " error('strong')", "(strong|" + TIMEOUT + ")"),
     ("a finalizer by rawset", "local m = {} rawset(m, '__gc', function() end) setmetatable({}, m)", GC),
     ("an order that loops", "table.sort({ 3, 1, 2 }, function() while true do end end)", TIMEOUT),
     ("an inconsistent order, on a list with a false length",

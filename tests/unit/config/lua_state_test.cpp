@@ -124,6 +124,43 @@ TEST_CASE("finalizers are refused: they would run without a limit") {
   CHECK(run("local m = { __index = { a = 5 } } return setmetatable({}, m).a").text == "5");
 }
 
+TEST_CASE("weak tables are refused: they would take the collector quadratic time, without a limit") {
+  CHECK(run("setmetatable({}, { __mode = 'k' })").text == "__mode is not available in pipeline files");
+  CHECK(run("local m = {} setmetatable({}, m) m.__mode = 'k'").text == "__mode has no effect after setmetatable: set it before");
+  // Ways around: the tables stay strong, and keep their entries.
+  const std::string chain =
+      "local k = {} "
+      "for i = 1, 20000 do local next = {} t[k] = next k = next end "
+      "k = nil for i = 1, 200 do local s = ('x'):rep(1000000) .. i end "
+      "local n = 0 for _ in pairs(t) do n = n + 1 end return n";
+  for (const char *way :
+       {"local m = {} local t = setmetatable({}, m) rawset(m, '__mode', 'k') ",
+        "local m = setmetatable({}, {}) local t = setmetatable({}, m) m.__mode = 'k' ",
+        "local m = {} local t = setmetatable({}, m) local g = getmetatable(m) if g then g.__newindex = nil end rawset(m, '__mode', "
+        "'k') ",
+        "local m = {} local t = setmetatable({}, m) rawset(getmetatable(t), '__mode', 'k') ",
+        "local m = { __mode_ = 1 } local t = setmetatable({}, m) rawset(m, '__mo' .. 'de', 'k') setmetatable(m, nil) "}) {
+    INFO(way);
+    const Run result = run(way + chain, 100 * kLimit_ns);
+    CHECK(result.text == "20000");
+  }
+}
+
+TEST_CASE("metatables work as in Lua") {
+  CHECK(run("local m = {} local t = setmetatable({}, m) return tostring(getmetatable(t) == m)").text == "true");
+  CHECK(run("local m = {} setmetatable({}, m) return getmetatable(m)").text == "nil");
+  CHECK(run("local m = { __metatable = 'mine' } return getmetatable(setmetatable({}, m))").text == "mine");
+  CHECK(run("local t = setmetatable({}, { __metatable = false }) setmetatable(t, {})").text ==
+        "cannot change a protected metatable");
+  CHECK(run("local t = setmetatable({}, { __index = { a = 1 } }) setmetatable(t, nil) return t.a").text == "nil");
+  CHECK(
+      run("local C = {} C.__index = C local o = setmetatable({}, C) function C:f() return self.x end o.x = 7 return o:f()").text ==
+      "7");
+  CHECK(run("local B = { b = 2 } B.__index = B local C = setmetatable({}, B) C.__index = C return setmetatable({}, C).b").text ==
+        "2");
+  CHECK(run("local m = { __add = function(a, b) return 3 end } return setmetatable({}, m) + setmetatable({}, m)").text == "3");
+}
+
 TEST_CASE("errors have the position in the file, for names of every length") {
   const config_test::Folder folder;
   const std::string path = folder.write(std::string(120, 'n') + ".lua", "local function f(x)\n  return x.y\nend\nf(nil)\n");
