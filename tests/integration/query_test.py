@@ -48,6 +48,12 @@ class Commands(QueryCase):
         self.assertEqual([[row["time"], row["sum"]] for row in json.loads(out)], self.answers("--tag", "host=host1")[0]["dps"])
         self.atalaya("sql", "delete from samples", status=1)
         self.assertIn("readonly", self.errors)
+        for other in ("attach ':memory:' as other", "vacuum into 'copy.db'"):
+            self.atalaya("sql", other, status=1)
+            self.assertIn("ATTACH and VACUUM INTO are not available", self.errors)
+        endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
+        self.atalaya("sql", "--timeout", "200ms", endless, status=1)
+        self.assertIn("stopped after 200ms; narrow the query, or raise --timeout", self.errors)
         session = self.atalaya("sql", "--format", "csv", input=b"select count(*) as n\nfrom points;\nselect nonsense;\n", status=1)
         self.assertEqual(session, "n\r\n36\r\n")
 
@@ -66,6 +72,20 @@ class Commands(QueryCase):
         self.assertIn("no damage", self.atalaya("store", "verify"))
         self.assertEqual(self.answers()[0]["dps"], [whole[0], whole[2]])
         self.assertEqual(self.errors, "")
+
+    def test_names_cannot_act_on_a_terminal_and_are_bytes_in_files(self):
+        point = {"metric": "m", "timestamp": T0 + 10, "value": 1, "tags": {"host": "h", "process": "a\x1b[2Jb"}}
+        http(self.hub + "/api/jsonlines", json.dumps(point).encode())
+        words = [BINARY, "query", "--metric", "m", "--group-by", "process", "--format", "csv", *WHEN]
+        environment = dict(os.environ, ATALAYA_STORE=self.store)
+        self.assertIn(b"a\x1b[2Jb", subprocess.run(words, env=environment, capture_output=True, check=True).stdout)
+        ours, theirs = os.openpty()
+        subprocess.run(words, env=environment, stdout=theirs, check=True)
+        shown = os.read(ours, 65536)
+        os.close(ours)
+        os.close(theirs)
+        self.assertIn(b"a\\x1b[2Jb", shown)
+        self.assertNotIn(b"\x1b", shown)
 
     def test_counts_are_exact_everywhere(self):
         large = 2**53 + 1

@@ -58,10 +58,9 @@ void print_table(const std::vector<Experiment> &experiments) {
     const int64_t second = 1'000'000'000;
     const std::string end = one.open() ? "open" : query::time_text(one.end_ns(0) / second * second);
     const std::string length = one.open() ? "" : core::format_duration(one.duration_ns / second * second);
-    std::string user;
-    core::append_visible(user, one.user);
-    std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", one.name.c_str(), one.workload.c_str(),
-                query::time_text(one.start_ns / second * second).c_str(), end.c_str(), length.c_str(), user.c_str());
+    std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", core::visible(one.name).c_str(), core::visible(one.workload).c_str(),
+                query::time_text(one.start_ns / second * second).c_str(), end.c_str(), length.c_str(),
+                core::visible(one.user).c_str());
   }
 }
 

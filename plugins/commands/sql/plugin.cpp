@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/base/now.h"
 #include "core/base/safe_text.h"
+#include "core/base/units.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/store/sql/points_table.h"
@@ -90,11 +92,46 @@ class Printer {
   std::vector<query::Row> rows_;
 };
 
+// Statements read this database only: VACUUM INTO writes another file, and ATTACH reads one.
+int authorize(void *, int action, const char *, const char *, const char *, const char *) {
+  return action == SQLITE_ATTACH || action == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
+}
+
+// Bounds the time that SQLite takes for a statement, without that of the reader of its rows.
+class Stopwatch {
+ public:
+  Stopwatch(sqlite3 *database, int64_t limit_ns) : limit_ns_(limit_ns) {
+    constexpr int kInstructions = 10000;
+    sqlite3_progress_handler(database, kInstructions, is_over, this);
+  }
+  Stopwatch(const Stopwatch &) = delete;
+  Stopwatch &operator=(const Stopwatch &) = delete;
+
+  void begin() { left_ns_ = limit_ns_; }
+  int step(sqlite3_stmt *statement) {
+    started_ns_ = core::monotonic();
+    const int code = sqlite3_step(statement);
+    left_ns_ -= core::monotonic() - started_ns_;
+    return code;
+  }
+  std::string limit_text() const { return core::format_duration(limit_ns_); }
+
+ private:
+  static int is_over(void *self) {
+    const auto &watch = *static_cast<Stopwatch *>(self);
+    return core::monotonic() - watch.started_ns_ > watch.left_ns_ ? 1 : 0;
+  }
+
+  const int64_t limit_ns_;
+  int64_t left_ns_ = 0, started_ns_ = 0;
+};
+
 class Sql final : public Command {
  public:
   static constexpr Param params[] = {
       query::kEmbeddedStore,
       param::choice("format", "table|csv|json", "Output format; csv and json stream the rows").defaults("table"),
+      query::kTimeout,
   };
   static constexpr Description description = {.name = "sql"_str,
                                               .summary = "Run read-only SQL on the embedded store"_str,
@@ -115,6 +152,9 @@ class Sql final : public Command {
       if (database.number("PRAGMA user_version") == 0)
         throw Failure(Code::permanent, "database " + database.path() + " is empty; run a pipeline with the sink \"sqlite\" first");
       if (const core::Status done = store::register_points(database.handle()); !done) throw Failure(Code::permanent, done.error());
+      sqlite3_set_authorizer(database.handle(), authorize, nullptr);
+      Stopwatch watch(database.handle(), options_.limits.time_ns);
+      watch_ = &watch;
       if (!arguments.empty()) {
         if (execute(database, std::string(view(arguments[0])))) return 0;
         throw Failure(Code::permanent, problem_);
@@ -131,17 +171,29 @@ class Sql final : public Command {
       sqlite3_stmt *statement = nullptr;
       const int code = sqlite3_prepare_v2(database.handle(), rest, -1, &statement, &rest);
       const bool good = code == SQLITE_OK && (statement == nullptr || print_rows(statement));
-      if (!good) problem_ = sqlite3_errmsg(database.handle());
+      if (!good) problem_ = problem_of(sqlite3_errcode(database.handle()), sqlite3_errmsg(database.handle()));
       sqlite3_finalize(statement);
       if (!good) return false;
     }
     return true;
   }
 
+  std::string problem_of(int code, const char *text) const {
+    switch (code & 0xff) {
+      case SQLITE_AUTH:
+        return "ATTACH and VACUUM INTO are not available: statements use the store only";
+      case SQLITE_INTERRUPT:
+        return "stopped after " + watch_->limit_text() + "; narrow the query, or raise --timeout";
+      default:
+        return text;
+    }
+  }
+
   bool print_rows(sqlite3_stmt *statement) const {
     Printer printer(format_, true);
     int code = SQLITE_ROW;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) printer.add(statement);
+    watch_->begin();
+    while ((code = watch_->step(statement)) == SQLITE_ROW) printer.add(statement);
     if (code == SQLITE_DONE) printer.end();
     return code == SQLITE_DONE;
   }
@@ -176,6 +228,7 @@ class Sql final : public Command {
   const query::ReadOptions options_;
   const std::string format_;
   std::string problem_;
+  Stopwatch *watch_ = nullptr;  // while statements run
 };
 
 }  // namespace

@@ -10,7 +10,9 @@ std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of, cons
     case Format::bdwatchdog:
       return encoders::make_bdwatchdog(name_of);
     case Format::csv:
-      return encoders::make_csv(name_of);
+      return encoders::make_csv(name_of, false);
+    case Format::csv_for_spreadsheets:
+      return encoders::make_csv(name_of, true);
     case Format::line:
       return encoders::make_line(name_of);
     case Format::opentsdb:

@@ -33,6 +33,8 @@ enum class Format {
   bdwatchdog,
   // time,metric,value,host,pid,process,tags: RFC 4180, time in ms, further tags as k=v;k=v with \ before ; = and \ in them.
   csv,
+  // The same with ' before tags that a spreadsheet would execute: those that begin with = + - or @.
+  csv_for_spreadsheets,
   // metric timestamp value tag=value ..., the form of OpenTSDB's put: any character outside A-Z a-z 0-9 - _ . / and letters
   // beyond ASCII becomes '_'.
   line,
@@ -58,7 +60,7 @@ std::unique_ptr<Encoder> make_encoder(Format format, const NameOf &name_of, cons
 Format format_from_name(std::string_view name);
 
 namespace encoders {
-std::unique_ptr<Encoder> make_csv(const NameOf &name_of);
+std::unique_ptr<Encoder> make_csv(const NameOf &name_of, bool escape_formulas);
 std::unique_ptr<Encoder> make_line(const NameOf &name_of);
 std::unique_ptr<Encoder> make_opentsdb(const NameOf &name_of, const TagLimit &limit);
 std::unique_ptr<Encoder> make_influx(const NameOf &name_of);

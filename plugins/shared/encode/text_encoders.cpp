@@ -10,6 +10,9 @@
 namespace atalaya::core::encoders {
 namespace {
 
+// Spreadsheets execute cells that begin with one of these.
+constexpr std::string_view kFormula = "=+-@";
+
 // One cell. Quoted if RFC 4180 requires it; line breaks are escaped before (append_visible).
 void append_cell(std::string &out, std::string_view text) {
   if (text.find_first_of(",\"") == std::string_view::npos) {
@@ -26,8 +29,9 @@ void append_cell(std::string &out, std::string_view text) {
 
 class CsvEncoder final : public Encoder {
  public:
-  explicit CsvEncoder(const NameOf &name_of)
-      : metrics_(name_of,
+  CsvEncoder(const NameOf &name_of, bool escape_formulas)
+      : escape_formulas_(escape_formulas),
+        metrics_(name_of,
                  [](std::string_view name, std::string &out) {
                    std::string visible;
                    append_visible(visible, name);
@@ -91,7 +95,9 @@ class CsvEncoder final : public Encoder {
       append_escaped(others_, value);
     }
     tail_.clear();
-    for (const std::string *column : {&host_, &pid_, &process_, &others_}) {
+    for (std::string *column : {&host_, &pid_, &process_, &others_}) {
+      if (escape_formulas_ && !column->empty() && kFormula.find(column->front()) != std::string_view::npos)
+        column->insert(0, 1, '\'');
       tail_ += ',';
       append_cell(tail_, *column);
     }
@@ -105,6 +111,7 @@ class CsvEncoder final : public Encoder {
     return nullptr;
   }
 
+  const bool escape_formulas_;
   NameCache metrics_, keys_;
   std::string host_, pid_, process_, others_, tail_;
 };
@@ -166,8 +173,8 @@ class LineEncoder final : public Encoder {
 
 }  // namespace
 
-std::unique_ptr<Encoder> make_csv(const NameOf &name_of) {
-  return std::make_unique<CsvEncoder>(name_of);
+std::unique_ptr<Encoder> make_csv(const NameOf &name_of, bool escape_formulas) {
+  return std::make_unique<CsvEncoder>(name_of, escape_formulas);
 }
 
 std::unique_ptr<Encoder> make_line(const NameOf &name_of) {

@@ -21,6 +21,8 @@ class File final : public Sink {
                     "jsonlines: a point per line; samples: a whole sample per line; bdwatchdog: strings of BDWatchdog; csv; "
                     "line: metric time value tag=value")
           .defaults("jsonlines"),
+      param::boolean("escape_formulas", "csv: put ' before tags that spreadsheets would execute: those that begin with = + - or @")
+          .defaults("true"),
       param::size("rotate_size", "Maximum size of a file before rotation (default: no rotation)").range(1, 9.3e18),
       param::duration("rotate_every", "Rotate at every multiple of this time, in UTC (default: never)").range(1e9, 9.3e18),
       param::integer("keep", "Rotated files to keep: PATH.1 is the newest; older ones are deleted")
@@ -34,7 +36,7 @@ class File final : public Sink {
 
   explicit File(Host host)
       : host_(host),
-        encoder_(core::make_encoder(core::format_from_name(host.text("format")), [host](uint32_t id) { return host.name_of(id); })),
+        encoder_(core::make_encoder(format(host), [host](uint32_t id) { return host.name_of(id); })),
         file_(options(host, *encoder_), [host](const std::string &text) { host.log(Level::warning, text); }) {}
 
   void start() override {
@@ -60,6 +62,10 @@ class File final : public Sink {
   Code flush(int64_t) override { return Code::ok; }
 
  private:
+  static core::Format format(const Host &host) {
+    const core::Format format = core::format_from_name(host.text("format"));
+    return format == core::Format::csv && host.boolean("escape_formulas") ? core::Format::csv_for_spreadsheets : format;
+  }
   static FileOptions options(const Host &host, const core::Encoder &encoder) {
     FileOptions options;
     options.path = host.text("path");

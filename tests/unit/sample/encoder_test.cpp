@@ -144,6 +144,17 @@ TEST_CASE("csv: quotes where they are needed, one line a row for any name") {
   CHECK(encoded(maker, "csv").lines == "1795219532123,proc.cpu.user,1.5,vm,7,\"a,\"\"b\"\"\\x0ac\",user=x\\;y\\=z\\\\;unit=u\n");
 }
 
+TEST_CASE("csv for spreadsheets: no tag is a formula") {
+  Maker maker;
+  maker.field(maker.add(ATALAYA_METRICS, {{"host", "=1+1"}, {"process", "-bash"}, {"pid", "7"}, {"user", "@x"}}), "m", -1.5);
+  for (const auto &[format, line] : {std::pair(Format::csv_for_spreadsheets, "1795219532123,m,-1.5,'=1+1,7,'-bash,user=@x\n"),
+                                     std::pair(Format::csv, "1795219532123,m,-1.5,=1+1,7,-bash,user=@x\n")}) {
+    std::string lines;
+    CHECK(make_encoder(format, maker.name_of())->append(maker.batch.raw().samples[0], lines) == "");
+    CHECK(lines == line);
+  }
+}
+
 TEST_CASE("line: only characters that the protocol allows") {
   Maker maker;
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"process", "GC Thread#0\n"}, {"disk", ""}, {"user", "ñ"}}),

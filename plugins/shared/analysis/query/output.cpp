@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/files.h"
+#include "core/base/safe_text.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -47,6 +48,20 @@ int replace(const std::string &file, std::string_view bytes) {
   return error;
 }
 
+// Names may have bytes that act on a terminal.
+std::string visible_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    core::append_visible(out, line);
+    if (end < text.size()) out += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 std::string joined(const std::vector<std::string> &names) {
   std::string text;
   for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
@@ -57,7 +72,9 @@ std::string joined(const std::vector<std::string> &names) {
 
 void write_output(const std::string &file, std::string_view bytes) {
   if (file.empty() || file == "-") {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    const std::string visible = ::isatty(STDOUT_FILENO) != 0 ? visible_lines(bytes) : std::string();
+    const std::string_view written = visible.empty() ? bytes : visible;
+    std::fwrite(written.data(), 1, written.size(), stdout);
     return;
   }
   const int error = replaceable(file) ? replace(file, bytes) : write_all(std::fopen(file.c_str(), "we"), bytes);
