@@ -60,7 +60,6 @@ class Serve final : public Command {
       http_server::Listener listener = http_server::open_listener(address_);
       if (listener.reachable && !tokens_)
         throw Failure(Code::bad_config, "other hosts can reach " + listener.name + ": add --tokens FILE, or listen on 127.0.0.1");
-      options_.local = !listener.reachable && !tokens_;
       serve(std::move(listener));
       return 0;
     });

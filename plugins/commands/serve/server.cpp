@@ -16,13 +16,6 @@ MHD_Result add_argument(void *request, enum MHD_ValueKind, const char *key, cons
   return MHD_YES;
 }
 
-// The header Host must be an address or this host: protects against DNS rebinding by pages of other sites.
-bool is_local_name(std::string_view host) {
-  if (host.starts_with('[')) return true;
-  host = host.substr(0, host.find(':'));
-  return host.empty() || host == "localhost" || host.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
 }  // namespace
 
 // A request during receipt and answer.
@@ -104,9 +97,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
 
 std::optional<Answer> Server::refusal(MHD_Connection *connection, const Request &request) const {
   if (request.path == "/health") return Answer{200, R"({"status":"ok"})"};
-  if (!daemon_.allows(connection)) return error_answer(401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
-  if (options_.local && !is_local_name(header(connection, MHD_HTTP_HEADER_HOST)))
-    return error_answer(403, "This server accepts local requests only: use 127.0.0.1 or localhost");
+  if (const auto refused = daemon_.refusal(connection, request.method)) return error_answer(refused->status, refused->why);
   return std::nullopt;
 }
 
@@ -134,7 +125,7 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
   if (response == nullptr) return MHD_NO;
   if (!answer.body.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type);
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  if (answer.status == 401) Daemon::ask_for_token(response);
+  Daemon::add_headers(response, answer.status);
   const MHD_Result queued = MHD_queue_response(connection, answer.status, response);
   MHD_destroy_response(response);
   return queued;

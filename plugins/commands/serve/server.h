@@ -21,7 +21,6 @@ struct ServerOptions {
   size_t max_body = size_t{1} << 20;
   size_t max_waiting = 256;  // requests that wait for a worker
   unsigned workers = 4;
-  bool local = true;  // only this host reaches it, without tokens
 };
 
 // Queues requests for a few workers; each worker answers with its result of `make`.

@@ -78,9 +78,7 @@ MHD_Result ScrapeServer::on_request(MHD_Connection *connection, const char *url,
 
 MHD_Result ScrapeServer::answer(MHD_Connection *connection, std::string_view url, std::string_view method) {
   if (url != options_.path) return refuse(connection, MHD_HTTP_NOT_FOUND, "metrics are at " + options_.path);
-  if (!daemon_.allows(connection))
-    return refuse(connection, MHD_HTTP_UNAUTHORIZED,
-                  "send the header \"Authorization: Bearer TOKEN\" with a token that is known here");
+  if (const auto refused = daemon_.refusal(connection, method)) return refuse(connection, refused->status, refused->why);
   if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
     return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD are answered here");
   return expose(connection);
@@ -91,7 +89,7 @@ MHD_Result ScrapeServer::refuse(MHD_Connection *connection, unsigned status, std
   if (response == nullptr) return MHD_NO;
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; charset=utf-8");
   if (status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-  if (status == MHD_HTTP_UNAUTHORIZED) http_server::Daemon::ask_for_token(response);
+  http_server::Daemon::add_headers(response, status);
   return queue(connection, status, response);
 }
 

@@ -69,8 +69,7 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   if (url == "/health" && (method == "GET" || method == "HEAD")) return {200, R"({"status":"ok"})", 0};
   const auto form = form_of(url);
   if (!form) return error_answer(404, "Endpoint not found", "The requested endpoint was not found");
-  if (!daemon_.allows(connection))
-    return error_answer(401, "Not authorized", "Send the header \"Authorization: Bearer TOKEN\" with a valid token");
+  if (const auto refused = daemon_.refusal(connection, method)) return error_answer(refused->status, "Refused", refused->why);
   if (method != "POST" && !(method == "PUT" && *form == Form::lines))
     return error_answer(405, "Method not allowed",
                         "The HTTP method [" + std::string(method) + "] is not permitted for this endpoint");
@@ -118,7 +117,7 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
   if (!answer.body.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json; charset=UTF-8");
   if (answer.retry_after > 0)
     MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(answer.retry_after).c_str());
-  if (answer.status == 401) Daemon::ask_for_token(response);
+  Daemon::add_headers(response, answer.status);
   if (answer.status == 405) MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "POST");
   const MHD_Result queued = MHD_queue_response(connection, answer.status, response);
   MHD_destroy_response(response);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/http/server/daemon.h"
 
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,6 +32,32 @@ unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {
   notice("max_connections: the limit of open files allows " + std::to_string(possible) + " of " + std::to_string(wanted) +
          "; raise it (LimitNOFILE= of the service, ulimit -n) or lower max_connections");
   return possible;
+}
+
+// The header Host must be an address or a name without a domain: protects against DNS rebinding by pages of other sites.
+bool is_local_name(std::string_view host) {
+  if (host.starts_with('[')) return true;
+  host = host.substr(0, host.find(':'));
+  return host.find('.') == std::string_view::npos || host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// Browsers send the header Origin, "https://name:port", with all requests that change something.
+bool is_of_site(std::string_view origin, std::string_view host) {
+  if (origin.empty()) return true;
+  const size_t name = origin.find("://");
+  return name != std::string_view::npos && origin.substr(name + 3) == host;
+}
+
+// RFC 9112, section 6.3: more than one is an error.
+int lengths_of_body(MHD_Connection *connection) {
+  int lengths = 0;
+  const auto count = [](void *sum, enum MHD_ValueKind, const char *key, const char *) {
+    if (::strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 || ::strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
+      ++*static_cast<int *>(sum);
+    return MHD_YES;
+  };
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, count, &lengths);
+  return lengths;
 }
 
 }  // namespace
@@ -64,6 +91,7 @@ void Daemon::start(Listener listener) {
   const unsigned connections = connection_limit(options_.max_connections, notice_);
   const unsigned threads = std::min(options_.threads, connections);
   listener_ = listener.socket.release();
+  local_ = !listener.reachable && tokens_ == nullptr;
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
   if (!options_.certificate.empty()) flags |= MHD_USE_TLS;
   const auto seconds = static_cast<unsigned>((options_.idle_timeout_ns + kNanosPerSecond - 1) / kNanosPerSecond);
@@ -137,12 +165,20 @@ void Daemon::answers(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::answering);
 }
 
-bool Daemon::allows(MHD_Connection *connection) const {
-  return tokens_ == nullptr || tokens_->allow(header(connection, MHD_HTTP_HEADER_AUTHORIZATION));
+std::optional<Daemon::Refusal> Daemon::refusal(MHD_Connection *connection, std::string_view method) const {
+  const std::string_view host = header(connection, MHD_HTTP_HEADER_HOST);
+  if (lengths_of_body(connection) > 1) return Refusal{400, "Send one Content-Length, or Transfer-Encoding without it"};
+  if (tokens_ != nullptr && !tokens_->allow(header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
+    return Refusal{401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token"};
+  if (local_ && !is_local_name(host)) return Refusal{403, "This server accepts local requests only: use 127.0.0.1 or localhost"};
+  if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD && !is_of_site(header(connection, "Origin"), host))
+    return Refusal{403, "Pages of other sites may not send requests to this server"};
+  return std::nullopt;
 }
 
-void Daemon::ask_for_token(MHD_Response *response) {
-  MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"atalaya\"");
+void Daemon::add_headers(MHD_Response *response, unsigned status) {
+  if (status == 400) MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  if (status == 401) MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"atalaya\"");
 }
 
 Daemon::Connection &Daemon::connection_of(MHD_Connection *connection) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <unordered_set>
@@ -56,10 +57,15 @@ class Daemon {
   static void waits(MHD_Connection *connection);
   // The answer is being sent: its time limit starts.
   static void answers(MHD_Connection *connection);
-  // The header Authorization has one of the tokens, or no tokens are required.
-  bool allows(MHD_Connection *connection) const;
-  // Adds the required headers of a 401.
-  static void ask_for_token(MHD_Response *response);
+  // Why a request must not be read further. 400: its body has two lengths, so a proxy may see another request in it. 401: no valid
+  // token. 403: a page of another site made a browser send it.
+  struct Refusal {
+    unsigned status;
+    const char *why;
+  };
+  std::optional<Refusal> refusal(MHD_Connection *connection, std::string_view method) const;
+  // Adds the required headers of a refusal.
+  static void add_headers(MHD_Response *response, unsigned status);
 
  private:
   struct Connection;
@@ -79,7 +85,8 @@ class Daemon {
   Handler &handler_;
   const Notice notice_;
   MHD_Daemon *daemon_ = nullptr;
-  int listener_ = -1;  // owned again after quiesce
+  int listener_ = -1;   // owned again after quiesce
+  bool local_ = false;  // only this host reaches it, without tokens
 
   std::mutex mutex_;
   std::condition_variable wake_;
