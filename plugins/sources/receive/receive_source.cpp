@@ -177,8 +177,9 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   if (!account.fatal.empty()) builder_.undo_request();
   host_.dropped("refused with an error to the sender", account.failed);
   if (builder_.names_full())
-    host_.log(Level::warning,
-              "senders have used max_names distinct names of metrics and tags; points with further names are refused");
+    host_.log(
+        Level::warning,
+        "senders have used max_names distinct names of metrics and tags, or 16 MiB of them; points with further names are refused");
   Answer answer = answer_for(request, account);
   if (!account.fatal.empty() || account.good == 0) return request.answer(std::move(answer));
   Pending held{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};

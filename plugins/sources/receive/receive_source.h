@@ -48,7 +48,7 @@ class ReceiveSource final : public PushSource {
       param::size("max_waiting", "Maximum size of all bodies being received or waiting; beyond it senders get 429 and Retry-After")
           .defaults("64 MiB")
           .range(65536, 17179869184),
-      param::integer("max_names", "Maximum distinct names of metrics and tags; points with further names are refused")
+      param::integer("max_names", "Maximum distinct names of metrics and tags, of 1 KiB each and 16 MiB in all; others are refused")
           .defaults("65536")
           .unit("names")
           .range(16, 500000),

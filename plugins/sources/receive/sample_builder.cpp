@@ -37,9 +37,9 @@ void SampleBuilder::undo_request() {
 
 uint32_t SampleBuilder::id_of(std::string_view name) {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
-  if (names_full()) return 0;
+  if (names_full() || name.size() > kMaxName) return 0;
   const uint32_t id = host_.intern(name);
-  if (id != 0) names_.emplace(name, id);
+  if (id != 0 && names_.emplace(name, id).second) name_bytes_ += name.size();
   return id;
 }
 

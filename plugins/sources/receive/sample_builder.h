@@ -18,7 +18,7 @@ namespace atalaya::receive {
 // Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
 class SampleBuilder final : public Taker {
  public:
-  // max_names protects the agent's table of names from senders.
+  // max_names protects the agent's table of names from senders; so do limits of a name's size and of the size of all.
   SampleBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
 
   void begin_batch(atalaya_batch *raw);
@@ -27,13 +27,15 @@ class SampleBuilder final : public Taker {
   void declare(std::string_view name, const atalaya_metric_info &info) override;
   void undo_request();  // removes the samples of this request
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
-  bool names_full() const { return names_.size() >= max_names_; }
+  bool names_full() const { return names_.size() >= max_names_ || name_bytes_ >= kMaxNameBytes; }
 
  private:
   struct NameHash {
     using is_transparent = void;
     size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
+  static constexpr size_t kMaxName = 1024, kMaxNameBytes = size_t{16} << 20;
+
   uint32_t id_of(std::string_view name);  // 0: limit reached
   bool intern(const Record &record);
   void add_sample(const Record &record);
@@ -44,7 +46,7 @@ class SampleBuilder final : public Taker {
   void grow_table();
 
   Host host_;
-  size_t max_names_;
+  size_t max_names_, name_bytes_ = 0;
   std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> names_;
   std::optional<Batch> batch_;
   uint64_t first_ = 0;                         // of this request

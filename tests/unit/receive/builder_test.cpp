@@ -79,4 +79,18 @@ TEST_CASE("receive: names beyond the limit are refused, the known ones continue"
   CHECK(Built::account.failed == 1);
 }
 
+TEST_CASE("receive: the size of names is limited, of each and of all") {
+  Built::max_names = 100'000;
+  Built::first = "[";
+  const int points = 20'000, size = 1000;
+  for (int i = 0; i < points; ++i)
+    Built::first += (i > 0 ? "," : "") + point(std::string(size - 5, 'n') + std::to_string(10'000 + i), R"("host":"h")", "1");
+  Built::first += "," + point(std::string(1025, 'x'), R"("host":"h")", "1") + "]";
+  Built::second = "";
+  Bench<Built> bench;
+  REQUIRE(bench.collect(window_at()).ok());
+  CHECK(Built::account.good == (16 << 20) / size + 1);
+  CHECK(Built::account.failed == points + 1 - Built::account.good);
+}
+
 }  // namespace atalaya::testing
