@@ -30,6 +30,9 @@ class Serve final : public Command {
       http_server::kKey,
       param::integer("max_connections", "Maximum connections").defaults("1000").range(1, 1e6),
       param::integer("workers", "Maximum requests that run at a time; others wait").defaults("4").range(1, 64),
+      param::size("max_answers", "Maximum size of the answers that clients have not read; further large ones are refused")
+          .defaults("256 MiB")
+          .range(1 << 20, 1e12),
       http_server::kMaxHeader,
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
@@ -47,6 +50,7 @@ class Serve final : public Command {
   explicit Serve(Host host)
       : host_(host), read_(query::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
     options_.http = http_server::read_options(host);
+    options_.max_answers = static_cast<size_t>(host.integer("max_answers"));
     options_.workers = static_cast<unsigned>(host.integer("workers"));
     tls_ = http_server::read_tls_files(host);
     if (const auto path = host.find("tokens")) token_file_ = path->text();

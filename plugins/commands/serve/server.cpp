@@ -11,6 +11,8 @@ namespace {
 using http_server::Daemon;
 using http_server::header;
 
+constexpr size_t kSmall = size_t{64} << 10;  // bytes of an answer that is never refused: the number of connections is limited
+
 MHD_Result add_argument(void *request, enum MHD_ValueKind, const char *key, const char *value) {
   static_cast<Request *>(request)->arguments.emplace_back(key, value == nullptr ? "" : value);
   return MHD_YES;
@@ -23,6 +25,7 @@ struct Server::Call {
   Request request;
   std::optional<Answer> answer;
   MHD_Connection *connection = nullptr;
+  size_t held = 0;  // bytes of the answer until its client has read it
   bool handed_on = false;
 };
 
@@ -65,6 +68,10 @@ void Server::work(const Work &work) {
     lock.unlock();
     Answer answer = work(call->request);
     lock.lock();
+    if (answer.body.size() > kSmall && held_ > 0 && held_ + answer.body.size() > options_.max_answers)
+      answer = error_answer(503, "Clients read large answers too slowly; try again later");
+    call->held = answer.body.size();
+    held_ += call->held;
     call->answer = std::move(answer);
     MHD_resume_connection(call->connection);
   }
@@ -103,15 +110,19 @@ std::optional<Answer> Server::refusal(MHD_Connection *connection, const Request 
 
 MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
   const std::lock_guard lock(mutex_);
+  const auto refuse = [&](Answer answer) {
+    call.answer = std::move(answer);
+    return send(connection, *call.answer);
+  };
   if (call.answer) {
     Daemon::answers(connection);
     return send(connection, *call.answer);
   }
   if (call.request.content_type.starts_with("application/x-www-form-urlencoded") &&
       !read_form(call.request.body, call.request.arguments))
-    return send(connection, error_answer(400, "the form in the body is malformed"));
+    return refuse(error_answer(400, "the form in the body is malformed"));
   if (stopping_ || waiting_.size() >= options_.max_waiting)
-    return send(connection, error_answer(503, "Too many requests are waiting; try again later"));
+    return refuse(error_answer(503, "Too many requests are waiting; try again later"));
   Daemon::waits(connection);
   MHD_suspend_connection(connection);
   waiting_.push_back(&call);
@@ -121,7 +132,7 @@ MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
 
 MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
   MHD_Response *response =
-      MHD_create_response_from_buffer(answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
+      MHD_create_response_from_buffer(answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_PERSISTENT);
   if (response == nullptr) return MHD_NO;
   if (!answer.body.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type);
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -133,6 +144,8 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
 
 void Server::on_completed(void *context) noexcept {
   const std::unique_ptr<Call> call(static_cast<Call *>(context));
+  const std::lock_guard lock(mutex_);
+  held_ -= call->held;
 }
 
 }  // namespace atalaya::serve

@@ -21,6 +21,7 @@ struct ServerOptions {
   size_t max_body = size_t{1} << 20;
   size_t max_waiting = 256;  // requests that wait for a worker
   unsigned workers = 4;
+  size_t max_answers = size_t{256} << 20;  // bytes that clients have not read yet; a single answer may be larger
 };
 
 // Queues requests for a few workers; each worker answers with its result of `make`.
@@ -43,7 +44,7 @@ class Server final : private http_server::Handler {
 
   std::optional<Answer> refusal(MHD_Connection *connection, const Request &request) const;
   MHD_Result finish(MHD_Connection *connection, Call &call);
-  static MHD_Result send(MHD_Connection *connection, const Answer &answer);
+  static MHD_Result send(MHD_Connection *connection, const Answer &answer);  // the answer lives as long as its call
   void work(const Work &work);
 
   const ServerOptions options_;
@@ -52,6 +53,7 @@ class Server final : private http_server::Handler {
   std::condition_variable wake_;
   std::deque<Call *> waiting_;
   bool stopping_ = false;
+  size_t held_ = 0;  // bytes of answers
   std::vector<std::thread> workers_;
   http_server::Daemon daemon_;  // last: its threads use the other members
 };
