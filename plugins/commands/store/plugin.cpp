@@ -26,6 +26,7 @@ class StoreCommand final : public Command {
                                               .operands = "verify|repair"_str,
                                               .example =
                                                   "atalaya store verify\n"
+                                                  "atalaya store verify --store sqlite:/srv/old.db\n"
                                                   "atalaya store repair --store /var/lib/atalaya/atalaya.db"_str};
 
   explicit StoreCommand(Host host) : options_(query::read_options(host)) {}

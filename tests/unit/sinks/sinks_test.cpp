@@ -59,7 +59,8 @@ TEST_CASE("file: samples without a line in the format are dropped with a reason,
   const std::string path = folder / "sub/out.csv";
   Maker maker;
   add_samples(maker);
-  LoadedSink sink(SINK_FILE, maker.symbols, {{"path", path}, {"format", "csv"}}, {{"keep", 5}, {"sync", 0}});
+  LoadedSink sink(SINK_FILE, maker.symbols, {{"path", path}, {"format", "csv"}},
+                  {{"keep", 5}, {"sync", 0}, {"escape_formulas", 0}});
   REQUIRE(sink.created() == ATALAYA_OK);
   REQUIRE(sink.start() == ATALAYA_OK);
 

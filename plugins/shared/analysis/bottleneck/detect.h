@@ -70,7 +70,7 @@ constexpr double kChance = 0.01;      // probability of a false verdict per job,
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: smaller losses do not matter
 
 // Conditions for a verdict on the nodes of a group.
-constexpr size_t kMinTasks = 8, kMinOfNode = 2;
+constexpr size_t kMinTasks = 8, kMinOfNode = 3;
 // The reason why there can be no verdict; "" if there can.
 std::string why_no_verdict(const Group &group);
 
