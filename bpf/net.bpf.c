@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "cgroup.h"
 #include "net.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -90,6 +91,7 @@ static void set_owner(struct net_owner *owner, struct task_struct *task) {
   struct task_struct *leader = task->group_leader;
   owner->pid = task->tgid;
   owner->start_ns = leader->start_boottime;
+  owner->cgroup = cgroup_of(leader);
   BPF_CORE_READ_INTO(&owner->comm, leader, comm);
 }
 

@@ -29,6 +29,7 @@ enum {
 
 struct net_owner {
   __u64 start_ns; /* of the process, since boot; with the pid its identity */
+  __u64 cgroup;   /* id; 0: unknown */
   __s32 pid;      /* 0: unknown */
   __u32 reserved;
   char comm[NET_COMM];

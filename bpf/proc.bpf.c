@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "cgroup.h"
 #include "proc.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -234,20 +235,6 @@ static bool count_files(struct proc_record *record, struct task_struct *task) {
   }
   record->open_files = count;
   return task->files == files;
-}
-
-/* The id of the cgroup: of version 2; where that is unused, of version 1's cpu controller. */
-static __u64 cgroup_of(struct task_struct *task) {
-  struct css_set *set = task->cgroups;
-  struct cgroup *cgroup = set->dfl_cgrp;
-  if (BPF_CORE_READ(cgroup, level) == 0 && bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id)) {
-    const __u32 index = bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
-    struct cgroup_subsys_state *state = NULL;
-    bpf_probe_read_kernel(&state, sizeof(state),
-                          (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(void *));
-    if (state) return BPF_CORE_READ(state, cgroup, kn, id) | PROC_CGROUP_V1;
-  }
-  return BPF_CORE_READ(cgroup, kn, id);
 }
 
 static __u32 state_of(struct task_struct *task) {

@@ -18,9 +18,6 @@ enum {
   PROC_MAX_CPUS = 64,      /* maximum for exact memory of a process */
 };
 
-/* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy. */
-#define PROC_CGROUP_V1 (1ULL << 63)
-
 /* Bits of proc_record.flags. */
 enum {
   PROC_KERNEL_THREAD = 1,

@@ -36,7 +36,7 @@ function(atalaya_bpf name)
     COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTBEGIN: generated" > ${out}/${name}.skel.h
     COMMAND ${BPFTOOL} gen skeleton ${out}/${name}.o name ${name}_bpf >> ${out}/${name}.skel.h
     COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTEND" >> ${out}/${name}.skel.h
-    DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${common}/kernel.h
+    DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${common}/kernel.h ${common}/cgroup.h
     COMMENT "Building BPF ${name}"
     VERBATIM)
   add_custom_target(bpf_${name}_skeleton DEPENDS ${out}/${name}.skel.h)

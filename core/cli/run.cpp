@@ -11,6 +11,7 @@
 #include "core/cli/version.h"
 #include "core/config/load.h"
 #include "core/control/agent.h"
+#include "core/control/drop_report.h"
 #include "core/control/service.h"
 #include "core/control/status_server.h"
 #include "core/isolation/capabilities.h"
@@ -180,7 +181,12 @@ int run_pipelines(const Arguments &arguments) {
     service.reloaded(text);
   };
   options.stopping = [&service] { service.notify("STOPPING=1\nSTATUS=delivering queued samples"); };
-  if (live) options.tick = [&] { std::fprintf(stderr, "\r\x1b[K%s", ledger_line(engine.ledger().snapshot()).c_str()); };
+  DropReport drops(engine.ledger().snapshot());
+  options.tick = [&] {
+    const std::vector<LedgerRow> rows = engine.ledger().snapshot();
+    for (const std::string &line : drops.lines(rows, read_clocks().monotonic)) log(LogLevel::warning, line);
+    if (live) std::fprintf(stderr, "\r\x1b[K%s", ledger_line(rows).c_str());
+  };
   service.notify("READY=1\nSTATUS=running " + path);
   const int status = run_agent(engine, options);
   if (live) std::fputc('\n', stderr);

@@ -100,14 +100,14 @@ def serve(server, answer, connections=1):
 
 
 class NetCase(AgentCase):
-    def start_agent(self, parameters="", every="250ms"):
+    def start_agent(self, parameters="", every="250ms", translators=""):
         self.out = self.path("out.jsonl")
         self.follower = Follower(self.out)
         self.addCleanup(self.follower.end)
         # The source self reports in each window, so that windows can be waited for.
         self.agent = self.run_agent(f"""
             local a = require "atalaya"
-            a.pipeline "net" {{ every = "{every}", a.source.net {{ buffer = "32 MiB", {parameters} }}, a.source.self {{}},
+            a.pipeline "net" {{ every = "{every}", a.source.net {{ buffer = "32 MiB", {parameters} }}, a.source.self {{}}, {translators}
               a.sink.file {{ path = "{self.out}", format = "samples" }} }}""").running()
         self.wait_windows(2)
         return self.agent

@@ -2,6 +2,7 @@
 """Difficult cases for counting traffic of processes: connections that linger, numbers that are used again, namespaces, and more of
 everything than there is room for."""
 
+import contextlib
 import json
 import os
 import socket
@@ -14,6 +15,20 @@ from net_case import HAS_BPF, Child, Gate, NetCase, exchange, libc, listen, serv
 
 CLONE_NEWPID = 0x20000000
 LAST_PID = "/proc/sys/kernel/ns_last_pid"  # the next process has the next number
+
+
+def cgroup_tree():
+    """Of version 1, that of the cpu controller; else of version 2."""
+    unified = None
+    with open("/proc/self/mountinfo") as file:
+        for line in file:
+            fields, _, rest = line.partition(" - ")
+            kind, _, options = rest.split()[:3]
+            if kind == "cgroup" and "cpu" in options.split(","):
+                return fields.split()[4]
+            if kind == "cgroup2":
+                unified = fields.split()[4]
+    return unified
 
 
 def lingering():
@@ -89,6 +104,65 @@ class Edges(NetCase):
         self.check_moved("net-first", 1000, 7)
         self.check_moved("net-second", 2000, 7)
         self.check_moved("net-server", 14, 3000)
+
+    def test_the_last_traffic_of_a_process_has_its_pid(self):
+        """If the window before had it: else a program with one connection is two nodes of a graph."""
+        self.start_agent()
+        server = listen()
+        gate = Gate()
+        def client():
+            with socket.create_connection(server.getsockname()) as connection:
+                connection.sendall(b"x" * 1000)
+                gate.wait()
+                exchange(connection, 500_000, 3)
+            return ""
+        answers = Child("net-server", lambda: serve(server, 3))
+        one = Child("net-client", client)
+        self.wait_windows(3)
+        gate.open()
+        for child in (one, answers):
+            child.join()
+        gate.close()
+        server.close()
+        self.finish()
+        self.check_moved("net-client", 501_000, 3, pid=str(one.pid))
+        self.check_moved("net-server", 3, 501_000, pid=str(answers.pid))
+        for name in ("net-client", "net-server"):
+            self.assertFalse([sample for sample in self.of(name) if "pid" not in sample["tags"]])
+
+    def test_processes_shorter_than_a_window_have_their_container(self):
+        tree = cgroup_tree()
+        container = "3f" * 32
+        path = f"/docker/{container}"
+        folders = [tree + "/docker", tree + path]
+        try:
+            for folder in folders:
+                os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            self.skipTest(f"no cgroup can be made: {error}")
+        def remove():
+            for folder in reversed(folders):
+                with contextlib.suppress(OSError):  # others may use the first
+                    os.rmdir(folder)
+        self.addCleanup(remove)
+        self.start_agent(translators='a.translate.names { tags = { "container" } },')
+        server = listen()
+        def client():
+            with open(tree + path + "/cgroup.procs", "w") as file:
+                file.write("0")
+            with socket.create_connection(server.getsockname()) as connection:
+                exchange(connection, 50_000, 3)
+            return ""
+        answers = Child("net-server", lambda: serve(server, 3, 20))
+        for _ in range(20):
+            Child("net-client", client).join()
+        answers.join()
+        server.close()
+        self.finish()
+        self.check_moved("net-client", 20 * 50_000, 60)
+        # One that lived at the end of a window has its pid, and may have ended before its container was read.
+        short = [sample["tags"] for sample in self.of("net-client") if "pid" not in sample["tags"]]
+        self.assertEqual({(tags.get("cgroup"), tags.get("container")) for tags in short}, {(path, container[:12])})
 
     @unittest.skipUnless(os.path.exists(LAST_PID), "pids cannot be chosen")
     def test_a_pid_that_is_used_again(self):

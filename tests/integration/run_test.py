@@ -197,6 +197,7 @@ class Faults(AgentCase):
                                    and agent.row("all", "function", status)["dropped"] > 0)
         self.assert_balanced(status)
         self.assertGreater(agent.row("all", "function", status)["reasons"]["function failed"], 0)
+        self.assertIn("correct the Lua function", agent.wait_line("samples dropped (function failed)"))
         self.assertEqual(agent.stop(), 0, agent.errors())
         self.assertIn("pipeline.lua:", agent.errors())
 

@@ -42,6 +42,7 @@ Collector::Collector(Host host, CollectorOptions options)
       options_(std::move(options)),
       pid_id_(host.intern("pid")),
       process_id_(host.intern("process")),
+      cgroup_id_(host.intern("cgroup")),
       local_id_(host.intern("local")),
       remote_id_(host.intern("remote")),
       port_id_(host.intern("port")),
@@ -56,9 +57,11 @@ void Collector::start() {
   backend_ = open_backend();
   model_ = std::make_unique<SocketModel>(options_.model);
   procfs_ = core::Descriptor(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  cgroups_.open("/");
   own_space_ = own_network();
   walks_ = 0;
   previous_ns_ = 0;
+  shown_.clear();
   lost_before_ = lost_ = 0;
 }
 
@@ -104,8 +107,9 @@ void Collector::collect(const Window &window, Batch &batch) {
   if (elapsed_ns_ <= 0) return;
   part_processes();
   if (options_.processes) {
-    for (const NetProcess *process : living_) show(*process, batch);
-    for (const NetProcess &process : exited_) show(process, batch);
+    for (const NetProcess *process : living_) show(*process, State::living, batch);
+    for (const NetProcess *process : ended_) show(*process, State::ended, batch);
+    for (const NetProcess &process : exited_) show(process, State::ended, batch);
   }
   if (options_.flows) show_flows(batch);
   show_lost(batch);
@@ -145,45 +149,59 @@ bool Collector::lives(const NetProcess &process) const {
   return stat && stat->has(22) && (*stat)[22] == ticks_of(process.owner.start_ns);
 }
 
-// Ended processes lose their pid: those of one name are one sample.
+// An ended process keeps the pid under which it has a series already. The others have none: those of one name and cgroup are one
+// sample.
 void Collector::part_processes() {
+  cgroups_.begin();
   living_.clear();
+  ended_.clear();
   gone_.clear();
   exited_.clear();
+  showing_.clear();
   for (const NetProcess *process : model_->processes()) {
-    if (lives(*process)) {
-      living_.push_back(process);
-    } else {
+    const bool living = lives(*process);
+    if (!living && !was_shown(process->owner)) {
       gone_.push_back(process);
       add_exited(*process);
+      continue;
     }
+    (living ? living_ : ended_).push_back(process);
+    showing_.emplace_back(process->owner.pid, process->owner.start_ns);
   }
+  shown_.swap(showing_);
+}
+
+bool Collector::was_shown(const Owner &owner) const {
+  return std::binary_search(shown_.begin(), shown_.end(), std::pair(owner.pid, owner.start_ns));  // sorted like processes()
 }
 
 void Collector::add_exited(const NetProcess &process) {
-  const auto of_name = [this](std::string_view name) {
-    return std::find_if(exited_.begin(), exited_.end(), [name](const NetProcess &known) { return known.owner.text() == name; });
+  const auto find = [this](const Owner &group) {
+    return std::find_if(exited_.begin(), exited_.end(), [&](const NetProcess &known) { return known.owner.same_group(group); });
   };
-  auto at = of_name(process.owner.text());
-  const bool full = at == exited_.end() && exited_.size() >= options_.exited_groups;
-  if (full) at = of_name(kOther);
+  Owner group = group_of(process.owner);
+  auto at = find(group);
+  if (at == exited_.end() && exited_.size() >= options_.exited_groups) {
+    group = Owner(0, 0, kOther);
+    at = find(group);
+  }
   if (at == exited_.end()) {
     exited_.emplace_back();
-    exited_.back().owner = Owner(0, 0, full ? kOther : process.owner.text());
+    exited_.back().owner = group;
     at = exited_.end() - 1;
   }
   at->add(process);
 }
 
-void Collector::show(const NetProcess &process, Batch &batch) {
+void Collector::show(const NetProcess &process, State state, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, 2, kShown);
   add_owner(process.owner, sample, batch);
-  if (process.tcp) show_tcp(process, sample, batch);
+  if (process.tcp) show_tcp(process, state, sample, batch);
   if (process.udp) show_calls(Show::udp_in_mb, process.moved_udp, sample, batch);
   if (process.local) show_calls(Show::local_in_mb, process.moved_local, sample, batch);
 }
 
-void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch) {
+void Collector::show_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch) {
   const Traffic &moved = process.moved_tcp;
   if (options_.model.amounts) {
     rate(Show::tcp_in_mb, moved.in_bytes, kMibitPerByte, sample, batch);
@@ -193,7 +211,7 @@ void Collector::show_tcp(const NetProcess &process, Sample &sample, Batch &batch
     rate(Show::tcp_retransmits, moved.retransmits, 1, sample, batch);
     mean_rtt(Show::tcp_rtt, moved, sample, batch);
   }
-  if (process.owner.pid != 0) count(Show::tcp_connections, process.connections, sample, batch);
+  if (state == State::living) count(Show::tcp_connections, process.connections, sample, batch);
   if (!backend_->sees_ends()) return;
   count(Show::tcp_connects, process.connects, sample, batch);
   count(Show::tcp_accepts, process.accepts, sample, batch);
@@ -212,7 +230,7 @@ void Collector::show_flows(Batch &batch) {
   shown_flows_.clear();
   for (const Flow &flow : model_->flows().gathered()) {
     FlowKey key = flow.key;
-    if (is_gone(key.owner)) key.owner = Owner(0, 0, key.owner.text());
+    if (is_gone(key.owner)) key.owner = group_of(key.owner);
     shown_flows_.add(key, flow.moved);
   }
   shown_flows_.add_others(model_->flows().others());
@@ -274,8 +292,11 @@ void Collector::show_lost(Batch &batch) {
   count(Show::lost, std::exchange(lost_, 0), sample, batch);
 }
 
-void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) const {
-  if (owner.pid != 0) add_number(pid_id_, static_cast<uint64_t>(owner.pid), sample, batch);
+void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) {
+  if (owner.pid != 0)
+    add_number(pid_id_, static_cast<uint64_t>(owner.pid), sample, batch);
+  else if (const std::string_view path = cgroups_.path(owner.cgroup); !path.empty())
+    batch.tag(sample, cgroup_id_, path);
   batch.tag(sample, process_id_, owner.text().empty() ? kUnattributed : owner.text());
 }
 

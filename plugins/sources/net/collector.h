@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/files.h"
+#include "plugins/shared/cgroup/cgroup_paths.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/flow_table.h"
 #include "plugins/sources/net/net_metrics.h"
@@ -23,7 +25,7 @@ struct CollectorOptions {
   BackendOptions sockets;
   ModelOptions model;
   bool processes = true, flows = true;
-  size_t exited_groups = 100;  // names of ended processes per window
+  size_t exited_groups = 100;  // of ended processes per window
 };
 
 class Collector {
@@ -39,20 +41,25 @@ class Collector {
   std::unique_ptr<Backend> open_fallback(const std::string &reason);
   void read(const Window &window);
   void part_processes();
+  // Whether the last window had its pid.
+  bool was_shown(const Owner &owner) const;
   void add_exited(const NetProcess &process);
   // Whether the process is alive at the end of the window.
   bool lives(const NetProcess &process) const;
   bool is_gone(const Owner &owner) const;
+  // An ended process, as it is shown.
+  Owner group_of(const Owner &owner) { return owner.group(cgroups_.same(owner.cgroup)); }
 
-  void show(const NetProcess &process, Batch &batch);
-  void show_tcp(const NetProcess &process, Sample &sample, Batch &batch);
+  enum class State { living, ended };
+  void show(const NetProcess &process, State state, Batch &batch);
+  void show_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch);
   // Four metrics, from `first` on.
   void show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const;
   void show_flows(Batch &batch);
   void show(const Flow &flow, Batch &batch);
   void show_lost(Batch &batch);
 
-  void add_owner(const Owner &owner, Sample &sample, Batch &batch) const;
+  void add_owner(const Owner &owner, Sample &sample, Batch &batch);
   void add_ends(const FlowKey &key, Sample &sample, Batch &batch) const;
   static void add_number(uint32_t tag, uint64_t number, Sample &sample, Batch &batch);
   void rate(Show metric, uint64_t amount, double scale, Sample &sample, Batch &batch) const;
@@ -63,15 +70,17 @@ class Collector {
   Host host_;
   CollectorOptions options_;
   std::array<uint32_t, kShown> ids_{};
-  uint32_t pid_id_, process_id_, local_id_, remote_id_, port_id_, protocol_id_, direction_id_, netns_id_;
+  uint32_t pid_id_, process_id_, cgroup_id_, local_id_, remote_id_, port_id_, protocol_id_, direction_id_, netns_id_;
 
   std::unique_ptr<Backend> backend_;
   core::Descriptor procfs_;
+  proc::CgroupPaths cgroups_;
   uint32_t own_space_ = 0;
   std::unique_ptr<SocketModel> model_;
   FlowTable shown_flows_;
-  std::vector<const NetProcess *> living_, gone_;  // of this window
-  std::vector<NetProcess> exited_;                 // the ended ones by name
+  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended: with the pid that was shown before
+  std::vector<NetProcess> exited_;                             // those that are gone, by name and cgroup
+  std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start: in the last window, in this one
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   uint64_t lost_before_ = 0, lost_ = 0;       // not reported yet

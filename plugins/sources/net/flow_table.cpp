@@ -22,8 +22,8 @@ size_t hash_of(const FlowKey &key) {
   const std::hash<std::string_view> hash;
   const std::string_view ends(reinterpret_cast<const char *>(&key.ends), offsetof(net_ends, space));
   size_t sum = hash(ends);
-  // The name only distinguishes flows of ended processes.
-  sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()));
+  // Name and cgroup only distinguish flows of ended processes.
+  sum = sum * kOdd + (key.owner.pid != 0 ? key.owner.start_ns : hash(key.owner.text()) + key.owner.cgroup);
   sum = sum * kOdd + static_cast<uint32_t>(key.owner.pid);
   sum = sum * kOdd + static_cast<uint32_t>(key.peer);
   sum = sum * kOdd + static_cast<size_t>(key.protocol) * 2 + static_cast<size_t>(key.direction);
@@ -52,7 +52,7 @@ Traffic traffic_of(const net_amounts &amounts) {
   return traffic;
 }
 
-Owner::Owner(const net_owner &owner) : start_ns(owner.start_ns), pid(owner.pid) {
+Owner::Owner(const net_owner &owner) : start_ns(owner.start_ns), cgroup(owner.cgroup), pid(owner.pid) {
   std::memcpy(name.data(), owner.comm, name.size());
 }
 
@@ -60,8 +60,14 @@ Owner::Owner(int32_t its_pid, uint64_t its_start_ns, std::string_view its_name) 
   std::memcpy(name.data(), its_name.data(), std::min(its_name.size(), name.size()));
 }
 
+Owner Owner::group(uint64_t its_cgroup) const {
+  Owner group(0, 0, text());
+  group.cgroup = its_cgroup;
+  return group;
+}
+
 bool FlowKey::operator==(const FlowKey &with) const {
-  return owner.same_process(with.owner) && (owner.pid != 0 || owner.text() == with.owner.text()) && protocol == with.protocol &&
+  return owner.same_process(with.owner) && (owner.pid != 0 || owner.same_group(with.owner)) && protocol == with.protocol &&
          direction == with.direction && peer == with.peer && std::memcmp(&ends, &with.ends, offsetof(net_ends, space)) == 0;
 }
 

@@ -30,9 +30,10 @@ struct Traffic {
 // The traffic of one connection since it began.
 Traffic traffic_of(const net_amounts &amounts);
 
-// A live process. Without a pid: all ended processes of that name.
+// A process. Without a pid: the ended processes of one name and cgroup.
 struct Owner {
   uint64_t start_ns = 0;
+  uint64_t cgroup = 0;  // id; 0: unknown
   int32_t pid = 0;
   std::array<char, NET_COMM> name{};
 
@@ -42,6 +43,10 @@ struct Owner {
   std::string_view text() const { return {name.data(), ::strnlen(name.data(), name.size())}; }
   // Names change with programs and threads; pid and start identify the process.
   bool same_process(const Owner &other) const { return pid == other.pid && start_ns == other.start_ns; }
+  // Of owners without a pid.
+  bool same_group(const Owner &other) const { return cgroup == other.cgroup && text() == other.text(); }
+  // Without the pid, and with `its_cgroup`.
+  Owner group(uint64_t its_cgroup) const;
 };
 
 struct FlowKey {

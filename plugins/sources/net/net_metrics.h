@@ -11,10 +11,12 @@
 
 namespace atalaya::net {
 
-inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process")};
-inline constexpr MetricTag kFlowTags[] = {metric::identity("host"),     metric::identity("pid"),       metric::identity("process"),
-                                          metric::identity("local"),    metric::identity("remote"),    metric::identity("port"),
-                                          metric::identity("protocol"), metric::identity("direction"), metric::extra("netns")};
+inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::identity("pid"), metric::identity("process"),
+                                             metric::identity("cgroup")};
+inline constexpr MetricTag kFlowTags[] = {metric::identity("host"),   metric::identity("pid"),      metric::identity("process"),
+                                          metric::identity("cgroup"), metric::identity("local"),    metric::identity("remote"),
+                                          metric::identity("port"),   metric::identity("protocol"), metric::identity("direction"),
+                                          metric::extra("netns")};
 
 enum class Show : uint8_t {
   tcp_in_mb,

@@ -48,7 +48,7 @@ class Net final : public CollectingSource<Collector> {
       param::integer("max_flows", "Maximum flows per window, by bytes; the rest is the process other")
           .defaults("10000")
           .range(1, 1000000),
-      param::integer("exited_groups", "Maximum process names of ended processes per window; the rest is the process other")
+      param::integer("exited_groups", "Maximum groups (name, cgroup) of ended processes per window; the rest is the process other")
           .defaults("100")
           .range(1, 10000),
       param::size("buffer", "Size of the kernel's ring for connections and events; overflow is counted in proc.net.lost")

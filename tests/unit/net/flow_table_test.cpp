@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/unit/net/records.h"
 
 namespace atalaya::net {
@@ -34,7 +36,7 @@ TEST_CASE("flows that differ only in their network namespace are one, and of no 
   CHECK(table.flows()[0].key.ends.space == 0);
 }
 
-TEST_CASE("the same flow is summed, processes that have ended are the same by name") {
+TEST_CASE("the same flow is summed, processes that have ended are the same by name and cgroup") {
   FlowTable table(10);
   table.add(key(1, 80), bytes(5));
   table.add(key(1, 80), bytes(6));
@@ -46,12 +48,16 @@ TEST_CASE("the same flow is summed, processes that have ended are the same by na
   named.owner = Owner(0, 0, "y");
   table.add(named, bytes(2));
   table.add(ended, bytes(1));
+  FlowKey contained = ended;
+  contained.owner = ended.owner.group(5);
+  table.add(contained, bytes(1));
   const auto flows = table.flows();
-  REQUIRE(flows.size() == 4);
+  REQUIRE(flows.size() == 5);
   CHECK(flows[0].moved.out_bytes == 11);
   CHECK(flows[0].moved.connections == 2);
   CHECK(flows[1].moved.out_bytes == 7);
-  CHECK(flows[3].key.owner.text() == "y");
+  CHECK(std::count_if(flows.begin(), flows.end(), [](const Flow &flow) { return flow.key.owner.text() == "y"; }) == 1);
+  CHECK(std::count_if(flows.begin(), flows.end(), [](const Flow &flow) { return flow.key.owner.cgroup == 5; }) == 1);
 }
 
 TEST_CASE("fifty thousand flows: the largest are kept, the others are one, and the sum is exact") {

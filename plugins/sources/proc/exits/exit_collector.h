@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/sources/proc/cgroup/cgroup_paths.h"
+#include "plugins/shared/cgroup/cgroup_paths.h"
 #include "plugins/sources/proc/exits/exit_model.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "plugins/sources/proc/process/process_metrics.h"

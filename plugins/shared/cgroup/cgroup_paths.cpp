@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/proc/cgroup/cgroup_paths.h"
+#include "plugins/shared/cgroup/cgroup_paths.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
