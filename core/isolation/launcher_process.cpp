@@ -18,8 +18,10 @@
 #include <fstream>
 #include <vector>
 
+#include "core/base/now.h"
 #include "core/isolation/call.h"
 #include "core/isolation/capabilities.h"
+#include "core/isolation/child_errors.h"
 #include "core/isolation/launcher.h"
 #include "core/isolation/launcher_messages.h"
 
@@ -32,6 +34,7 @@ constexpr int kChildFds = 4;
 struct Kept {
   pid_t pid;
   Descriptor lifeline;
+  ChildErrors errors;
   bool let_go = false;  // nobody waits for its exit any more
 };
 
@@ -41,7 +44,8 @@ void limit(__rlimit_resource what, rlim_t value) {
 }
 
 // In the forked process: limits and capabilities, then the program. Never returns.
-[[noreturn]] void become_child(const LaunchMessage &message, const std::array<int, kLaunchFds> &fds) {
+[[noreturn]] void become_child(const LaunchMessage &message, const std::array<int, kLaunchFds> &fds, int errors) {
+  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
   ::setsid();  // its own group: its children can be killed with it, and the terminal's signals do not reach it
   // Out of the way first: a descriptor may have one of the numbers wanted.
   std::array<int, kChildFds> moved{};
@@ -73,14 +77,17 @@ class LauncherProcess {
     for (;;) {
       std::vector<pollfd> wait = {{kLauncherFd, POLLIN, 0}, {deaths.get(), POLLIN, 0}};
       for (const Kept &child : children_) wait.push_back({child.let_go ? -1 : child.lifeline.get(), 0, 0});
+      for (const Kept &child : children_) wait.push_back({child.errors.fd(), POLLIN, 0});
       if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return 1;
       if (wait[1].revents != 0) {
         signalfd_siginfo ignored{};
         static_cast<void>(::read(deaths.get(), &ignored, sizeof(ignored)) < 0);
       }
-      for (size_t i = 0; i < children_.size(); ++i)
+      for (size_t i = 0; i < children_.size(); ++i) {
         if (wait[i + 2].revents != 0) let_go(children_[i]);
-      reap();
+        if (wait[i + 2 + children_.size()].revents != 0) children_[i].errors.forward(monotonic());
+      }
+      if (wait[1].revents != 0) reap();
       if (wait[0].revents != 0 && !birth()) return end();
     }
   }
@@ -96,8 +103,12 @@ class LauncherProcess {
     for (size_t i = 0; i < count; ++i) own[i] = Descriptor(fds[i]);
     if (count != fds.size()) return true;
     Descriptor &lifeline = own.back();
+    std::array<int, 2> ends{-1, -1};
+    static_cast<void>(::pipe2(ends.data(), O_CLOEXEC));  // without it, the child has the agent's standard error
+    Descriptor errors(ends[0]), theirs(ends[1]);
+    if (errors) ::fcntl(errors.get(), F_SETFL, O_NONBLOCK);
     const pid_t pid = ::fork();
-    if (pid == 0) become_child(message, fds);
+    if (pid == 0) become_child(message, fds, theirs.get());
     const Descriptor process(pid < 0 ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!process) {
       const ChildMessage word{ChildMessage::kFailed, errno};
@@ -108,7 +119,7 @@ class LauncherProcess {
     const int fd = process.get();
     const ChildMessage word{ChildMessage::kBorn, pid};
     send_with_fds(lifeline.get(), &word, sizeof(word), &fd, 1);
-    children_.push_back({pid, std::move(lifeline)});
+    children_.push_back({pid, std::move(lifeline), ChildErrors(std::move(errors), pid)});
     return true;
   }
 
@@ -131,6 +142,7 @@ class LauncherProcess {
           std::find_if(children_.begin(), children_.end(), [&](const Kept &kept) { return kept.pid == info.si_pid; });
       if (child != children_.end()) {
         kill_group(info.si_pid);
+        child->errors.end(monotonic());
         const bool killed = info.si_code != CLD_EXITED;
         const ChildMessage word{killed ? ChildMessage::kKilled : ChildMessage::kEnded, info.si_status};
         send_with_fds(child->lifeline.get(), &word, sizeof(word), nullptr, 0);
@@ -153,6 +165,7 @@ class LauncherProcess {
 
   int end() {
     for (Kept &child : children_) kill_group(child.pid);
+    for (Kept &child : children_) child.errors.end(monotonic());
     return 0;
   }
 

@@ -206,6 +206,20 @@ class Faults(IsolationCase):
         self.check_others(agent)
         self.ends(agent)
 
+    def test_a_flood_of_text_is_dropped_after_its_burst(self):
+        agent = self.start(f"""a.pipeline "bad" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path("trouble")}" }},
+            a.sink.file {{ path = "{self.path("bad")}" }} }}""")
+        agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > 0)
+        self.trouble("stdout")  # 128 KiB
+        line = agent.wait_line("writes too much to standard error: further lines are dropped")
+        self.assertRegex(line, r"isolated process \d+ \(.+\) writes")
+        self.assertLessEqual(128 * sum("####" in (line or "") for line in agent.lines), 64 << 10)
+        before = agent.row("bad", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("bad", "sink file", status)["out"] > before)
+        self.assertEqual(agent.row("bad", "source faulty")["restarts"], 0)
+        self.ends(agent)
+        agent.wait_line("lines of standard error dropped")
+
     def test_harmless_faults_do_not_kill(self):
         faults = ("signals", "stdout", "twice", "open /dev/null", *(f"close {fd}" for fd in (0, 1, 2, 7, 8, 9)))
         agent = self.start("".join(f"""a.pipeline "bad{number}" {{ every = "100ms", a.source.faulty {{ trouble = "{self.path(f"trouble{number}")}" }},
