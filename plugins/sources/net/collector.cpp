@@ -62,7 +62,7 @@ void Collector::start() {
   walks_ = 0;
   previous_ns_ = 0;
   shown_.clear();
-  lost_before_ = lost_ = 0;
+  lost_before_ = lost_ = vanished_ = 0;
 }
 
 // Detaches all hooks.
@@ -130,6 +130,7 @@ void Collector::read(const Window &window) {
   previous_ns_ = now_ns;
   const Lost lost = backend_->lost();
   const uint64_t all = lost.records + lost.calls;
+  vanished_ += model_->vanished();
   lost_ += model_->lost() + all - std::exchange(lost_before_, all);
 }
 
@@ -286,10 +287,11 @@ void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const
 }
 
 void Collector::show_lost(Batch &batch) {
-  if (lost_ == 0) return;
-  Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
+  if (lost_ + vanished_ == 0) return;
+  Sample &sample = batch.add(ATALAYA_METRICS, 1, 2);
   batch.tag(sample, process_id_, kUnattributed);
-  count(Show::lost, std::exchange(lost_, 0), sample, batch);
+  if (lost_ > 0) count(Show::lost, std::exchange(lost_, 0), sample, batch);
+  if (vanished_ > 0) count(Show::vanished, std::exchange(vanished_, 0), sample, batch);
 }
 
 void Collector::add_owner(const Owner &owner, Sample &sample, Batch &batch) {

@@ -83,7 +83,8 @@ class Collector {
   std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start: in the last window, in this one
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
-  uint64_t lost_before_ = 0, lost_ = 0;       // not reported yet
+  uint64_t lost_before_ = 0;
+  uint64_t lost_ = 0, vanished_ = 0;  // not reported yet
 };
 
 }  // namespace atalaya::net

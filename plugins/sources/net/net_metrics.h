@@ -38,6 +38,7 @@ enum class Show : uint8_t {
   local_out_mb,
   local_out_packets,
   lost,
+  vanished,
   flow_in_bytes,
   flow_in_packets,
   flow_out_bytes,
@@ -47,7 +48,7 @@ enum class Show : uint8_t {
   flow_rtt,
   flow_merged,
 };
-constexpr size_t kShown = 27;
+constexpr size_t kShown = 28;
 
 // In the order of Show.
 inline constexpr std::array<Metric, kShown> kNetMetrics = {{
@@ -79,6 +80,8 @@ inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     metric::rate("proc.net.unix.out.packets", "/s", 2, kProcessTags, "sock_send_length", "Send calls on Unix sockets"),
     metric::delta("proc.net.lost", "1", metric::count, kProcessTags, "the buffers in the kernel",
                   "Connection ends and calls lost in the window because a buffer was full; of the process unattributed"),
+    metric::delta("proc.net.vanished", "1", metric::count, kProcessTags, "the walks and inet_sock_set_state",
+                  "TCP connections closed from their last reading: no process holds them, no end was reported; unattributed"),
     metric::delta("flow.in.bytes", "By", metric::count, kFlowTags, "as proc.net.*.in.mb", "Payload received in the window"),
     metric::delta("flow.in.packets", "1", metric::count, kFlowTags, "as proc.net.*.in.packets", "Segments or datagrams received"),
     metric::delta("flow.out.bytes", "By", metric::count, kFlowTags, "as proc.net.*.out.mb", "Payload sent in the window"),

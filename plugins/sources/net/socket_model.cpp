@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace atalaya::net {
 namespace {
 
 // Idle windows after which a use is forgotten, also in the kernel.
 constexpr uint32_t kIdleWindows = 2;
-// A connection without a holder may still send for minutes, and its end is reported. If the end was lost, it is forgotten after
-// this number of whole walks.
-constexpr uint32_t kForgottenAfter = 16;
+// A connection without a holder may still send for minutes, and its end is reported. After this number of whole walks without
+// either, the end was lost: the last state change ran where the kernel does not run BPF programs.
+constexpr uint32_t kVanishedAfter = 16;
 
 // Counters of sockets are read while they change, and the correction for SYN and FIN varies: they decrease by a few bytes at most.
 uint64_t grown(uint64_t from, uint64_t to) {
@@ -99,7 +100,7 @@ void SocketModel::begin(bool baseline, bool whole) {
     listening_.clear();
   }
   flows_.clear();
-  lost_ = 0;
+  lost_ = vanished_count_ = 0;
   shown_.clear();
   std::erase_if(processes_, [](const auto &entry) { return entry.second.connections == 0; });
   for (auto &[key, process] : processes_) {
@@ -118,14 +119,17 @@ void SocketModel::add(const net_record &record) {
 }
 
 void SocketModel::open(const net_record &record) {
+  recall(record.cookie);
   const auto [at, fresh] = sockets_.try_emplace(record.cookie);
   Socket &socket = at->second;
   const Owner holder(record.owner);
   socket.flags = record.flags;
   socket.ends = record.ends;
-  if (fresh && (record.flags & NET_BORN) == 0) socket.last = record.amounts;
-  if (whole_) socket.seen_whole = wholes_;
-  if (fresh) socket.seen_whole = wholes_;
+  const bool forgotten = fresh && (record.flags & NET_REPORTED) != 0;
+  if (forgotten) ++lost_;
+  if (forgotten) socket.counted = true;
+  if (forgotten || (fresh && (record.flags & NET_BORN) == 0)) socket.last = record.amounts;
+  socket.seen_whole = wholes_;
   if (socket.walk != walk_) {
     socket.walk = walk_;
     socket.now = record.amounts;
@@ -144,7 +148,7 @@ void SocketModel::end_walk() {
 }
 
 void SocketModel::settle(Socket &socket) {
-  const bool fresh = !socket.owned;
+  const bool fresh = !std::exchange(socket.counted, true);
   own(socket, socket.candidate);
   const Traffic moved = growth_of(socket.last, socket.now);
   socket.last = largest(socket.last, socket.now);
@@ -163,13 +167,18 @@ void SocketModel::own(Socket &socket, const Owner &owner) {
     process_of(owner).owner = owner;
     return;
   }
-  if (socket.owned) --process_of(socket.owner).connections;
+  disown(socket);
   socket.owner = owner;
   socket.owned = true;
   ++process_of(owner).connections;
 }
 
+void SocketModel::disown(Socket &socket) {
+  if (std::exchange(socket.owned, false)) --process_of(socket.owner).connections;
+}
+
 void SocketModel::closed(const net_record &record) {
+  recall(record.cookie);
   const auto at = sockets_.find(record.cookie);
   if (at == sockets_.end()) {
     // Traffic that was reported before must not be counted again.
@@ -177,7 +186,7 @@ void SocketModel::closed(const net_record &record) {
     if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_BORN) != 0) add_brief(record, traffic_of(record.amounts));
     return;
   }
-  if (at->second.owned) --process_of(at->second.owner).connections;
+  disown(at->second);
   const net_amounts from = at->second.last;
   const Direction direction = at->second.direction.value_or(direction_of(record.ends, record.flags));
   sockets_.erase(at);
@@ -277,7 +286,7 @@ NetProcess &SocketModel::process_of(const Owner &owner) {
 }
 
 void SocketModel::end() {
-  if (whole_) forget_lost();
+  if (whole_) close_vanished();
   for (const auto &[key, process] : processes_)
     if (process.tcp || process.udp || process.local) shown_.push_back(&process);
   std::sort(shown_.begin(), shown_.end(), [](const NetProcess *a, const NetProcess *b) {
@@ -285,13 +294,30 @@ void SocketModel::end() {
   });
 }
 
-void SocketModel::forget_lost() {
-  std::erase_if(sockets_, [this](const auto &entry) {
-    const Socket &socket = entry.second;
-    if (wholes_ - socket.seen_whole < kForgottenAfter) return false;
-    if (socket.owned) --process_of(socket.owner).connections;
-    return true;
-  });
+// A whole walk reports each socket that a process holds.
+void SocketModel::close_vanished() {
+  for (auto at = sockets_.begin(); at != sockets_.end();) {
+    const auto here = at++;
+    const uint32_t missed = wholes_ - here->second.seen_whole;
+    if (missed == 0) continue;
+    disown(here->second);
+    if (missed < kVanishedAfter) continue;
+    ++vanished_count_;
+    keep_vanished(sockets_.extract(here));
+  }
+}
+
+void SocketModel::keep_vanished(Sockets::node_type node) {
+  vanished_order_.push_back(node.key());
+  vanished_.insert(std::move(node));
+  if (vanished_order_.size() <= options_.vanished) return;
+  vanished_.erase(vanished_order_.front());
+  vanished_order_.pop_front();
+}
+
+void SocketModel::recall(uint64_t cookie) {
+  if (vanished_.empty()) return;
+  if (auto node = vanished_.extract(cookie)) sockets_.insert(std::move(node));
 }
 
 }  // namespace atalaya::net

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@ struct ModelOptions {
   bool amounts = true;       // else only begins and ends of connections
   bool tcp_by_call = false;  // TCP traffic comes from use(), by caller
   size_t max_flows = 10000;  // per window
+  size_t vanished = 4096;    // connections without an end whose last reading is kept
 };
 
 // A process and its network usage in this window.
@@ -54,8 +56,10 @@ class SocketModel {
   // Of this window, until the next begin.
   const std::vector<const NetProcess *> &processes() const { return shown_; }
   const FlowTable &flows() const { return flows_; }
-  // Ends in this window of connections that were reported before but have been forgotten.
+  // Connections of this window that were reported before but have been forgotten: their traffic since then is lost.
   uint64_t lost() const { return lost_; }
+  // Connections that were closed from their last reading in this window: nobody holds them, and no end was reported.
+  uint64_t vanished() const { return vanished_count_; }
   size_t sockets() const { return sockets_.size(); }
 
  private:
@@ -65,7 +69,8 @@ class SocketModel {
     net_ends ends{};
     uint32_t flags = 0;
     uint32_t walk = 0;        // the last one that reported it
-    uint32_t seen_whole = 0;  // the last whole walk that reported it
+    uint32_t seen_whole = 0;  // the last whole walk up to its last report
+    bool counted = false;     // its beginning, and what it had moved then
     Owner owner, candidate;
     std::optional<Direction> direction;  // fixed in the first window: the listener may close later
     bool owned = false;                  // it counts among the owner's connections
@@ -83,23 +88,30 @@ class SocketModel {
     uint32_t idle_windows = 0;
   };
 
+  using Sockets = std::unordered_map<uint64_t, Socket>;  // by cookie
+
   void open(const net_record &record);
   void closed(const net_record &record);
   void settle(Socket &socket);
   void own(Socket &socket, const Owner &owner);
+  void disown(Socket &socket);
   void count(const Owner &owner, const net_ends &ends, Direction direction, const Traffic &moved);
   NetProcess &process_of(const Owner &owner);
   Direction direction_of(const net_ends &ends, uint32_t flags) const;
   Direction direction_of(uint64_t cookie, const net_use &use) const;
   FlowKey key_of(const Owner &owner, const net_ends &ends, Protocol protocol, Direction direction) const;
-  void forget_lost();
+  void close_vanished();
+  void keep_vanished(Sockets::node_type node);
+  void recall(uint64_t cookie);
 
   ModelOptions options_;
   bool baseline_ = false, whole_ = false;
-  uint64_t lost_ = 0;
+  uint64_t lost_ = 0, vanished_count_ = 0;
   uint32_t walk_ = 0, wholes_ = 0;
-  std::unordered_map<uint64_t, Socket> sockets_;  // by cookie
-  std::vector<Socket *> touched_;                 // reported in this walk
+  Sockets sockets_;
+  std::vector<Socket *> touched_;  // reported in this walk
+  Sockets vanished_;               // a late record continues from the last reading
+  std::deque<uint64_t> vanished_order_;
   std::unordered_map<UseKey, Use, UseHash> uses_;
   std::unordered_set<uint64_t> listening_;              // network namespace and port
   std::unordered_map<uint64_t, NetProcess> processes_;  // by start and pid
