@@ -8,6 +8,7 @@ foreach(package kafka riemann)
   install(FILES ${PROJECT_SOURCE_DIR}/pipelines/${package}.lua DESTINATION share/atalaya/pipelines COMPONENT ${package})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/btrace DESTINATION share/doc/atalaya/examples)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/grafana DESTINATION share/doc/atalaya-analysis/examples COMPONENT analysis)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/atalaya FILES_MATCHING PATTERN "*.md")
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/packaging/debian/copyright DESTINATION share/doc/atalaya)
 
