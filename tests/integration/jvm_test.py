@@ -45,6 +45,23 @@ public class Idle {
   }
 }
 """
+PAUSES = """
+public class Pauses {
+  static volatile Object last;
+  public static void main(String[] a) throws Exception {
+    byte[][] kept = new byte[64][];
+    System.out.println("ready");
+    System.in.read();
+    for (int i = 0; i < 6000; i++) {
+      last = kept[i % 64] = new byte[100000];
+      if (i % 500 == 0) System.gc();
+      if (i % 20 == 0) Thread.sleep(10);
+    }
+    System.out.println("paused");
+    System.in.read();
+  }
+}
+"""
 # As BTrace does for fields with @Export, whatever its version calls the class.
 EXPORTS = """
 public class Exports {
@@ -186,7 +203,7 @@ class Shared(JvmCase):
         child = self.start(*self.java("Churn", CHURN, "-XX:+UseSerialGC"))
         agent = self.watch("profile = false")
         found = self.until(agent, lambda all: total(all, child.pid, "jvm.gc.young.collections") > 20, "collections")
-        readings = of([sample for sample in found if "cause" not in sample["tags"]], child.pid)
+        readings = of([sample for sample in found if not sample["tags"].keys() & {"cause", "quality"}], child.pid)
         before = {}
         for sample in readings:
             reading = sample["fields"]
@@ -202,6 +219,49 @@ class Shared(JvmCase):
             before = reading
         causes = {sample["tags"]["cause"] for sample in of(found, child.pid, tag="cause")}
         self.assertIn("Allocation Failure", causes)
+
+    def test_pauses_are_those_of_the_collectors_own_log(self):
+        for option in ("G1", "Serial", "Parallel"):
+            with self.subTest(collector=option):
+                log = self.path("gc-" + option)
+                self.output = self.path("samples-" + option)
+                child = self.start(*self.java("Pauses", PAUSES, f"-XX:+Use{option}GC", f"-Xlog:gc:file={log}"))
+                self.assertEqual(child.stdout.readline(), b"ready\n")
+                earlier = len(self.pauses_in(log))
+                agent = self.watch("profile = false")
+                self.until(agent, lambda all: any("jvm.gc.pauses" in sample["fields"] for sample in of(all, child.pid)), "windows")
+                child.stdin.write(b"\n")
+                child.stdin.flush()
+                self.assertEqual(child.stdout.readline(), b"paused\n")
+                logged = self.pauses_in(log)[earlier:]
+                found = self.until(agent, lambda all: total(all, child.pid, "jvm.gc.pauses") >= len(logged), "pauses")
+                agent.stop()
+                child.kill()
+                self.assertEqual(total(found, child.pid, "jvm.gc.pauses"), len(logged))
+                self.assert_pauses(of(found, child.pid), logged)
+
+    @staticmethod
+    def pauses_in(log):
+        with open(log) as lines:
+            return [float(line.split()[-1].removesuffix("ms")) for line in lines if " Pause " in line and line.rstrip().endswith("ms")]
+
+    def assert_pauses(self, samples, logged):
+        """The log's clock starts a little before that of the counters and ends a little after it; no pause is longer than the log's."""
+        windows = [sample["fields"] for sample in samples if "jvm.gc.pauses" in sample["fields"]]
+        paused = sum(fields["jvm.gc.pauses"] * fields.get("jvm.gc.pause.mean", 0) for fields in windows)
+        self.assertLessEqual(paused, sum(logged) + 0.01 * len(logged))
+        self.assertGreaterEqual(paused, sum(logged) / 2)
+        longest = [sample for sample in samples if "jvm.gc.pause.max" in sample["fields"]]
+        self.assertLessEqual(max(sample["fields"]["jvm.gc.pause.max"] for sample in longest), max(logged) + 0.01)
+        means = {sample["time"]: sample["fields"]["jvm.gc.pause.mean"] for sample in samples if "jvm.gc.pause.mean" in sample["fields"]}
+        self.assertEqual(sorted(means), sorted(sample["time"] for sample in longest))
+        for sample in longest:
+            self.assertGreaterEqual(sample["fields"]["jvm.gc.pause.max"], means[sample["time"]] - 0.001)
+            self.assertIn(sample["tags"].get("quality"), (None, "bound"))
+        for fields in windows:
+            self.assertEqual("jvm.gc.pause.mean" in fields, fields["jvm.gc.pauses"] > 0)
+            if fields["jvm.gc.pauses"] == 1:
+                self.assertEqual(fields["jvm.gc.pause.max"], fields["jvm.gc.pause.mean"])
 
     @unittest.skipUnless(shutil.which("strace"), "needs strace: apt-get install strace")
     def test_without_profile_no_jvm_is_called(self):
@@ -264,7 +324,7 @@ class Shared(JvmCase):
         agent.wait_line("exports more than 64 fields of BTrace scripts")
         found = self.until(agent, lambda all: len(of(all, child.pid)) > 2, "readings")
         for sample in of(found, child.pid):
-            if sample["kind"] == "metrics" and "cause" not in sample["tags"]:
+            if sample["kind"] == "metrics" and not sample["tags"].keys() & {"cause", "quality"}:
                 self.assertEqual(sum(name.startswith("btrace.") for name in sample["fields"]), 64)
         self.assertEqual(agent.errors().count("left out"), 1)
 

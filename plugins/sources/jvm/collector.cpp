@@ -10,11 +10,13 @@
 
 #include "core/base/now.h"
 #include "plugins/sources/jvm/jvm_metrics.h"
+#include "plugins/sources/jvm/pauses.h"
 
 namespace atalaya::jvm {
 namespace {
 
 constexpr std::string_view kModel = "model";  // quality of values that rest on an assumption
+constexpr std::string_view kBound = "bound";  // quality of values that are at least so large
 // Interned names are never freed, and any program may create new ones.
 constexpr size_t kMaxExportNames = 4096;
 
@@ -58,6 +60,9 @@ Collector::Names::Names(Host host)
       start(host.intern("proc.start.time")),
       quality(host.intern("quality")),
       cause_seen(host.intern("jvm.gc.cause.seen")),
+      pauses(host.intern("jvm.gc.pauses")),
+      pause_mean(host.intern("jvm.gc.pause.mean")),
+      pause_max(host.intern("jvm.gc.pause.max")),
       running(host.intern("jvm.threads.running")),
       native(host.intern("jvm.threads.native")),
       blocked(host.intern("jvm.threads.blocked")),
@@ -216,13 +221,14 @@ void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t p
   if (!seen.now && profiled == nullptr) return;
   const JvmTags jvm_tags = this->jvm_tags(seen.jvm.target.pid, seen.jvm.comm, batch);
   const size_t exports = seen.now ? seen.now->shared.exports.size() : 0;
-  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 15), batch);
+  Sample &sample = this->sample(ATALAYA_METRICS, jvm_tags, 0, static_cast<uint32_t>(kCounterMetrics.size() + exports + 18), batch);
   batch.field(sample, names_.start, seen.start_ns);
   if (seen.now) {
     put_shared(seen, sample, batch);
     put_exports(seen, sample, batch);
   }
   if (profiled != nullptr) put_profile(*profiled, passed_ns, sample, batch);
+  put_pauses(seen, sample, jvm_tags, batch);
   emit_cause(seen, jvm_tags, batch);
   if (profiled == nullptr) return;
   emit_functions(profiled->profile, passed_ns, jvm_tags, batch);
@@ -258,6 +264,22 @@ std::optional<uint32_t> Collector::export_id(const std::string &name) {
     host_.log(Level::warning, "JVMs export fields of BTrace scripts under more than " + std::to_string(kMaxExportNames) +
                                   " names; further ones are left out until the agent restarts");
   return std::nullopt;
+}
+
+// A longest pause that is only a lower bound is a series of its own.
+void Collector::put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch) {
+  if (!seen.now || !seen.before) return;
+  const auto pauses = pauses_between(seen.before->shared, seen.now->shared);
+  if (!pauses) return;
+  batch.field(sample, names_.pauses, pauses->count);
+  if (pauses->mean_ms) batch.field(sample, names_.pause_mean, round_to(*pauses->mean_ms, kPauseDecimals));
+  if (!pauses->longest_ms) return;
+  Sample *of_longest = &sample;
+  if (!pauses->is_exact) {
+    of_longest = &this->sample(ATALAYA_METRICS, jvm_tags, 1, 1, batch);
+    batch.tag(*of_longest, names_.quality, kBound);
+  }
+  batch.field(*of_longest, names_.pause_max, round_to(*pauses->longest_ms, kPauseDecimals));
 }
 
 void Collector::emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch) {

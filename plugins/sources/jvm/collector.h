@@ -48,7 +48,7 @@ class Collector {
     explicit Names(Host host);
     std::vector<uint32_t> counters;  // in the order of kCounterMetrics
     uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags;
-    uint32_t start, quality, cause_seen, running, native, blocked, waiting, sleeping;
+    uint32_t start, quality, cause_seen, pauses, pause_mean, pause_max, running, native, blocked, waiting, sleeping;
     uint32_t rate, cost, pause, cpu, unseen, excess, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared,
         source_cost;
   };
@@ -79,6 +79,7 @@ class Collector {
   std::optional<uint32_t> export_id(const std::string &name);
   void report_excess(const Profiled &window);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
+  void put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch);
   void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
   void emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch);

@@ -14,7 +14,7 @@
 
 namespace atalaya::jvm {
 
-inline constexpr int kPercentDecimals = 3, kSecondDecimals = 6, kRateDecimals = 2;
+inline constexpr int kPercentDecimals = 3, kSecondDecimals = 6, kRateDecimals = 2, kPauseDecimals = 3;
 
 // The conversion of a sum of counters to a metric's value.
 enum class Conversion : uint8_t {
@@ -145,6 +145,8 @@ inline constexpr std::array kCounterMetrics = {
 inline constexpr MetricTag kJvmTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("pid")};
 inline constexpr MetricTag kCauseTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("pid"),
                                            metric::identity("cause")};
+inline constexpr MetricTag kPauseTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("pid"),
+                                           metric::identity("quality")};
 inline constexpr MetricTag kFunctionTags[] = {metric::identity("host"), metric::identity("process"), metric::identity("pid"),
                                               metric::identity("function"), metric::identity("quality")};
 inline constexpr MetricTag kStackTags[] = {metric::identity("host"),    metric::identity("profile"), metric::identity("bias"),
@@ -153,6 +155,12 @@ inline constexpr MetricTag kStackTags[] = {metric::identity("host"),    metric::
 
 inline constexpr Metric kOtherMetrics[] = {
     metric::gauge("proc.start.time", "ns", metric::count, kJvmTags, "/proc/PID/stat", "Start of the process, Unix time"),
+    metric::delta("jvm.gc.pauses", "1", metric::count, kJvmTags, "sun.gc.collector.N.invocations",
+                  "Pauses for collections that ended in the window"),
+    metric::gauge("jvm.gc.pause.mean", "ms", kPauseDecimals, kJvmTags, "sun.gc.collector.N.time",
+                  "Mean pause of those that ended in the window; absent: none did"),
+    metric::gauge("jvm.gc.pause.max", "ms", kPauseDecimals, kPauseTags, "sun.gc.collector.N.lastExitTime",
+                  "Longest pause that ended in the window; with quality = bound, it was at least this long"),
     metric::delta("jvm.gc.cause.seen", "1", metric::count, kCauseTags, "sun.gc.lastCause",
                   "Readings that found this cause of the last collection; collections in between are not counted"),
     metric::gauge("jvm.threads.running", "1", metric::count, kJvmTags, "the last thread dump",
