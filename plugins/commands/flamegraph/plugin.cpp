@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "plugins/commands/flamegraph/files.h"
-#include "plugins/commands/flamegraph/stored.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
 

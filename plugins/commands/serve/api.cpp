@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/now.h"
 #include "plugins/commands/serve/opentsdb.h"
+#include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -122,9 +123,16 @@ Answer Api::route(const Request &request) {
   if (path.starts_with("/experiments") || path.starts_with("/tests")) return experiments(request);
   if (!reads(request)) return wrong_method(request);
   if (path.starts_with("/api/v1/")) return prometheus(request);
+  if (path.starts_with("/api/page/")) return page(request);
   if (path.starts_with("/api/")) return opentsdb(request);
   if (path == "/stacks" || path == "/stacks/" || path == "/flamegraph" || path == "/flamegraph/") return stacks(request);
   return not_found();
+}
+
+Answer Api::page(const Request &request) {
+  if (request.method == "POST") return wrong_method(request);
+  PageCall call{request, store(), query::Budget(limits_), core::realtime()};
+  return page_data(call);
 }
 
 Answer Api::opentsdb(const Request &request) {

@@ -25,6 +25,7 @@ class Api {
 
  private:
   Answer route(const Request &request);
+  Answer page(const Request &request);
   Answer opentsdb(const Request &request);
   Answer prometheus(const Request &request);
   Answer stacks(const Request &request);

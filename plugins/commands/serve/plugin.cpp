@@ -8,6 +8,7 @@
 #include <string>
 
 #include "plugins/commands/serve/api.h"
+#include "plugins/commands/serve/page.h"
 #include "plugins/commands/serve/server.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/http/server/params.h"
@@ -16,6 +17,11 @@ namespace atalaya::serve {
 namespace {
 
 using namespace atalaya::literals;
+
+// " (open http://127.0.0.1:8080/ in a browser)", if there is a page.
+std::string page_text(const char *scheme, const std::string &name) {
+  return has_page() ? " (open " + (scheme + name) + "/ in a browser)" : "";
+}
 
 class Serve final : public Command {
  public:
@@ -51,6 +57,7 @@ class Serve final : public Command {
       : host_(host), read_(query::read_options(host)), address_(http_server::parse_address(host.text("listen"))) {
     options_.http = http_server::read_options(host);
     options_.max_answers = static_cast<size_t>(host.integer("max_answers"));
+    options_.open = page_answer;
     options_.workers = static_cast<unsigned>(host.integer("workers"));
     tls_ = http_server::read_tls_files(host);
     if (const auto path = host.find("tokens")) token_file_ = path->text();
@@ -86,7 +93,8 @@ class Serve final : public Command {
         },
         [host = host_](std::string_view text) { host.log(Level::warning, text); });
     server.start(std::move(listener));
-    host_.log(Level::info, "serving on " + name + (options_.http.certificate.empty() ? "" : " (TLS)"));
+    const bool tls = !options_.http.certificate.empty();
+    host_.log(Level::info, "serving on " + name + (tls ? " (TLS)" : "") + page_text(tls ? "https://" : "http://", name));
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [this] { return stopping_; });
   }

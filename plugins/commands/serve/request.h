@@ -14,6 +14,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> arguments;  // of the URL, then of a form
   std::string body;
   std::string content_type;
+  std::string known_tag;  // If-None-Match
 
   // The first with that name, or null.
   const std::string *argument(std::string_view name) const;
@@ -26,6 +27,7 @@ struct Answer {
   unsigned status = 200;
   std::string body;
   const char *content_type = "application/json; charset=UTF-8";
+  std::vector<std::pair<const char *, std::string>> headers = {};
 };
 
 // Adds the arguments of a body of type application/x-www-form-urlencoded; false if it is malformed.

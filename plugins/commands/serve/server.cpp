@@ -84,9 +84,10 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
     call->request.method = method;
     call->request.path = url;
     call->request.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+    call->request.known_tag = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
     call->connection = connection;
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_argument, &call->request);
-    call->answer = refusal(connection, call->request);
+    call->answer = immediate(connection, call->request);
     *context = call.release();
     return MHD_YES;
   }
@@ -102,10 +103,11 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   return finish(connection, call);
 }
 
-std::optional<Answer> Server::refusal(MHD_Connection *connection, const Request &request) const {
+std::optional<Answer> Server::immediate(MHD_Connection *connection, const Request &request) const {
   if (request.path == "/health") return Answer{200, R"({"status":"ok"})"};
-  if (const auto refused = daemon_.refusal(connection, request.method)) return error_answer(refused->status, refused->why);
-  return std::nullopt;
+  auto open = options_.open(request);
+  if (const auto refused = daemon_.refusal(connection, request.method, !open)) return error_answer(refused->status, refused->why);
+  return open;
 }
 
 MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
@@ -136,6 +138,7 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
   if (response == nullptr) return MHD_NO;
   if (!answer.body.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type);
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  for (const auto &[name, value] : answer.headers) MHD_add_response_header(response, name, value.c_str());
   Daemon::add_headers(response, answer.status);
   const MHD_Result queued = MHD_queue_response(connection, answer.status, response);
   MHD_destroy_response(response);

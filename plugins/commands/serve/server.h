@@ -22,6 +22,8 @@ struct ServerOptions {
   size_t max_waiting = 256;  // requests that wait for a worker
   unsigned workers = 4;
   size_t max_answers = size_t{256} << 20;  // bytes that clients have not read yet; a single answer may be larger
+  // The answer to a request that needs no token and no worker; nothing for others.
+  std::function<std::optional<Answer>(const Request &)> open = [](const Request &) { return std::optional<Answer>(); };
 };
 
 // Queues requests for a few workers; each worker answers with its result of `make`.
@@ -42,7 +44,8 @@ class Server final : private http_server::Handler {
                         void **context) override;
   void on_completed(void *context) noexcept override;
 
-  std::optional<Answer> refusal(MHD_Connection *connection, const Request &request) const;
+  // An answer without a worker: a refusal, or what needs no token.
+  std::optional<Answer> immediate(MHD_Connection *connection, const Request &request) const;
   MHD_Result finish(MHD_Connection *connection, Call &call);
   static MHD_Result send(MHD_Connection *connection, const Answer &answer);  // the answer lives as long as its call
   void work(const Work &work);

@@ -125,7 +125,10 @@ class Drawing {
     for (const Frame &frame : frames_) draw(frame);
     out_ += "</g>\n";
     controls();
-    out_ += "<script><![CDATA[\n" + std::string(kScript) + "]]></script>\n</svg>\n";
+    if (style_.self_contained)
+      out_ +=
+          "<script><![CDATA[\n{\n" + std::string(kScript) + "attach(document.currentScript.closest(\"svg\"));\n}\n]]></script>\n";
+    out_ += "</svg>\n";
     return std::move(out_);
   }
 
@@ -147,11 +150,9 @@ class Drawing {
     out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flamegraph\" width=\"" + width + "\" height=\"" + tall +
             "\" viewBox=\"0 0 " + width + " " + tall + "\" data-unit=\"" +
             (style_.unit == Unit::samples ? "samples" : "nanoseconds") + "\" data-row=\"" + std::to_string(kRow) +
-            "\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"12\">\n"
-            "<style>.flamegraph .frames g{cursor:pointer}.flamegraph .frames rect{stroke:#fff;stroke-width:.5}"
-            ".flamegraph .frames g:hover rect{stroke:#000}.flamegraph .frames text{pointer-events:none}"
-            ".flamegraph .faded{opacity:.55}.flamegraph .found rect{fill:#e040fb}.flamegraph .reset{cursor:pointer;fill:#0645ad}"
-            "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+            "\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"12\">\n" +
+            (style_.self_contained ? "<style>" + std::string(kRules) + "</style>\n" : "") +
+            "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
     const double middle = style_.width / 2.0;
     const auto room = [&](double letter) { return static_cast<size_t>((style_.width - 2 * kSide) / letter); };
     text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, room(9.7)));
@@ -209,8 +210,7 @@ class Drawing {
         "<text class=\"matched\" x=\"" + std::to_string(style_.width - kSide - 180) + row(18) + " text-anchor=\"end\"></text>\n";
     out_ += "<foreignObject class=\"search\" x=\"" + std::to_string(style_.width - kSide - 170) + row(2) +
             " width=\"170\" height=\"24\" display=\"none\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" "
-            "placeholder=\"Search (text or regex)\" style=\"width:100%;box-sizing:border-box;font:12px "
-            "sans-serif\"/></foreignObject>\n";
+            "placeholder=\"Search (text or regex)\"/></foreignObject>\n";
     out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + row(40) + ">" +
             (style_.compared ? kChangeLegend : kClassLegend) + "</text>\n";
   }

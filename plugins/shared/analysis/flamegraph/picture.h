@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph as a self-contained SVG with its script. Pure.
+// A flame graph as an SVG. Pure.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct Style {
   bool icicle = false;    // the root at the top
   bool compared = false;  // colours show changes instead of classes
   Unit unit = Unit::samples;
-  size_t frames = 30'000;  // maximum drawn frames, the widest ones
+  bool self_contained = true;  // with its script and its rules of style; a page has these itself
+  size_t frames = 30'000;      // maximum drawn frames, the widest ones
 };
 
 std::string svg_of(const Tree &tree, const Classes &classes, const Style &style);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script of a flame graph in a browser: zoom by click, search, reset, and a line about the frame under the mouse. It finds
-// its own image, because a page may have several, and loads nothing. A frame's data-p is its start and width in samples or ns,
-// unlike the rounded screen positions.
-(() => {
-  const svg = document.currentScript.closest("svg");
+// The script of a flame graph in a browser: zoom by click, search, reset, and a line about the frame under the mouse. An image has it
+// in itself; the page of serve has it too. It loads nothing. A frame's data-p is its start and width in samples or ns, unlike the
+// rounded screen positions.
+export const attach = (svg) => {
   const one = (name) => svg.querySelector("." + name);
   const [reset, search, about, matched] = ["reset", "search", "about", "matched"].map(one);
   const input = search.querySelector("input");
@@ -109,4 +108,4 @@
   search.removeAttribute("display");
   // Scrolls a high image to its root.
   if (svg === document.documentElement && frames.some((frame) => frame.y < root.y)) root.g.scrollIntoView();
-})();
+};

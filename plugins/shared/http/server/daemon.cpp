@@ -165,10 +165,10 @@ void Daemon::answers(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::answering);
 }
 
-std::optional<Daemon::Refusal> Daemon::refusal(MHD_Connection *connection, std::string_view method) const {
+std::optional<Daemon::Refusal> Daemon::refusal(MHD_Connection *connection, std::string_view method, bool needs_token) const {
   const std::string_view host = header(connection, MHD_HTTP_HEADER_HOST);
   if (lengths_of_body(connection) > 1) return Refusal{400, "Send one Content-Length, or Transfer-Encoding without it"};
-  if (tokens_ != nullptr && !tokens_->allow(header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
+  if (needs_token && tokens_ != nullptr && !tokens_->allow(header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
     return Refusal{401, "Send the header \"Authorization: Bearer TOKEN\" with a valid token"};
   if (local_ && !is_local_name(host)) return Refusal{403, "This server accepts local requests only: use 127.0.0.1 or localhost"};
   if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD && !is_of_site(header(connection, "Origin"), host))

@@ -63,7 +63,7 @@ class Daemon {
     unsigned status;
     const char *why;
   };
-  std::optional<Refusal> refusal(MHD_Connection *connection, std::string_view method) const;
+  std::optional<Refusal> refusal(MHD_Connection *connection, std::string_view method, bool needs_token = true) const;
   // Adds the required headers of a refusal.
   static void add_headers(MHD_Response *response, unsigned status);
 

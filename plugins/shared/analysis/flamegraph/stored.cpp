@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/flamegraph/stored.h"
+#include "plugins/shared/analysis/flamegraph/stored.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/serve/page_api.h"
+
+#include <array>
+#include <string_view>
+
+namespace atalaya::serve {
+namespace {
+
+struct PagePath {
+  std::string_view path;
+  std::string (*answer)(PageCall &call);
+};
+constexpr std::array kPagePaths = {
+    PagePath{"info", page_info},   PagePath{"metrics", page_metrics},
+    PagePath{"tags", page_tags},   PagePath{"experiments", page_experiments},
+    PagePath{"spans", page_spans},
+};
+
+}  // namespace
+
+Answer page_data(PageCall &call) {
+  constexpr std::string_view kFolder = "/api/page/";
+  const std::string_view path = std::string_view(call.request.path).substr(kFolder.size());
+  for (const PagePath &one : kPagePaths)
+    if (one.path == path) return {200, one.answer(call)};
+  return error_answer(404, "Endpoint not found");
+}
+
+}  // namespace atalaya::serve

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of the page, /api/page/...: JSON in the page's own form, with the numbers of the query engine. docs/reference/page.md
+// has the paths and parameters.
+#pragma once
+
+#include "plugins/commands/serve/page_request.h"
+
+namespace atalaya::serve {
+
+// Throws as the query engine does. An unknown path is a 404.
+Answer page_data(PageCall &call);
+
+// One path each.
+std::string page_info(PageCall &call);
+std::string page_metrics(PageCall &call);
+std::string page_tags(PageCall &call);
+std::string page_experiments(PageCall &call);
+std::string page_spans(PageCall &call);
+
+}  // namespace atalaya::serve
