@@ -28,9 +28,11 @@ def point(metric, value, timestamp=TIME, **tags):
 class Client:
     """One keep-alive connection."""
 
-    def __init__(self, port, host="127.0.0.1", context=None, headers=None):
+    def __init__(self, port, host="127.0.0.1", context=None, headers=None, source=None):
         kind = http.client.HTTPSConnection if context else http.client.HTTPConnection
         options = {"context": context} if context else {}
+        if source:
+            options["source_address"] = (source, 0)
         self.connection = kind(host, port, timeout=PATIENCE, **options)
         self.headers = headers or {}
 
@@ -390,6 +392,93 @@ class BackPressure(Hub):
         counted = self.stored("select host, count(*) from points where metric = 'fill' group by host")
         self.assertEqual(dict(counted), {f"h{number}": 150 for number in range(count)})
         self.assert_balanced(agent.status())
+
+
+class Fairness(Hub):
+    """Two senders by address, one of them abusive."""
+
+    def senders(self, options=""):
+        self.agent = self.hub(options)
+        return self.client(self.agent, source="127.0.0.2"), self.client(self.agent, source="127.0.0.3")
+
+    def assert_refused(self, abuser, honest, quota, body, most):
+        """Sends bodies until the quota is used: then the abuser waits for its next hour, and the honest sender has no error."""
+        accepted = 0
+        for number in range(most):
+            status, headers, text = abuser.put(body(number))
+            if status == 429:
+                break
+            self.assertEqual(status, 204)
+            accepted += 1
+            self.assertEqual(honest.put([point("honest", number, TIME + number)])[0], 204)
+        self.assertEqual(status, 429, f"{accepted} bodies accepted")
+        self.assertGreater(int(headers["Retry-After"]), 3000)
+        self.assertIn(quota, text)
+        for number in range(100):
+            self.assertEqual(honest.put([point("after", number, TIME + number)])[0], 204)
+        self.assertEqual(abuser.put([point("m", 1)])[0], 429)
+        self.assertEqual(len(self.stored("select * from points where metric = 'after'")), 100)
+        self.agent.wait_line(f"sender 127.0.0.2: quota {quota}")
+        self.assertEqual(self.agent.errors().count("sender 127.0.0.2"), 1)
+        self.assertNotIn("127.0.0.3", self.agent.errors())
+        self.assert_balanced(self.agent.status())
+        return accepted
+
+    def test_quota_of_cpu_time(self):
+        abuser, honest = self.senders('hourly_cpu = "200ms", strict = false')
+        tags = {f"tag{number}": "x" * 10 for number in range(1024)}
+        self.assert_refused(abuser, honest, "hourly_cpu", lambda number: [point("many", 1, TIME + number, **tags)] * 100, 2000)
+
+    def test_quota_of_bytes(self):
+        abuser, honest = self.senders('hourly_bytes = "1 MiB"')
+        accepted = self.assert_refused(abuser, honest, "hourly_bytes", lambda number: [point("m", 1, TIME + number)] * 1000, 100)
+        self.assertEqual(accepted, -(-2**20 // len(json.dumps([point("m", 1, TIME)] * 1000))))
+
+    def test_quota_of_series(self):
+        abuser, honest = self.senders("hourly_series = 5000")
+        accepted = self.assert_refused(abuser, honest, "hourly_series", lambda number: [
+            point("m", 1, TIME, host=f"h{number}-{each}") for each in range(500)], 30)
+        self.assertLess(abs(accepted - 10), 3)  # the number is an estimate within some per cent
+
+    def test_names_of_one_sender_are_half_of_the_table(self):
+        abuser, honest = self.senders("max_names = 1000")
+        refused = sum(abuser.put([point(f"name{number}", 1)])[0] == 400 for number in range(600))
+        self.assertGreater(refused, 90)
+        for number in range(100):
+            self.assertEqual(honest.put([point(f"honest{number}", 1)])[0], 204)
+        self.agent.wait_line("sender 127.0.0.2 has used half of max_names")
+
+    def test_bodies_of_one_sender_leave_room_for_the_others(self):
+        abuser, honest = self.senders('max_waiting = "256 KiB"')
+        honest.put([point("first", 1)])
+        lock = BackPressure.locked(self)
+        filler = json.dumps([point("fill", number, TIME + number) for number in range(300)])  # about 28 KB
+        answers, guard, refused = [], threading.Lock(), threading.Event()
+
+        def flood():
+            while not refused.is_set():
+                client = self.client(self.agent, source="127.0.0.2")
+                status = client.ask("/api/put", filler)[0]
+                with guard:
+                    answers.append(status)
+                if status == 429:
+                    refused.set()
+
+        floods = [threading.Thread(target=flood) for _ in range(40)]
+        for thread in floods:
+            thread.start()
+        self.assertTrue(refused.wait(PATIENCE))
+        waiting = [self.client(self.agent, source="127.0.0.3") for _ in range(20)]
+        for number, client in enumerate(waiting):
+            client.connection.request("POST", "/api/put", json.dumps([point("honest", number, TIME + number)]))
+        lock.execute("rollback")
+        lock.close()
+        self.assertEqual([client.connection.getresponse().status for client in waiting], [204] * 20)
+        for thread in floods:
+            thread.join(PATIENCE)
+        self.assertIn(429, answers)
+        self.assertEqual(len(self.stored("select * from points where metric = 'honest'")), 20)
+        self.assert_balanced(self.agent.status())
 
 
 class Fleet(Hub):

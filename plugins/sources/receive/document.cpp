@@ -3,10 +3,13 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <string>
+
+#include "plugins/sources/receive/member_index.h"
 
 namespace atalaya::receive {
 namespace {
@@ -15,9 +18,6 @@ namespace ondemand = simdjson::ondemand;
 using simdjson::SUCCESS;
 
 static_assert(DocumentReader::kPadding >= simdjson::SIMDJSON_PADDING);
-
-// Per object. The search for duplicate keys is quadratic; samples have far fewer members.
-constexpr size_t kMaxMembers = 1024;
 
 // Thrown for invalid JSON; the reader catches it.
 struct Malformed {};
@@ -87,8 +87,9 @@ Scalar read_scalar(ondemand::value value) {
   }
 }
 
-void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member> &out) {
+void read_members(ondemand::value value, Scalar::Type &type, MemberIndex &index, std::vector<Member> &out) {
   out.clear();
+  index.clear();
   ondemand::json_type json{};
   must(value.type().get(json));
   if (json != ondemand::json_type::object) {
@@ -105,13 +106,12 @@ void read_members(ondemand::value value, Scalar::Type &type, std::vector<Member>
     Member member;
     must(field.unescaped_key().get(member.key));
     member.value = read_scalar(field.value());
-    const auto same = std::find_if(out.begin(), out.end(), [&](const Member &known) { return known.key == member.key; });
-    if (same == out.end()) {
-      if (out.size() == kMaxMembers) throw Malformed{};
-      out.push_back(member);
-    } else {
+    if (Member *same = index.find_or_add(member.key, out); same != nullptr) {
       same->value = member.value;
+      continue;
     }
+    if (out.size() == kMaxMembers) throw Malformed{};
+    out.push_back(member);
   }
 }
 
@@ -133,7 +133,7 @@ Scalar *scalar_of(Document &document, std::string_view key) {
   return nullptr;
 }
 
-void read_object(ondemand::object object, Document &document) {
+void read_object(ondemand::object object, MemberIndex &index, Document &document) {
   document.clear();
   for (auto entry : object) {
     ondemand::field field;
@@ -141,9 +141,9 @@ void read_object(ondemand::object object, Document &document) {
     std::string_view key;
     must(field.unescaped_key().get(key));
     if (key == "tags") {
-      read_members(field.value(), document.tags_type, document.tags);
+      read_members(field.value(), document.tags_type, index, document.tags);
     } else if (key == "fields") {
-      read_members(field.value(), document.fields_type, document.fields);
+      read_members(field.value(), document.fields_type, index, document.fields);
     } else if (Scalar *scalar = scalar_of(document, key); scalar != nullptr) {
       *scalar = read_scalar(field.value());
     }
@@ -164,6 +164,7 @@ struct DocumentReader::State {
   ondemand::document json;
   ondemand::array list;
   ondemand::array_iterator at, end;
+  MemberIndex index;
   bool is_list = false, first = false, failed = false, over = false;
 
   bool advance(Document &document) {
@@ -171,7 +172,7 @@ struct DocumentReader::State {
       if (over) return false;
       ondemand::object object;
       must(json.get_object().get(object));
-      read_object(object, document);
+      read_object(object, index, document);
       return over = true;
     }
     if (!first) ++at;
@@ -184,7 +185,7 @@ struct DocumentReader::State {
     must((*at).get(element));
     ondemand::object object;
     must(element.get_object().get(object));
-    read_object(object, document);
+    read_object(object, index, document);
     return true;
   }
 };

@@ -21,6 +21,11 @@ constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
+Quotas quotas_of(const Host &host) {
+  return {static_cast<uint64_t>(host.integer("hourly_bytes")), host.integer("hourly_cpu"),
+          static_cast<uint64_t>(host.integer("hourly_series"))};
+}
+
 }  // namespace
 
 ReceiveSource::ReceiveSource(Host host)
@@ -28,6 +33,7 @@ ReceiveSource::ReceiveSource(Host host)
       address_(http_server::parse_address(host.text("listen"))),
       max_decoded_(static_cast<size_t>(host.integer("max_decoded"))),
       store_timeout_ns_(host.integer("store_timeout")),
+      senders_(quotas_of(host), [host](std::string_view text) { host.log(Level::warning, text); }),
       builder_(host, static_cast<size_t>(host.integer("max_names"))) {
   rules_.strict = host.boolean("strict");
   options_.http = http_server::read_options(host);
@@ -49,7 +55,8 @@ void ReceiveSource::start() {
     stopping_ = false;
   }
   server_ = std::make_unique<Server>(
-      options_, tokens_.get(), [this](const std::shared_ptr<Request> &request) { return take(request); },
+      options_, tokens_.get(), [this](Request &request, std::string_view address) { return admit(request, address); },
+      [this](const std::shared_ptr<Request> &request) { return take(request); },
       [host = host_](std::string_view text) { host.log(Level::warning, text); });
   try {
     server_->start(std::move(listener));
@@ -60,17 +67,25 @@ void ReceiveSource::start() {
   host_.log(Level::info, "listening on " + name + (options_.http.certificate.empty() ? "" : " (TLS)"));
 }
 
+std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view address) {
+  const int64_t now = monotonic();
+  request.sender = senders_.of(address, now);
+  const auto refusal = senders_.refusal(*request.sender, now);
+  if (!refusal) return std::nullopt;
+  return throttle(refusal->why, refusal->retry_after);
+}
+
 std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return unavailable("The agent is stopping");
-  queue_.push_back({request, monotonic()});
+  queue_.push({request, monotonic()});
   wake_.notify_all();
   return std::nullopt;
 }
 
 int64_t ReceiveSource::next_deadline() const {
   int64_t next = INT64_MAX;
-  if (!queue_.empty()) next = queue_.front().since + store_timeout_ns_;
+  if (!queue_.empty()) next = queue_.oldest().since + store_timeout_ns_;
   for (const auto &[id, pendings] : in_flight_)
     for (const Pending &pending : pendings) next = std::min(next, pending.deadline);
   return next;
@@ -86,14 +101,14 @@ void ReceiveSource::answer_late() {
       pending.request->answer(pending.late ? *pending.late : unavailable("The sinks did not hold the points in time"));
     }
   }
-  while (!queue_.empty() && now >= queue_.front().since + store_timeout_ns_) {
-    server_->release(queue_.front().request->body.size());
-    queue_.front().request->answer(unavailable("The sinks did not hold the points in time"));
-    queue_.pop_front();
+  while (!queue_.empty() && now >= queue_.oldest().since + store_timeout_ns_) {
+    const Waiting late = queue_.pop_oldest();
+    server_->release(*late.request);
+    late.request->answer(unavailable("The sinks did not hold the points in time"));
   }
 }
 
-std::optional<ReceiveSource::Waiting> ReceiveSource::next(bool begun) {
+std::optional<Waiting> ReceiveSource::next(bool begun) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopping_) return std::nullopt;
@@ -108,9 +123,8 @@ std::optional<ReceiveSource::Waiting> ReceiveSource::next(bool begun) {
       wake_.wait_until(lock, Steady::time_point(std::chrono::nanoseconds(deadline)));
     }
   }
-  Waiting waiting = std::move(queue_.front());
-  queue_.pop_front();
-  server_->release(waiting.request->body.size());
+  Waiting waiting = queue_.pop();
+  server_->release(*waiting.request);
   return waiting;
 }
 
@@ -152,15 +166,33 @@ Account ReceiveSource::parse(const Request &request) {
   return reader_.read_lines(text_, rules, builder_);
 }
 
-// Ensures that every request gets an answer.
+// Ensures that every request gets an answer, and its sender pays for it.
 void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
-  builder_.begin_request();
+  const int64_t begin = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const size_t decoded_before = decoded_;
+  builder_.begin_request(waiting.request->sender.get());
   try {
     read(waiting, pending);
   } catch (const std::exception &) {
     builder_.undo_request();
     waiting.request->answer(unavailable("Out of memory"));
   }
+  const int64_t cost = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+  senders_.charge(*waiting.request->sender, decoded_ - decoded_before, cost, monotonic());
+  const std::lock_guard lock(mutex_);
+  queue_.charge(cost);
+}
+
+void ReceiveSource::log_full_names(const Request &request) const {
+  if (builder_.names_full())
+    host_.log(
+        Level::warning,
+        "senders have used max_names distinct names of metrics and tags, or 16 MiB of them; points with further names are refused");
+  else if (!builder_.sender_has_names_left())
+    host_.log(Level::warning,
+              "sender " + request.sender->name +
+                  " has used half of max_names, or of their 16 MiB; its points with further names are refused until "
+                  "the agent restarts; raise max_names if it needs them");
 }
 
 void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
@@ -176,10 +208,7 @@ void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   const Account account = parse(request);
   if (!account.fatal.empty()) builder_.undo_request();
   host_.dropped("refused with an error to the sender", account.failed);
-  if (builder_.names_full())
-    host_.log(
-        Level::warning,
-        "senders have used max_names distinct names of metrics and tags, or 16 MiB of them; points with further names are refused");
+  if (account.failed > 0) log_full_names(request);
   Answer answer = answer_for(request, account);
   if (!account.fatal.empty() || account.good == 0) return request.answer(std::move(answer));
   Pending held{waiting.request, std::move(answer), std::nullopt, waiting.since + store_timeout_ns_};
@@ -251,7 +280,7 @@ void ReceiveSource::stop() {
     stopping_ = true;
     // Waits for the sinks, so that senders of stored points get 204 and do not send them again.
     wake_.wait_for(lock, kLastAnswers, [this] { return in_flight_.empty(); });
-    for (const Waiting &waiting : queue_) waiting.request->answer(unavailable("The agent is stopping"));
+    queue_.each([](const Waiting &waiting) { waiting.request->answer(unavailable("The agent is stopping")); });
     for (const auto &[id, pendings] : in_flight_) settle(pendings, Code::permanent);
     queue_.clear();
     in_flight_.clear();

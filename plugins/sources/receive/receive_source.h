@@ -4,7 +4,6 @@
 #include <atalaya/plugin.hpp>
 
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "plugins/shared/http/server/params.h"
+#include "plugins/sources/receive/fair_queue.h"
 #include "plugins/sources/receive/flat_reader.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
@@ -52,6 +52,18 @@ class ReceiveSource final : public PushSource {
           .defaults("65536")
           .unit("names")
           .range(16, 500000),
+      param::size("hourly_bytes",
+                  "Maximum bytes per sender (address) and hour, decompressed; then 429 and Retry-After. 0: no limit")
+          .defaults("16 GiB")
+          .range(0, 1099511627776),
+      param::duration("hourly_cpu", "Maximum CPU time for a sender's requests per hour; then 429 and Retry-After. 0: no limit")
+          .defaults("45m")
+          .range(0, 3.6e12),
+      param::integer("hourly_series",
+                     "Maximum series and stacks per sender and hour, within 3 %; then 429 and Retry-After. 0: no limit")
+          .defaults("2000000")
+          .unit("series")
+          .range(0, 1000000000),
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
       param::duration("store_timeout", "Maximum wait for the sinks; then the sender gets 503 and must send again")
@@ -78,11 +90,8 @@ class ReceiveSource final : public PushSource {
     int64_t deadline = 0;        // monotonic
   };
   using Pendings = std::vector<Pending>;
-  struct Waiting {
-    std::shared_ptr<Request> request;
-    int64_t since = 0;
-  };
 
+  std::optional<Answer> admit(Request &request, std::string_view address);
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
   // The next request for the current or a new batch; nothing: stopping, or the current batch should be emitted.
   std::optional<Waiting> next(bool begun);
@@ -92,6 +101,7 @@ class ReceiveSource final : public PushSource {
   // Adds the request to the current batch; answers it at once if nothing of it is sent to the sinks.
   void read(const Waiting &waiting, Pendings &pending);
   Account parse(const Request &request);
+  void log_full_names(const Request &request) const;
   void emit(Pendings pending);
   static void settle(const Pendings &pending, Code status);
 
@@ -103,6 +113,7 @@ class ReceiveSource final : public PushSource {
   int64_t store_timeout_ns_;
   http_server::TlsFiles tls_;
   std::unique_ptr<http_server::Tokens> tokens_;
+  Senders senders_;
   std::unique_ptr<Server> server_;
 
   // Used by the thread of run.
@@ -116,7 +127,7 @@ class ReceiveSource final : public PushSource {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Waiting> queue_;
+  FairQueue queue_;
   std::map<uint64_t, Pendings> in_flight_;  // by batch id
   std::map<uint64_t, Code> early_;          // acked before emit returned the id
   bool emitting_ = false, stopping_ = true;

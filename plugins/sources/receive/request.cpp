@@ -70,9 +70,9 @@ Answer error_answer(unsigned status, std::string_view message, std::string_view 
   return {status, body + "}}", 0};
 }
 
-Answer throttle(std::string_view why) {
+Answer throttle(std::string_view why, int retry_after) {
   Answer answer = error_answer(429, "Please throttle", why);
-  answer.retry_after = kSoon;
+  answer.retry_after = retry_after;
   return answer;
 }
 

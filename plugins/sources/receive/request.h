@@ -9,6 +9,7 @@
 
 #include "plugins/sources/receive/decoder.h"
 #include "plugins/sources/receive/json_reader.h"
+#include "plugins/sources/receive/senders.h"
 
 struct MHD_Connection;
 
@@ -26,6 +27,7 @@ enum class Form : uint8_t { put, stacks, lines, flat };
 // the first one is sent.
 class Request {
  public:
+  SenderPtr sender;
   Form form = Form::put;
   bool summary = false, details = false;
   std::optional<int64_t> sync_timeout_ms;
@@ -45,8 +47,8 @@ class Request {
 
 // {"error":{"code":...,"message":...,"details":...}}, OpenTSDB's form. Empty details are left out.
 Answer error_answer(unsigned status, std::string_view message, std::string_view details = {});
-Answer throttle(std::string_view why);     // 429: retry soon
-Answer unavailable(std::string_view why);  // 503: not stored, send again
+Answer throttle(std::string_view why, int retry_after = 1);  // 429
+Answer unavailable(std::string_view why);                    // 503: not stored, send again
 
 // The answer to a body that was read, after its valid points are stored.
 Answer answer_for(const Request &request, const Account &account);

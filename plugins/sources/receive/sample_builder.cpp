@@ -20,7 +20,8 @@ void SampleBuilder::begin_batch(atalaya_batch *raw) {
   batch_.emplace(host_, raw);
 }
 
-void SampleBuilder::begin_request() {
+void SampleBuilder::begin_request(Sender *sender) {
+  sender_ = sender;
   first_ = batch_->samples().size();
   if (table_.size() > kKeptTable || table_.empty()) {
     table_.assign(kFirstTable, Slot{});
@@ -38,8 +39,16 @@ void SampleBuilder::undo_request() {
 uint32_t SampleBuilder::id_of(std::string_view name) {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
   if (names_full() || name.size() > kMaxName) return 0;
+  return sender_has_names_left() ? add_name(name) : 0;
+}
+
+uint32_t SampleBuilder::add_name(std::string_view name) {
   const uint32_t id = host_.intern(name);
-  if (id != 0 && names_.emplace(name, id).second) name_bytes_ += name.size();
+  if (id == 0 || !names_.emplace(name, id).second) return id;
+  name_bytes_ += name.size();
+  if (sender_ == nullptr) return id;
+  ++sender_->names;
+  sender_->name_bytes += name.size();
   return id;
 }
 
@@ -68,13 +77,15 @@ bool SampleBuilder::intern(const Record &record) {
 
 bool SampleBuilder::take(const Record &record) {
   if (record.tags.size() > 0xfff0 || record.fields.size() > 0xfff0 || !intern(record)) return false;
+  uint64_t entity = record.kind;
+  for (size_t i = 0; i < record.tags.size(); ++i)
+    entity = mix(mix(entity, tag_ids_[i]), std::hash<std::string_view>()(record.tags[i].value));
+  count_series(record, entity);
   if (!record.point) {
     add_sample(record);
     return true;
   }
-  uint64_t hash = mix(0, static_cast<uint64_t>(record.time_ns));
-  for (size_t i = 0; i < record.tags.size(); ++i)
-    hash = mix(mix(hash, tag_ids_[i]), std::hash<std::string_view>()(record.tags[i].value));
+  const uint64_t hash = mix(entity, static_cast<uint64_t>(record.time_ns));
   size_t slot = 0;
   if (Sample *sample = find(record, hash, slot); sample != nullptr) {
     put_field(*sample, field_ids_[0], record.fields[0]);
@@ -84,6 +95,13 @@ bool SampleBuilder::take(const Record &record) {
   table_[slot] = {hash, batch_->samples().size()};
   if (++in_table_ * 2 > table_.size()) grow_table();
   return true;
+}
+
+// A field of an entity is a series; so is a stack or a kind of span.
+void SampleBuilder::count_series(const Record &record, uint64_t entity) {
+  if (sender_ == nullptr) return;
+  if (record.kind != ATALAYA_METRICS) return sender_->series.add(mix(entity, std::hash<std::string_view>()(record.text)));
+  for (const uint32_t field : field_ids_) sender_->series.add(mix(entity, field));
 }
 
 void SampleBuilder::add_sample(const Record &record) {

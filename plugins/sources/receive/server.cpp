@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/receive/server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
 namespace atalaya::receive {
 namespace {
 
@@ -23,6 +31,28 @@ std::optional<Form> form_of(std::string_view url) {
   return std::nullopt;
 }
 
+// Without the port. Of IPv6 the network of 64 bits, of which a host may use each address.
+std::string address_of(MHD_Connection *connection) {
+  const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == nullptr || info->client_addr == nullptr) return "unknown";
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (info->client_addr->sa_family == AF_INET) {
+    const auto *ipv4 = reinterpret_cast<const sockaddr_in *>(info->client_addr);
+    ::inet_ntop(AF_INET, &ipv4->sin_addr, text.data(), text.size());
+    return text.data();
+  }
+  if (info->client_addr->sa_family != AF_INET6) return "unknown";
+  in6_addr address = reinterpret_cast<const sockaddr_in6 *>(info->client_addr)->sin6_addr;
+  const bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(&address);
+  if (is_ipv4) {
+    ::inet_ntop(AF_INET, &address.s6_addr[12], text.data(), text.size());
+    return text.data();
+  }
+  std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), uint8_t{0});
+  ::inet_ntop(AF_INET6, &address, text.data(), text.size());
+  return text.data();
+}
+
 }  // namespace
 
 // The state of a request while it is received and answered.
@@ -33,8 +63,11 @@ struct Server::Call {
   bool handed_on = false;
 };
 
-Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Take take, Daemon::Notice notice)
-    : options_(options), take_(std::move(take)), daemon_(options.http, tokens, *this, std::move(notice)) {}
+Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Daemon::Notice notice)
+    : options_(options),
+      admit_(std::move(admit)),
+      take_(std::move(take)),
+      daemon_(options.http, tokens, *this, std::move(notice)) {}
 
 MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const char *method, const char *data, size_t *size,
                               void **context) {
@@ -76,6 +109,7 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   const auto encoding = encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
   if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "Use gzip, deflate, zstd or identity");
   Request &request = *call.request;
+  if (auto refused = admit_(request, address_of(connection))) return std::move(*refused);
   request.form = *form;
   request.encoding = *encoding;
   request.summary = has_flag(connection, "summary");
@@ -85,18 +119,27 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   return {};
 }
 
+void Server::release(Sender &sender, size_t bytes) {
+  sender.held -= bytes;
+  held_ -= bytes;
+}
+
 void Server::gather(Call &call, std::string_view data) {
   if (call.refusal) return;
   const auto refuse = [&](Answer answer) {
     call.refusal = std::move(answer);
-    held_ -= std::exchange(call.held, 0);
+    release(*call.request->sender, std::exchange(call.held, 0));
     std::string().swap(call.request->body);
   };
   std::string &body = call.request->body;
   if (body.size() + data.size() > options_.max_body)
     return refuse(error_answer(413, "Request too large", "The maximum is " + std::to_string(options_.max_body) + " bytes"));
   call.held += data.size();
-  if (held_ += data.size(); held_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
+  Sender &sender = *call.request->sender;
+  sender.held += data.size();
+  held_ += data.size();
+  if (held_ > options_.max_waiting) return refuse(throttle("Too many requests are waiting to be stored"));
+  if (sender.held > options_.max_waiting / 2) return refuse(throttle("Too many requests of this sender are waiting to be stored"));
   body += data;
 }
 
@@ -126,7 +169,7 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
 
 void Server::on_completed(void *context) noexcept {
   const std::unique_ptr<Call> call(static_cast<Call *>(context));
-  held_ -= call->held;
+  if (call->request->sender) release(*call->request->sender, call->held);
 }
 
 }  // namespace atalaya::receive

@@ -14,7 +14,7 @@ namespace atalaya::receive {
 struct ServerOptions {
   http_server::Options http;
   size_t max_body = size_t{16} << 20;     // as sent
-  size_t max_waiting = size_t{64} << 20;  // bodies of all requests together
+  size_t max_waiting = size_t{64} << 20;  // bodies of all requests together; of one sender half of it
 };
 
 // Receives bodies within limits and passes requests on; their receiver answers them.
@@ -23,7 +23,10 @@ class Server final : private http_server::Handler {
   // Called from connection threads with a complete request whose connection waits. Returns an answer to refuse it at once.
   using Take = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
 
-  Server(const ServerOptions &options, http_server::Tokens *tokens, Take take, http_server::Daemon::Notice notice);
+  // Called before the body: sets the sender of the request, or refuses it.
+  using Admit = std::function<std::optional<Answer>(Request &, std::string_view address)>;
+
+  Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, http_server::Daemon::Notice notice);
 
   void start(http_server::Listener listener) { daemon_.start(std::move(listener)); }
   // Refuses new connections; existing ones continue.
@@ -32,7 +35,7 @@ class Server final : private http_server::Handler {
   void stop() { daemon_.stop(); }
 
   // Releases the bytes of a request whose body is no longer needed.
-  void release(size_t bytes) { held_ -= bytes; }
+  void release(Request &request) { release(*request.sender, request.body.size()); }
 
  private:
   struct Call;
@@ -43,11 +46,13 @@ class Server final : private http_server::Handler {
 
   MHD_Result begin(MHD_Connection *connection, const char *url, const char *method, void **context);
   Answer check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call);
+  void release(Sender &sender, size_t bytes);
   void gather(Call &call, std::string_view data);
   MHD_Result hand_on(MHD_Connection *connection, Call &call);
   static MHD_Result send(MHD_Connection *connection, const Answer &answer);
 
   const ServerOptions options_;
+  const Admit admit_;
   const Take take_;
   std::atomic<size_t> held_{0};
   http_server::Daemon daemon_;  // last: its threads use all members above

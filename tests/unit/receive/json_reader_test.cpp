@@ -84,6 +84,25 @@ std::string error_of(const std::string &body) {
 
 }  // namespace
 
+TEST_CASE("of many tags the last of duplicate keys wins, whatever their order; more than 1,024 are refused") {
+  for (const int count : {1, 15, 16, 17, 500, 1024}) {
+    CAPTURE(count);
+    std::string tags, expected = "1000000000";
+    for (int round = 0; round < 2; ++round)
+      for (int i = 0; i < count; ++i)
+        tags += (tags.empty() ? "\"" : ",\"") + std::to_string(i) + "\":\"" + std::to_string(i * 2 + round) + "\"";
+    for (int i = 0; i < count; ++i) expected += " " + std::to_string(i) + "=" + std::to_string(i * 2 + 1);
+    for (int again = 0; again < 2; ++again) {
+      const auto outcome = put(R"({"metric":"m","timestamp":1,"value":1,"tags":{)" + tags + "}}", {false, true});
+      REQUIRE(outcome.lines.size() == 1);
+      CHECK(outcome.lines[0] == expected + " | m=1");
+    }
+    if (count == 1024)
+      CHECK_FALSE(
+          put(R"({"metric":"m","timestamp":1,"value":1,"tags":{)" + tags + ",\"x\":\"y\"}}", {false, true}).account.fatal.empty());
+  }
+}
+
 TEST_CASE("receive: values and times of puts are exact") {
   struct Case {
     const char *timestamp, *value, *expected;
