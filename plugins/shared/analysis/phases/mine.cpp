@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/mine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugins/shared/analysis/phases/repeats.h"
+
+namespace atalaya::phases {
+namespace {
+
+// Exact runs shorter than this say little about the number of threads.
+constexpr size_t kLeastExact = 8;
+// The phase of a part of the trace, if its times are at least so alike.
+constexpr double kLeastAffinity = 0.8;
+constexpr int kRounds = 3;
+
+struct Stretch {
+  size_t begin, end;
+  size_t size() const { return end - begin; }
+};
+
+// Profiles of phases, each part of the trace added to the first that it matches.
+class PhaseSet {
+ public:
+  explicit PhaseSet(const Likeness &likeness) : likeness_(likeness) {}
+
+  void add(const Profile &profile) {
+    // Parts of one phase often follow each other.
+    if (!profiles_.empty() && match(profile, profiles_[last_], likeness_)) return profiles_[last_].add(profile);
+    for (size_t i = 0; i < profiles_.size(); ++i) {
+      if (!match(profile, profiles_[i], likeness_)) continue;
+      last_ = i;
+      return profiles_[i].add(profile);
+    }
+    if (profiles_.size() >= kMaxPhases) drop_smallest();
+    last_ = profiles_.size();
+    profiles_.push_back(profile);
+  }
+  std::vector<Profile> take() { return std::move(profiles_); }
+
+ private:
+  void drop_smallest() {
+    profiles_.erase(std::min_element(profiles_.begin(), profiles_.end(),
+                                     [](const Profile &a, const Profile &b) { return a.samples() < b.samples(); }));
+  }
+
+  const Likeness &likeness_;
+  std::vector<Profile> profiles_;
+  size_t last_ = 0;
+};
+
+class Miner {
+ public:
+  Miner(const Trace &trace, const MineOptions &options) : trace_(trace), options_(options) {}
+
+  std::vector<Stretch> find() {
+    std::vector<Stretch> found, rest;
+    size_t at = 0;
+    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kLeastExact), kEpochs.back())) {
+      found.push_back({run.begin, run.end});
+      rest.push_back({at, run.begin});
+      at = run.end;
+    }
+    rest.push_back({at, trace_.size()});
+    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size) rest = search(rest, *size, found);
+    std::sort(found.begin(), found.end(), [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
+    return found;
+  }
+
+ private:
+  // The parts where windows of this size match; returns the others.
+  std::vector<Stretch> search(const std::vector<Stretch> &where, size_t window, std::vector<Stretch> &found) const {
+    std::vector<Stretch> rest;
+    for (const Stretch &stretch : where) {
+      size_t kept = stretch.begin;
+      const size_t step = std::max<size_t>(window / 4, 1);
+      for (size_t at = stretch.begin; at + 2 * window <= stretch.end;) {
+        const size_t end = grown(at, stretch.end, window);
+        if (end == at) {
+          at += step;
+          continue;
+        }
+        found.push_back({at, end});
+        if (at > kept) rest.push_back({kept, at});
+        at = kept = end;
+      }
+      if (stretch.end > kept) rest.push_back({kept, stretch.end});
+    }
+    return rest;
+  }
+
+  // The end of the matching windows that begin here; `begin` where the first two do not match.
+  size_t grown(size_t begin, size_t limit, size_t window) const {
+    Profile all(trace_, begin, begin + window);
+    const Profile next(trace_, begin + window, begin + 2 * window);
+    if (!match(next, all, options_.likeness) || !is_stable(begin, window) || !is_stable(begin + window, window)) return begin;
+    all.add(next);
+    size_t end = begin + 2 * window;
+    while (end + window <= limit) {
+      const Profile more(trace_, end, end + window);
+      if (!match(more, all, options_.likeness)) break;
+      all.add(more);
+      end += window;
+    }
+    return end;
+  }
+
+  // Its halves are alike as well: it does not consist of two phases.
+  bool is_stable(size_t begin, size_t window) const {
+    if (window < 2 * options_.least) return true;
+    const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
+    return similarity(first, second, options_.likeness.rare).times >= kLeastAffinity && !differ_in_threads(first.threads(), second.threads());
+  }
+
+  const Trace &trace_;
+  const MineOptions &options_;
+};
+
+std::vector<Profile> profiles_of(const Trace &trace, const std::vector<Segment> &segments, const MineOptions &options) {
+  std::vector<Profile> sums(kMaxPhases);
+  for (const Segment &segment : segments)
+    if (segment.phase != kNoPhase) sums[segment.phase].add(Profile(trace, segment.begin, segment.end));
+  PhaseSet phases(options.likeness);
+  for (const Profile &sum : sums)
+    if (sum.samples() >= options.least) phases.add(sum);
+  return phases.take();
+}
+
+// A part that is too unlike its phase belongs to none.
+void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, const Likeness &likeness, std::vector<Segment> &segments) {
+  for (Segment &segment : segments) {
+    if (segment.phase == kNoPhase) continue;
+    const Similarity found = similarity(Profile(trace, segment.begin, segment.end), phases[segment.phase], likeness.rare);
+    if (found.times < kLeastAffinity) segment.phase = kNoPhase;
+  }
+}
+
+// Numbers the phases in the order of their first segments; leaves out those without any.
+std::vector<Profile> in_order(std::vector<Profile> phases, std::vector<Segment> &segments) {
+  std::vector<uint8_t> numbers(phases.size(), kNoPhase);
+  std::vector<Profile> ordered;
+  for (Segment &segment : segments) {
+    if (segment.phase == kNoPhase) continue;
+    uint8_t &number = numbers[segment.phase];
+    if (number == kNoPhase) {
+      number = static_cast<uint8_t>(ordered.size());
+      ordered.push_back(std::move(phases[segment.phase]));
+    }
+    segment.phase = number;
+  }
+  return ordered;
+}
+
+}  // namespace
+
+size_t epoch_of(const Trace &trace, const Profile &profile, const std::vector<Segment> &segments, const Likeness &likeness) {
+  constexpr size_t kMostWindows = 400;
+  constexpr double kOften = 0.95;
+  size_t largest = 1;
+  for (const size_t size : kEpochs) {
+    size_t windows = 0, matching = 0;
+    for (const Segment &segment : segments)
+      for (size_t at = segment.begin; at + size <= segment.end && windows < kMostWindows; at += size, ++windows)
+        matching += match(Profile(trace, at, at + size), profile, likeness) ? 1 : 0;
+    if (windows == 0) break;
+    largest = size;
+    if (static_cast<double>(matching) >= kOften * static_cast<double>(windows)) break;
+  }
+  return largest;
+}
+
+Mined mine(const Trace &trace, const MineOptions &options) {
+  Mined mined;
+  if (trace.size() < options.least) return mined;
+  PhaseSet set(options.likeness);
+  for (const Stretch &stretch : Miner(trace, options).find())
+    if (stretch.size() >= options.least) set.add(Profile(trace, stretch.begin, stretch.end));
+  std::vector<Profile> phases = set.take();
+  for (int round = 0; round < kRounds; ++round) {
+    mined.segments = best_segments(trace, phases, options.least);
+    if (round + 1 < kRounds) phases = profiles_of(trace, mined.segments, options);
+  }
+  leave_out_unlike(trace, phases, options.likeness, mined.segments);
+  for (Profile &profile : in_order(std::move(phases), mined.segments)) mined.phases.push_back({std::move(profile), 1});
+  for (size_t i = 0; i < mined.phases.size(); ++i) {
+    std::vector<Segment> own;
+    for (const Segment &segment : mined.segments)
+      if (segment.phase == i) own.push_back(segment);
+    mined.phases[i].epoch = epoch_of(trace, mined.phases[i].profile, own, options.likeness);
+  }
+  return mined;
+}
+
+}  // namespace atalaya::phases

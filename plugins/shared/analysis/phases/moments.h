@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mean, standard deviation and skewness of values that come one by one or in parts. Pure.
+#pragma once
+
+#include <cmath>
+
+namespace atalaya::phases {
+
+struct Moments {
+  double count = 0, mean = 0;
+  double squares = 0, cubes = 0;  // sums of powers of the distance from the mean
+
+  void add(double value) { add(Moments{1, value, 0, 0}); }
+  // As if all values of the other one had been added.
+  void add(const Moments &other) {
+    if (other.count <= 0) return;
+    const double all = count + other.count, apart = other.mean - mean;
+    const double shared = count * other.count / all;
+    cubes += other.cubes + apart * apart * apart * shared * (count - other.count) / all +
+             3 * apart * (count * other.squares - other.count * squares) / all;
+    squares += other.squares + apart * apart * shared;
+    mean += apart * other.count / all;
+    count = all;
+  }
+  double variance() const { return count > 1 ? squares / (count - 1) : 0; }
+  double deviation() const { return std::sqrt(variance()); }
+  // 0 for values without a spread, beyond rounding.
+  double skewness() const {
+    const double rounding = 1e-12 * (mean * mean + 1e-300);
+    return count > 1 && squares / count > rounding ? cubes / count / std::pow(squares / count, 1.5) : 0;
+  }
+  bool operator==(const Moments &) const = default;
+};
+
+}  // namespace atalaya::phases

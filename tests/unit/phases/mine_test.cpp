@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/mine.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "tests/unit/phases/traces.h"
+
+namespace atalaya::phases {
+namespace {
+
+using test::Kind;
+using test::Noise;
+using test::Planted;
+
+const std::vector<Kind> kKinds = {{100, {6, 3, 1}, 4}, {200, {4, 4, 2}, 4}, {300, {1}, 1}, {100, {6, 3, 1}, 12}, {400, {3, 3, 2, 1, 1}, 8}};
+
+struct Outcome {
+  size_t lost = 0, invented = 0;  // boundaries that were not found within one sample; found ones that were not planted
+  size_t phases = 0, kinds = 0;
+  bool same_names = true;  // equal kinds have equal phases, different ones different phases
+};
+
+Outcome outcome_of(const Mined &mined, const std::vector<Planted> &order) {
+  Outcome outcome;
+  std::vector<size_t> planted, found;
+  std::set<size_t> kinds;
+  for (size_t at = 0; const Planted &one : order) {
+    if (at > 0) planted.push_back(at);
+    at += one.samples;
+    kinds.insert(one.kind);
+  }
+  for (const Segment &segment : mined.segments)
+    if (segment.begin > 0) found.push_back(segment.begin);
+  const auto is_near = [](size_t at, const std::vector<size_t> &others) {
+    for (const size_t other : others)
+      if (other + 1 >= at && other <= at + 1) return true;
+    return false;
+  };
+  for (const size_t at : planted) outcome.lost += is_near(at, found) ? 0 : 1;
+  for (const size_t at : found) outcome.invented += is_near(at, planted) ? 0 : 1;
+  outcome.phases = mined.phases.size();
+  outcome.kinds = kinds.size();
+  std::map<size_t, uint8_t> names;
+  std::set<uint8_t> used;
+  for (size_t at = 0; const Planted &one : order) {
+    const size_t middle = at + one.samples / 2;
+    for (const Segment &segment : mined.segments) {
+      if (middle < segment.begin || middle >= segment.end) continue;
+      const auto [name, is_new] = names.try_emplace(one.kind, segment.phase);
+      if (name->second != segment.phase || segment.phase == kNoPhase || (is_new && !used.insert(segment.phase).second))
+        outcome.same_names = false;
+    }
+    at += one.samples;
+  }
+  return outcome;
+}
+
+std::vector<Planted> random_order(std::mt19937 &random, size_t count) {
+  std::vector<Planted> order;
+  while (order.size() < count) {
+    const size_t kind = random() % kKinds.size();
+    if (order.empty() || order.back().kind != kind) order.push_back({kind, 20 + random() % 60});
+  }
+  return order;
+}
+
+// The statement on noise: up to 15 % foreign threads and a quarter more or fewer threads.
+TEST_CASE("every planted boundary is found within one sample, and none is invented") {
+  struct Level {
+    const char *name;
+    Noise noise;
+  };
+  for (const Level &level : {Level{"none", {}}, Level{"5 % foreign", {.foreign = 0.05}}, Level{"15 % foreign", {.foreign = 0.15}},
+                             Level{"threads +-1", {.threads = 1}}, Level{"10 % foreign, threads +-1", {.foreign = 0.1, .threads = 1}}}) {
+    size_t boundaries = 0, lost = 0, invented = 0, wrong_phases = 0, wrong_names = 0;
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      std::mt19937 random(seed);
+      const auto order = random_order(random, 4 + seed % 8);
+      const Mined mined = mine(test::trace_of(kKinds, order, level.noise, seed), {});
+      const Outcome outcome = outcome_of(mined, order);
+      boundaries += order.size() - 1;
+      lost += outcome.lost;
+      invented += outcome.invented;
+      wrong_phases += outcome.phases != outcome.kinds ? 1 : 0;
+      wrong_names += outcome.same_names ? 0 : 1;
+    }
+    std::printf("noise %s: %zu boundaries, %zu lost, %zu invented; of 40 traces %zu with a wrong number of phases, %zu with wrong names\n",
+                level.name, boundaries, lost, invented, wrong_phases, wrong_names);
+    CAPTURE(level.name);
+    CHECK(lost == 0);
+    CHECK(invented == 0);
+    CHECK(wrong_phases == 0);
+    CHECK(wrong_names == 0);
+  }
+}
+
+TEST_CASE("segments cover the trace once, in order, whatever it contains") {
+  std::mt19937 random(9);
+  for (int round = 0; round < 60; ++round) {
+    Trace trace;
+    const size_t size = random() % 300;
+    for (size_t i = 0; i < size; ++i) {
+      std::vector<Part> parts;
+      for (size_t t = random() % 6; t > 0; --t) parts.push_back({static_cast<uint32_t>(random() % (1 + round)), static_cast<double>(1 + random() % 3)});
+      trace.add(static_cast<int64_t>(i), parts, static_cast<double>(parts.size()));
+    }
+    const Mined mined = mine(trace, {});
+    size_t at = 0;
+    for (const Segment &segment : mined.segments) {
+      CHECK(segment.begin == at);
+      CHECK(segment.end > segment.begin);
+      CHECK((segment.phase == kNoPhase || segment.phase < mined.phases.size()));
+      at = segment.end;
+    }
+    CHECK(at == (size < MineOptions{}.least ? 0 : size));
+  }
+}
+
+TEST_CASE("a million different stacks are no phase, and one sample is none") {
+  Trace trace;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    const Part part{1 + i, 1};
+    trace.add(i, std::span(&part, 1), 1);
+  }
+  const Mined mined = mine(trace, {});
+  CHECK(mined.phases.empty());
+  Trace one;
+  const Part part{1, 1};
+  one.add(0, std::span(&part, 1), 1);
+  CHECK(mine(one, {}).phases.empty());
+  CHECK(mine({}, {}).segments.empty());
+}
+
+TEST_CASE("epochs are as long as a phase needs to show its functions") {
+  const std::vector<Kind> kinds = {{100, {1}, 4}, {200, {1, 1, 1, 1, 1, 1, 1, 1}, 1}};
+  const Mined mined = mine(test::trace_of(kinds, {{0, 100}, {1, 400}}, {}, 1), {});
+  REQUIRE(mined.phases.size() == 2);
+  CHECK(mined.phases[0].epoch == 1);
+  CHECK(mined.phases[1].epoch >= 8);
+}
+
+TEST_CASE("symbols beyond the limits are one symbol, and their number is known") {
+  Symbols symbols(4, 100);
+  CHECK(symbols.of("a") == 1);
+  CHECK(symbols.of("b") == 2);
+  CHECK(symbols.of("a") == 1);
+  CHECK(symbols.of(std::string(200, 'x')) == Symbols::kOther);
+  CHECK(symbols.of("c") == 3);
+  CHECK(symbols.of("d") == Symbols::kOther);
+  CHECK(symbols.lost() == 2);
+  CHECK(symbols.text(2) == "b");
+}
+
+TEST_CASE("a trace without its first samples is the rest") {
+  const Trace whole = test::trace_of(kKinds, {{0, 30}, {1, 30}}, {.foreign = 0.2, .threads = 2}, 4);
+  Trace trace = whole;
+  trace.drop_front(17);
+  REQUIRE(trace.size() == 43);
+  for (size_t i = 0; i < trace.size(); ++i) {
+    const auto parts = trace.parts(i), expected = whole.parts(i + 17);
+    CHECK(std::equal(parts.begin(), parts.end(), expected.begin(), expected.end()));
+    CHECK(trace.time_ns(i) == whole.time_ns(i + 17));
+  }
+}
+
+}  // namespace
+}  // namespace atalaya::phases
