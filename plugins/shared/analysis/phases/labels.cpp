@@ -11,8 +11,8 @@ namespace {
 constexpr double kThreads = 8;
 // The part of the threads that a phase expects in any function, and the same where no phase is known.
 constexpr double kNoise = 0.1, kUnknown = 0.3;
-// A single number of threads speaks against a phase at most this much.
-constexpr double kMaxThreadCost = 8;
+// A number of threads speaks against a phase at most this much, and this much where no phase is known.
+constexpr double kMaxThreadCost = 8, kUnknownThreadCost = 1;
 
 // The deviation of a number of threads, which is whole and never quite stable.
 double spread_of(const Moments &threads) {
@@ -106,7 +106,7 @@ void Fit::rate(const Trace &trace, size_t sample, std::span<double> fits) const 
     fits[phase] -= std::min(off * off / 2, kMaxThreadCost) + std::log(deviations_[phase]);
     widest = std::max(widest, deviations_[phase]);
   }
-  fits.back() -= kMaxThreadCost / 2 + std::log(widest);
+  fits.back() -= kUnknownThreadCost + std::log(widest);
 }
 
 std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t least) {

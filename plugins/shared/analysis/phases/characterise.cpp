@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/characterise.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugins/shared/analysis/phases/labels.h"
+
+namespace atalaya::phases {
+namespace {
+
+// Matching epochs, minus others, after which a phase is recognised.
+constexpr int kSure = 5;
+
+void join(Occurrence &first, const Occurrence &second) {
+  first.end_ns = second.end_ns;
+  first.threads.add(second.threads);
+  first.usage.add(second.usage);
+}
+
+}  // namespace
+
+std::optional<size_t> PhaseBook::number_of(const MinedPhase &phase) {
+  for (size_t i = 0; i < phases_.size(); ++i)
+    if (match(phase.profile, phases_[i].profile, likeness_)) return i;
+  return add(phase) ? std::optional(phases_.size() - 1) : std::nullopt;
+}
+
+bool PhaseBook::add(const MinedPhase &phase) {
+  if (phases_.size() >= kMaxPhases) return false;
+  phases_.push_back(phase);
+  return true;
+}
+
+void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &changed) {
+  trace_.add(sample.time_ns, sample.parts, sample.threads);
+  durations_ns_.push_back(sample.duration_ns);
+  resources_.push_back(sample.resources);
+  if (current_) return follow(changed);
+  characterise(changed);
+  if (!current_ && trace_.size() >= options_.buffer) learn(changed);
+}
+
+void Characteriser::finish(std::vector<Occurrence> &changed) {
+  if (current_) end(border(current_->phase, 0, trace_.size(), true), changed);
+  if (follows_last() && border(last_->phase, 0, trace_.size(), true) == trace_.size()) {
+    begin(last_->phase, 0, changed);
+    end(trace_.size(), changed);
+  }
+  if (trace_.size() >= 2 * options_.least) learn(changed);
+  if (current_) end(0, changed);
+  drop(trace_.size());
+  last_.reset();
+}
+
+// A phase lasts as long as its epochs match. An epoch of 20 may differ by chance: it ends the phase if some of its samples are
+// unlikely, or if the next one differs as well. The last epoch that matched is kept, because the end may be in it.
+void Characteriser::follow(std::vector<Occurrence> &changed) {
+  const MinedPhase &phase = book_.phases()[current_->phase];
+  const size_t seen = matched_ + doubted_;
+  if (trace_.size() < seen + phase.epoch) return;
+  if (match(Profile(trace_, seen, trace_.size()), phase.profile, book_.likeness())) {
+    take(seen);
+    matched_ = trace_.size();
+    doubted_ = 0;
+    return;
+  }
+  const size_t last = border(current_->phase, 0, trace_.size(), true);
+  if (last == trace_.size() && doubted_ == 0) {
+    doubted_ = phase.epoch;
+    return;
+  }
+  end(last == trace_.size() ? matched_ : last, changed);
+  characterise(changed);
+}
+
+// All sizes of epochs, the smallest first.
+void Characteriser::characterise(std::vector<Occurrence> &changed) {
+  if (trials_.empty())
+    for (const size_t size : kEpochs) trials_.push_back({size, 0, {}});
+  for (Trial &trial : trials_) {
+    const auto phase = advance(trial);
+    if (!phase) continue;
+    const size_t streak = trial.candidates[*phase].begin, seen = trial.position;
+    const size_t first = border(*phase, 0, std::min(streak + trial.size, seen), false);
+    begin(*phase, first, changed);
+    take(seen - first);
+    return;
+  }
+}
+
+std::optional<size_t> Characteriser::advance(Trial &trial) {
+  const auto &phases = book_.phases();
+  trial.candidates.resize(phases.size());
+  for (; trial.position + trial.size <= trace_.size(); trial.position += trial.size) {
+    std::optional<Profile> epoch;
+    for (size_t i = 0; i < phases.size(); ++i) {
+      if (phases[i].epoch != trial.size) continue;
+      if (!epoch) epoch.emplace(trace_, trial.position, trial.position + trial.size);
+      Candidate &candidate = trial.candidates[i];
+      if (!match(*epoch, phases[i].profile, book_.likeness())) {
+        candidate.confidence = std::max(candidate.confidence - 1, 0);
+        continue;
+      }
+      if (candidate.confidence++ == 0) candidate.begin = trial.position;
+      if (candidate.confidence < kSure) continue;
+      trial.position += trial.size;
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// The whole buffer is explained at once; its last phase continues.
+void Characteriser::learn(std::vector<Occurrence> &changed) {
+  const Mined mined = mine(trace_, {book_.likeness(), options_.least});
+  std::vector<std::optional<size_t>> numbers;
+  for (const MinedPhase &phase : mined.phases) numbers.push_back(book_.number_of(phase));
+  size_t rest = 0;
+  for (const Segment &segment : mined.segments) {
+    const auto number = segment.phase == kNoPhase ? std::nullopt : numbers[segment.phase];
+    if (!number) continue;
+    if (current_) end(0, changed);
+    begin(*number, segment.begin - rest, changed);
+    take(segment.size());
+    rest = segment.end;
+  }
+  if (trace_.size() > 0 && current_) end(0, changed);
+  // What is no phase is not searched again.
+  if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
+}
+
+// The samples before are of no phase, or, if few, of the same phase as before and after.
+void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
+  const size_t few = std::max(options_.least, book_.phases()[phase].epoch);
+  if (follows_last() && last_->phase == phase && sample <= few) {
+    current_ = last_;
+    current_->is_open = true;
+    take(sample);
+  } else {
+    drop(sample);
+    current_ = occurrence(phase, 0, 0);
+    current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
+    current_->end_ns = current_->start_ns;
+    current_->is_open = true;
+  }
+  changed.push_back(*current_);
+  trials_.clear();
+  matched_ = doubted_ = 0;
+}
+
+bool Characteriser::follows_last() const {
+  return last_ && trace_.size() > 0 && last_->end_ns == trace_.time_ns(0) - durations_ns_[0];
+}
+
+// Its first samples still belong to the phase.
+void Characteriser::end(size_t samples, std::vector<Occurrence> &changed) {
+  take(samples);
+  current_->is_open = false;
+  changed.push_back(*current_);
+  last_ = std::exchange(current_, std::nullopt);
+  trials_.clear();
+}
+
+Occurrence Characteriser::occurrence(size_t phase, size_t begin, size_t end) const {
+  Occurrence found;
+  found.phase = phase;
+  for (size_t i = begin; i < end; ++i) {
+    found.threads.add(trace_.threads(i));
+    found.usage.add(resources_[i]);
+    found.end_ns = trace_.time_ns(i);
+  }
+  return found;
+}
+
+void Characteriser::take(size_t samples) {
+  if (samples == 0) return;
+  join(*current_, occurrence(current_->phase, 0, samples));
+  drop(samples);
+}
+
+void Characteriser::drop(size_t samples) {
+  trace_.drop_front(samples);
+  durations_ns_.erase(durations_ns_.begin(), durations_ns_.begin() + static_cast<std::ptrdiff_t>(samples));
+  resources_.erase(resources_.begin(), resources_.begin() + static_cast<std::ptrdiff_t>(samples));
+  if (samples > 0) trials_.clear();
+}
+
+// The most likely end, or begin, of the phase in these samples: the others are of an unknown phase.
+size_t Characteriser::border(size_t phase, size_t begin, size_t end, bool is_end) const {
+  const Fit fit(std::span(&book_.phases()[phase].profile, 1), trace_.symbols());
+  std::vector<double> fits(fit.states());
+  size_t best = is_end ? begin : end;
+  double sum = 0, highest = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const size_t sample = is_end ? i : end - 1 - (i - begin);
+    fit.rate(trace_, sample, fits);
+    sum += fits[0] - fits[1];
+    if (sum < highest) continue;
+    highest = sum;
+    best = is_end ? sample + 1 : sample;
+  }
+  return best;
+}
+
+}  // namespace atalaya::phases

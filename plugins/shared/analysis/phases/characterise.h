@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises phases while a process runs, and learns those that it does not know. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/mine.h"
+#include "plugins/shared/analysis/phases/trace.h"
+#include "plugins/shared/analysis/phases/usage.h"
+
+namespace atalaya::phases {
+
+// The phases of a program; processes of one program share them. At most kMaxPhases.
+class PhaseBook {
+ public:
+  explicit PhaseBook(const Likeness &likeness = {}) : likeness_(likeness) {}
+  const std::vector<MinedPhase> &phases() const { return phases_; }
+  // The number of the phase: a known one that matches, or this one, added. Nothing: the book is full.
+  std::optional<size_t> number_of(const MinedPhase &phase);
+  // Adds it without a comparison. False: the book is full.
+  bool add(const MinedPhase &phase);
+  const Likeness &likeness() const { return likeness_; }
+
+ private:
+  Likeness likeness_;
+  std::vector<MinedPhase> phases_;
+};
+
+struct CharacteriserOptions {
+  size_t buffer = 120;  // samples without a known phase, after which new phases are learned
+  size_t least = 5;     // samples of a phase
+};
+
+struct OnlineSample {
+  int64_t time_ns = 0, duration_ns = 0;
+  std::span<const Part> parts;
+  double threads = 0;
+  ResourceValues resources;
+};
+
+// One process. Memory: the samples of the buffer, and those of the largest epoch.
+class Characteriser {
+ public:
+  Characteriser(PhaseBook &book, const CharacteriserOptions &options) : book_(book), options_(options) {}
+
+  // Appends the occurrences that began, changed or ended. One that continues an earlier one has the same begin and replaces it.
+  void add(const OnlineSample &sample, std::vector<Occurrence> &changed);
+  // The process has ended, or its samples have a gap.
+  void finish(std::vector<Occurrence> &changed);
+
+  std::optional<size_t> phase() const { return current_ ? std::optional(current_->phase) : std::nullopt; }
+  size_t buffered() const { return trace_.size(); }
+
+ private:
+  struct Candidate {
+    int confidence = 0;
+    size_t begin = 0;  // of the epochs that match
+  };
+  struct Trial {
+    size_t size = 1, position = 0;
+    std::vector<Candidate> candidates;  // by phase
+  };
+
+  void follow(std::vector<Occurrence> &changed);
+  void characterise(std::vector<Occurrence> &changed);
+  std::optional<size_t> advance(Trial &trial);
+  void learn(std::vector<Occurrence> &changed);
+  void begin(size_t phase, size_t sample, std::vector<Occurrence> &changed);
+  void end(size_t samples, std::vector<Occurrence> &changed);
+  bool follows_last() const;  // without a gap
+  Occurrence occurrence(size_t phase, size_t begin, size_t end) const;
+  void take(size_t samples);
+  void drop(size_t samples);
+  size_t border(size_t phase, size_t begin, size_t end, bool is_end) const;
+
+  PhaseBook &book_;
+  const CharacteriserOptions options_;
+  Trace trace_;  // since the phase ended, or the last epochs of the current one
+  std::vector<int64_t> durations_ns_;
+  std::vector<ResourceValues> resources_;
+  std::vector<Trial> trials_;
+  size_t matched_ = 0, doubted_ = 0;  // samples of the trace in a matching epoch, and in one that may differ by chance
+  std::optional<Occurrence> current_, last_;
+};
+
+}  // namespace atalaya::phases

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/characterise.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "tests/unit/phases/traces.h"
+
+namespace atalaya::phases {
+namespace {
+
+using test::Kind;
+using test::Planted;
+
+constexpr int64_t kSecond = 1'000'000'000;
+const std::vector<Kind> kKinds = {{100, {6, 3, 1}, 4}, {200, {4, 4, 2}, 4}, {300, {1}, 1}, {400, {3, 3, 2, 1, 1}, 8}};
+
+// The occurrences that a store would have: the last of each begin wins.
+struct Watched {
+  std::map<int64_t, Occurrence> spans;
+  size_t most_buffered = 0;
+};
+
+Watched watch(PhaseBook &book, const Trace &trace, size_t buffer = 120) {
+  Watched watched;
+  Characteriser process(book, {.buffer = buffer});
+  std::vector<Occurrence> changed;
+  for (size_t i = 0; i < trace.size(); ++i) {
+    ResourceValues resources;
+    resources.values[kCpu] = static_cast<double>(i);
+    process.add({trace.time_ns(i), kSecond, trace.parts(i), trace.threads(i), resources}, changed);
+    watched.most_buffered = std::max(watched.most_buffered, process.buffered());
+  }
+  process.finish(changed);
+  for (const Occurrence &one : changed) watched.spans.insert_or_assign(one.start_ns, one);
+  return watched;
+}
+
+// Planted boundaries in seconds, each begin of a span within `near` of one, and each phase the same name.
+void check_spans(const Watched &watched, const std::vector<Planted> &order, double near) {
+  REQUIRE(watched.spans.size() == order.size());
+  double at = 0;
+  std::map<size_t, size_t> names;
+  auto span = watched.spans.begin();
+  for (const Planted &planted : order) {
+    CHECK(std::abs(static_cast<double>(span->second.start_ns) / 1e9 - at) <= near);
+    at += static_cast<double>(planted.samples);
+    CHECK(std::abs(static_cast<double>(span->second.end_ns) / 1e9 - at) <= near);
+    CHECK_FALSE(span->second.is_open);
+    CHECK(names.try_emplace(planted.kind, span->second.phase).first->second == span->second.phase);
+    ++span;
+  }
+}
+
+TEST_CASE("phases that nobody knows are learned, and recognised later within a sample") {
+  PhaseBook book;
+  const std::vector<Planted> order = {{0, 70}, {1, 80}, {3, 60}};
+  watch(book, test::trace_of(kKinds, order, {.foreign = 0.05}, 1));
+  CHECK(book.phases().size() == 3);
+  for (uint32_t seed = 2; seed < 12; ++seed) {
+    const std::vector<Planted> other = {{1, 90}, {0, 60}, {3, 75}, {1, 60}};
+    check_spans(watch(book, test::trace_of(kKinds, other, {.foreign = 0.05}, seed)), other, 2);
+  }
+  CHECK(book.phases().size() == 3);
+}
+
+TEST_CASE("a phase is recognised after five of its epochs") {
+  PhaseBook book;
+  watch(book, test::trace_of(kKinds, {{2, 100}}, {}, 1));
+  REQUIRE(book.phases().size() == 1);
+  REQUIRE(book.phases()[0].epoch == 1);
+  Characteriser process(book, {});
+  std::vector<Occurrence> changed;
+  const Trace trace = test::trace_of(kKinds, {{2, 5}}, {}, 2);
+  for (size_t i = 0; i < 5; ++i) {
+    CHECK_FALSE(process.phase());
+    process.add({trace.time_ns(i), kSecond, trace.parts(i), 1, {}}, changed);
+  }
+  CHECK(process.phase() == 0);
+  REQUIRE(changed.size() == 1);
+  CHECK(changed[0].is_open);
+  CHECK(changed[0].start_ns == 0);  // it began with the first of them
+}
+
+TEST_CASE("the usage of an occurrence is that of its samples") {
+  PhaseBook book;
+  const std::vector<Planted> order = {{0, 60}, {2, 60}};
+  const Watched watched = watch(book, test::trace_of(kKinds, order, {}, 3));
+  REQUIRE(watched.spans.size() == 2);
+  double samples = 0;
+  for (const auto &[start, span] : watched.spans) {
+    const double first = static_cast<double>(start) / 1e9, last = static_cast<double>(span.end_ns) / 1e9 - 1;
+    CHECK(span.usage.of[kCpu].count == doctest::Approx(last - first + 1));
+    CHECK(span.usage.of[kCpu].mean == doctest::Approx((first + last) / 2));
+    CHECK(span.usage.of[kMemory].count == 0);
+    CHECK(span.threads.count == span.usage.of[kCpu].count);
+    samples += span.threads.count;
+  }
+  CHECK(samples == 120);
+}
+
+TEST_CASE("memory is bounded by the buffer, whatever comes") {
+  std::mt19937 random(4);
+  Trace trace;
+  for (uint32_t i = 0; i < 5000; ++i) {
+    const Part part{1 + i, 1};
+    trace.add(i * kSecond, std::span(&part, 1), 1);
+  }
+  PhaseBook book;
+  const Watched watched = watch(book, trace, 80);
+  CHECK(watched.most_buffered <= 80);
+  CHECK(watched.spans.empty());
+  CHECK(book.phases().empty());
+}
+
+TEST_CASE("a full book learns nothing more") {
+  PhaseBook book;
+  for (uint32_t i = 0; i < kMaxPhases; ++i) CHECK(book.add({Profile({{i + 1, 10}}, {}), 1}));
+  CHECK_FALSE(book.add({Profile({{1000, 10}}, {}), 1}));
+  CHECK_FALSE(book.number_of({Profile({{1000, 10}}, {}), 1}));
+  CHECK(book.number_of({Profile({{7, 10}}, {}), 1}) == 6);
+}
+
+TEST_CASE("occurrences of a process do not overlap and are in order, for any order of phases") {
+  std::mt19937 random(6);
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    PhaseBook book;
+    std::vector<Planted> order;
+    for (int i = 0; i < 8; ++i) order.push_back({random() % kKinds.size(), 3 + random() % 70});
+    const Watched watched = watch(book, test::trace_of(kKinds, order, {.foreign = 0.2, .threads = 2}, seed), 60);
+    int64_t end = 0;
+    for (const auto &[start, span] : watched.spans) {
+      CHECK(start >= end);
+      CHECK(span.end_ns > start);
+      end = span.end_ns;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace atalaya::phases
