@@ -43,10 +43,7 @@ void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &cha
 
 void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(border(current_->phase, 0, trace_.size(), true), changed);
-  if (follows_last() && border(last_->phase, 0, trace_.size(), true) == trace_.size()) {
-    begin(last_->phase, 0, changed);
-    end(trace_.size(), changed);
-  }
+  extend_last(trace_.size(), changed);
   if (trace_.size() >= 2 * options_.least) learn(changed);
   if (current_) end(0, changed);
   drop(trace_.size());
@@ -138,7 +135,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
     current_->is_open = true;
     take(sample);
   } else {
-    drop(sample);
+    drop(sample - extend_last(sample, changed));
     current_ = occurrence(phase, 0, 0);
     current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
     current_->end_ns = current_->start_ns;
@@ -147,6 +144,16 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
   changed.push_back(*current_);
   trials_.clear();
   matched_ = doubted_ = 0;
+}
+
+// Samples after the last phase may still be of it: two epochs in a row may differ by chance. Returns their number, at most `limit`.
+size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
+  const size_t more = follows_last() ? border(last_->phase, 0, limit, true) : 0;
+  if (more == 0) return 0;
+  join(*last_, occurrence(last_->phase, 0, more));
+  changed.push_back(*last_);
+  drop(more);
+  return more;
 }
 
 bool Characteriser::follows_last() const {

@@ -71,6 +71,7 @@ class Characteriser {
   void learn(std::vector<Occurrence> &changed);
   void begin(size_t phase, size_t sample, std::vector<Occurrence> &changed);
   void end(size_t samples, std::vector<Occurrence> &changed);
+  size_t extend_last(size_t limit, std::vector<Occurrence> &changed);
   bool follows_last() const;  // without a gap
   Occurrence occurrence(size_t phase, size_t begin, size_t end) const;
   void take(size_t samples);
