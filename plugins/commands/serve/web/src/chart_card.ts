@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A card with a chart of queries. Each query is one request; the server aggregates, and the page draws.
+import uPlot from "uplot";
+import { address, get, Refusal, type Query } from "./api";
+import { Card, hint_element, type Hint } from "./card";
+import { Chart, type Line } from "./chart";
+import { h } from "./dom";
+import { current, window_span } from "./state";
+import type { SeriesAnswer } from "./types";
+import { unit_text } from "./units";
+
+export interface Ask {
+  metrics: string[];       // of one formula; one metric without
+  formula?: string;
+  label?: string;          // of a query with one series
+  is?: string[];           // KEY=VALUE, exact
+  tags?: string[];         // KEY=PATTERN
+  group_by?: string[];
+  aggregate?: string;
+  every?: string;
+  top?: number;
+  rate?: boolean;
+  other?: boolean;
+  overlay?: boolean;
+}
+export interface Spec {
+  title: string;
+  asks: Ask[];
+  stacked: boolean;
+  hint: Hint;
+  height?: number;
+}
+
+export function query_of(ask: Ask, points: number): Query {
+  const { from, to } = window_span();
+  return {
+    metric: ask.metrics,
+    formula: ask.formula,
+    from: Math.round(from),
+    to: Math.round(to),
+    ...(ask.every === undefined || ask.every === "" ? { points } : { every: ask.every }),
+    host: current().host,
+    is: ask.is,
+    tag: ask.tags,
+    aggregate: ask.aggregate,
+    group_by: ask.group_by?.join(","),
+    top: ask.top,
+    rate: ask.rate === true ? "true" : undefined,
+    other: ask.other === true ? "true" : undefined,
+  };
+}
+
+// A store that has never seen the metric.
+async function series_of(query: Query, signal: AbortSignal): Promise<SeriesAnswer | null> {
+  try {
+    return await get<SeriesAnswer>("series", query, signal);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return null;
+    throw error;
+  }
+}
+
+export function line_name(ask: Ask, name: string, tags: Record<string, string>): string {
+  if (name === "other") return name;
+  const grouped = (ask.group_by ?? []).map((key) => tags[key]).filter((value) => value !== undefined && value !== "");
+  const label = grouped.join(" ");
+  if (label === "") return ask.label ?? (name === "" ? ask.metrics.join(" ") : name);
+  return ask.label === undefined ? label : `${label} ${ask.label}`;
+}
+
+export class ChartCard {
+  readonly card: Card;
+  private readonly chart: Chart;
+  private readonly warnings = h("p", { class: "warnings" });
+  private shown = false;
+
+  constructor(private spec: Spec, name = "chart-card") {
+    this.card = new Card(spec.title, name);
+    this.chart = new Chart(spec.title, spec.height);
+  }
+
+  change(spec: Spec): void {
+    this.spec = spec;
+    this.card.title(spec.title);
+  }
+
+  update(): void {
+    const points = Math.max(60, Math.min(720, Math.round((this.card.body.clientWidth || 600) / 3 / 20) * 20));
+    const queries = this.spec.asks.map((ask) => query_of(ask, points));
+    const key = queries.map((query) => address("series", query)).join(" ");
+    const window = window_span();
+    void this.card.run("series", key, async (signal) => Promise.all(queries.map((query) => series_of(query, signal))), (answers) => this.draw(answers, window));
+  }
+
+  resize(height: number): void {
+    this.chart.resize(height);
+  }
+
+  redraw(): void {
+    if (this.shown) this.chart.redraw();
+  }
+
+  close(): void {
+    this.card.close();
+    this.chart.close();
+  }
+
+  private draw(answers: (SeriesAnswer | null)[], window: { from: number; to: number }): void {
+    const tables: uPlot.AlignedData[] = [];
+    const lines: Omit<Line, "values">[] = [];
+    answers.forEach((answer, i) => {
+      const ask = this.spec.asks[i]!;
+      if (answer === null || answer.series.length === 0) return;
+      const several = this.spec.asks.length > 1 && !(ask.overlay ?? false) && this.spec.asks.filter((one) => one.overlay !== true).length > 1;
+      for (const series of answer.series)
+        lines.push({ name: line_name(several && ask.label === undefined ? { ...ask, label: ask.metrics.join(" ") } : ask, series.name, series.tags), unit: answer.unit, ...(ask.overlay === true ? { overlay: true } : {}) });
+      tables.push([answer.times, ...answer.series.map((series) => series.values)]);
+    });
+    if (lines.every((line) => line.overlay === true)) {
+      this.shown = false;
+      this.card.show(hint_element(this.spec.hint));
+      this.card.say("");
+      return;
+    }
+    const [times, ...columns] = tables.length === 1 ? tables[0]! : uPlot.join(tables);
+    if (!this.shown || !this.card.body.contains(this.chart.root)) this.card.show(this.chart.root, this.warnings);
+    this.shown = true;
+    const units = [...new Set(answers.map((answer, i) => (answer === null ? "" : unit_text(this.spec.asks[i]!.metrics[0] ?? "", answer.unit))))];
+    this.card.say(units.filter((text) => text !== "").join(", "));
+    this.warnings.textContent = answers.flatMap((answer) => answer?.warnings ?? []).join(" ");
+    this.warnings.hidden = this.warnings.textContent === "";
+    this.chart.show({ window, times: Array.from(times), lines: lines.map((line, i) => ({ ...line, values: Array.from(columns[i]!) })), stacked: this.spec.stacked });
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A card with the flame graph of the window: the image and the behaviour of `atalaya flamegraph`.
+import "../../../../shared/analysis/flamegraph/picture.css";
+import { attach } from "../../../../shared/analysis/flamegraph/picture.js";
+import { Card } from "./card";
+import { h, replace, select } from "./dom";
+import { add_flame_keys } from "./flame_keys";
+import { current, go, own, window_span } from "./state";
+import { svg_element } from "./svg";
+import { span_text } from "./time";
+import type { Flamegraph } from "./types";
+
+export interface Target {
+  host?: string;
+  pid?: string;
+  process?: string;
+}
+
+const kProfiles = [["cpu", "on CPU"], ["offcpu", "waiting"], ["wall", "wall clock"]] as const;
+const kKeep = [["all", "all stacks"], ["jvm", "JVMs only"], ["app", "application code"], ["kernel", "kernel"]] as const;
+const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"]] as const;
+
+export class FlameCard {
+  readonly card: Card;
+  private width = 0;
+  private readonly place = h("div", { class: "flame", tabindex: "0", role: "group", "aria-label": "Flame graph. Arrow keys move between frames, Enter zooms, Escape resets." });
+  private readonly sizes: ResizeObserver;
+
+  constructor(private readonly target: () => Target, private readonly compares = false) {
+    this.card = new Card("Flame graph", "flame-card");
+    // A drawn width is kept until it no longer fits.
+    this.sizes = new ResizeObserver(() => {
+      const room = this.card.body.clientWidth;
+      if (this.width > 0 && (room < this.width * 0.8 || room > this.width * 1.25)) this.update();
+    });
+    this.sizes.observe(this.card.body);
+    this.controls();
+  }
+
+  controls(): void {
+    const choose = (key: string) => (value: string) => go({ own: { [key]: value } }, true);
+    const base = current().baseline;
+    replace(this.card.tools,
+      select("Profile", kProfiles, own("profile") || "cpu", choose("profile")),
+      select("Stacks", kKeep, own("keep") || "all", choose("keep")),
+      select("Root", kBy, own("by") || "process", choose("by")),
+      this.compares && base !== null && h("button", { type: "button", onclick: () => go({ baseline: null }) }, "End comparison"));
+  }
+
+  update(): void {
+    const { from, to } = window_span();
+    const base = this.compares ? current().baseline : null;
+    this.width = Math.max(320, Math.min(2400, Math.floor(this.card.body.clientWidth) || 1000));
+    const target = this.target();
+    const name = target.process ?? "";
+    this.card.title(base === null ? "Flame graph" : "Flame graph: difference");
+    this.card.say(base === null ? name : `${name} ${span_text({ from, to })} compared with ${span_text(base)}`);
+    this.controls();
+    const query = {
+      from, to, width: this.width, ...target, host: target.host ?? current().host,
+      profile: own("profile") || "cpu", keep: own("keep") || "all", by: own("by") || "process", icicle: "true",
+      diff_from: base?.from, diff_to: base?.to,
+    };
+    void this.card.load<Flamegraph>("flamegraph", query, (answer) => this.show(answer));
+  }
+
+  close(): void {
+    this.sizes.disconnect();
+    this.card.close();
+  }
+
+  private show(answer: Flamegraph): void {
+    if (answer.total === 0 || answer.empty !== null) {
+      const others = answer.profiles.filter((profile) => profile !== (own("profile") || "cpu"));
+      const text = answer.empty ?? "There are no stacks in this window.";
+      this.card.nothing({ text: others.length > 0 ? `${text} Profiles with stacks: ${others.join(", ")}.` : text, pipeline: "profile" });
+      return;
+    }
+    const svg = svg_element(answer.svg);
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", `Flame graph of ${answer.total} ${answer.unit}`);
+    this.place.replaceChildren(svg);
+    this.card.show(this.place);
+    attach(svg);
+    add_flame_keys(this.place, svg);
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of /api/page. Times are integer milliseconds since the epoch; unknown values are null.
+
+export type Tags = Record<string, string>;
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export interface Info {
+  now: number;
+  version: string;
+  store: { name: string; kind: string; from: number | null; to: number | null };
+  hosts: string[];
+  utc_offset_minutes: number;
+}
+
+export interface Metric {
+  name: string;
+  unit: string | null;
+  kind: string;
+  decimals: number | null;
+  summary: string;
+}
+
+export interface TagValues {
+  tags: Record<string, string[]>;
+  more: boolean;
+}
+
+export interface Series {
+  name: string;
+  tags: Tags;
+  values: (number | null)[];
+}
+export interface SeriesAnswer {
+  metric: string;
+  unit: string | null;
+  kind: string;
+  every: number;
+  times: number[];
+  series: Series[];
+  warnings: string[];
+}
+
+export interface Column {
+  name: string;
+  label: string;
+  unit: string | null;
+  decimals: number | null;
+}
+export interface ProcessRow {
+  host: string;
+  pid: string | number;
+  process: string;
+  container: string | null;
+  values: (number | null)[];
+}
+export interface Processes extends Span {
+  seconds: number;
+  columns: Column[];
+  rows: ProcessRow[];
+  total: number;
+}
+
+export interface StoredSpan {
+  kind: string;
+  name: string;
+  from: number;
+  to: number | null;
+  open: boolean;
+  tags: Tags;
+  fields: Record<string, number | null>;
+}
+export interface Process {
+  identity: Tags;
+  metrics: { name: string; unit: string | null; kind: string }[];
+  stacks: boolean;
+  flows: boolean;
+  jvm: boolean;
+  phases: StoredSpan[];
+}
+
+export interface Flamegraph {
+  svg: string;
+  total: number;
+  unit: "samples" | "ns";
+  profiles: string[];
+  empty: string | null;
+}
+
+export interface TrafficNode {
+  host: string;
+  name: string;
+  command: string;
+  pid: string | number | null;
+  outside: boolean;
+  cpu: number | null;
+  memory: number | null;
+}
+export interface Traffic {
+  svg: string;
+  nodes: TrafficNode[];
+  edges: { from: number; to: number; bytes: number }[];
+  total: number;
+  estimated: boolean;
+}
+export interface Matrix {
+  names: string[];
+  values: (number | null)[][];
+  unit: string;
+}
+
+export interface Jvms {
+  count: number;
+  rate_hz: number | null;
+  functions: {
+    name: string;
+    self: number | null;
+    self_share: number | null;
+    samples: number | null;
+    samples_share: number | null;
+  }[];
+  jvms: {
+    host: string;
+    pid: string | number;
+    process: string;
+    rate: number | null;
+    cost: number | null;
+    version: string | null;
+    vm: string | null;
+    collector: string | null;
+  }[];
+  detail: null | {
+    name: string;
+    trace: string[];
+    callers: { name: string; self_share: number | null; samples_share: number | null }[];
+    jvms: { host: string; pid: string | number; process: string; self: number | null }[];
+  };
+}
+
+export interface Job {
+  id: string;
+  name: string;
+  kind: string;
+  from: number;
+  to: number | null;
+  state: string;
+  tasks: number;
+}
+export interface Phase {
+  name: string;
+  from: number;
+  to: number | null;
+}
+export interface Task {
+  id: string;
+  node: string;
+  stage: string;
+  attempt: string;
+  from: number;
+  to: number | null;
+  grade: number | string | null;
+  phases: Phase[];
+}
+export interface Evidence {
+  text?: string;
+}
+export interface JobDetail {
+  job: Job;
+  tasks: Task[];
+  slow_per_node: { node: string; count: number }[];
+  findings: { text: string; evidence: (string | Evidence)[] }[];
+}
+
+export interface Experiment {
+  name: string;
+  from: number;
+  to: number | null;
+  workloads: { name: string; from: number; to: number | null }[];
+}
+
+export interface Health {
+  status: unknown;
+  reason: string | null;
+  doctor: { feature: string; on: boolean; why: string | null; remedy: string | null }[] | null;
+  doctor_reason: string | null;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alerts and anomalies of the window, open ones first.
+import { Card } from "../card";
+import { h } from "../dom";
+import { simple_table } from "../simple_table";
+import { fields_text, tags_text } from "../span_list";
+import { current, visit, window_span } from "../state";
+import { duration_text, moment_text, now } from "../time";
+import type { Info, StoredSpan } from "../types";
+import type { View } from "../view";
+
+function list_of(spans: readonly StoredSpan[], title: string): HTMLElement {
+  const sorted = [...spans].sort((a, b) => Number(b.open) - Number(a.open) || b.from - a.from);
+  return simple_table(title, ["state", "name", "start", "duration", "of", "values"], sorted.map((span) => [
+    { content: h("span", { class: span.open ? "badge bad" : "badge" }, span.open ? "firing" : "ended") }, span.name, moment_text(span.from),
+    { content: duration_text((span.to ?? now()) - span.from), number: true }, tags_text(span.tags), fields_text(span.fields)]),
+  (at) => visit({ from: sorted[at]!.from, to: Math.max(sorted[at]!.to ?? now(), sorted[at]!.from + 1000) }));
+}
+
+export function make_alerts(_info: Info): View {
+  const alerts = new Card("Alerts", "alerts-card"), anomalies = new Card("Anomalies", "anomalies-card");
+  const load = (card: Card, kind: string, none: string) => {
+    const { from, to } = window_span();
+    void card.load<StoredSpan[]>("spans", { kind, from, to, host: current().host }, (spans) => {
+      card.say(spans.length === 0 ? "" : `${spans.filter((span) => span.open).length} open of ${spans.length}. A click shows the time of one.`);
+      if (spans.length === 0) card.nothing({ text: none });
+      else card.show(list_of(spans, kind));
+    });
+  };
+  return {
+    root: h("div", { class: "view alerts" }, alerts.root, anomalies.root),
+    update: () => {
+      load(alerts, "alert", "No alert fired in this window. Alerts come from rules in a pipeline.");
+      load(anomalies, "anomaly", "No anomaly is stored in this window.");
+    },
+    close: () => [alerts, anomalies].forEach((card) => card.close()),
+  };
+}

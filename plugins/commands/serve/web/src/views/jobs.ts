@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs: tasks and their sub-phases on a time line, five grades of speed, slow tasks per node, findings with evidence.
+import { Card } from "../card";
+import { grade_colour } from "../colours";
+import { h, replace, s, select } from "../dom";
+import { Lanes, type Bar } from "../lanes";
+import { simple_table } from "../simple_table";
+import { current, go, own, visit, window_span } from "../state";
+import { clock_text, duration_text, moment_text } from "../time";
+import type { Info, Job, JobDetail, Task } from "../types";
+import { value_text } from "../units";
+import type { View } from "../view";
+
+const kGrades = ["fast", "normal", "slow", "severe", "very severe"];
+
+// 1 to 5, however the server names it.
+function grade_of(task: Task): number | null {
+  if (typeof task.grade === "number") return task.grade;
+  const at = task.grade === null ? -1 : kGrades.indexOf(task.grade);
+  return at < 0 ? null : at + 1;
+}
+
+function grade_text(task: Task): string {
+  return task.grade === null ? "not graded" : typeof task.grade === "number" ? `grade ${task.grade} of 5` : task.grade;
+}
+
+function bar_of(task: Task): Bar {
+  const grade = grade_of(task);
+  return {
+    lane: task.node, name: `${task.stage} ${task.id}`, from: task.from, to: task.to, about: grade_text(task),
+    colour: grade === null ? "#9aa1a9" : grade_colour(grade), parts: task.phases,
+  };
+}
+
+// Each task as a point: start and duration of the task or of one of its phases; its colour is the grade.
+function scatter(tasks: readonly Task[], phase: string): SVGElement {
+  const points = tasks.flatMap((task) => {
+    const part = phase === "" ? task : task.phases.find((one) => one.name === phase);
+    return part === undefined || part.to === null ? [] : [{ task, from: part.from, length: part.to - part.from }];
+  });
+  const width = 600, height = 220, left = 64, bottom = 24;
+  const first = Math.min(...points.map((point) => point.from)), last = Math.max(...points.map((point) => point.from), first + 1);
+  const most = Math.max(...points.map((point) => point.length), 1);
+  const x = (ms: number) => left + ((width - left - 10) * (ms - first)) / (last - first), y = (ms: number) => 8 + (height - bottom - 8) * (1 - ms / most);
+  const lines = [0, 0.5, 1].map((part) => s("g", {}, s("line", { class: "lane-grid", x1: String(left), x2: String(width), y1: String(y(most * part)), y2: String(y(most * part)) }), s("text", { class: "lane-mark", x: String(left - 6), y: String(y(most * part) + 4), "text-anchor": "end" }, duration_text(most * part))));
+  const marks = [first, last].map((ms, i) => s("text", { class: "lane-mark", x: String(x(ms)), y: String(height - 6), "text-anchor": i === 0 ? "start" : "end" }, clock_text(ms)));
+  const dots = points.map((point) => s("circle", { cx: x(point.from).toFixed(1), cy: y(point.length).toFixed(1), r: "3.5", fill: grade_of(point.task) === null ? "#9aa1a9" : grade_colour(grade_of(point.task)!), class: "dot" }, s("title", {}, `${point.task.node} ${point.task.id}: ${duration_text(point.length)}, ${grade_text(point.task)}`)));
+  return s("svg", { class: "scatter", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Durations of ${points.length} tasks by start` }, ...lines, ...marks, ...dots);
+}
+
+export function make_jobs(_info: Info): View {
+  const list = new Card("Jobs", "jobs-card"), line = new Card("Tasks", "tasks-card"), nodes = new Card("Slow tasks per node", "nodes-card");
+  const clusters = new Card("Durations by grade", "clusters-card"), findings = new Card("Findings", "findings-card");
+  const parts = h("div", { class: "job" }, line.root, h("div", { class: "grid" }, findings.root, h("div", { class: "column" }, nodes.root, clusters.root)));
+  const lanes = new Lanes();
+  let shown: JobDetail | null = null;
+
+  const show_clusters = (detail: JobDetail) => {
+    const names = [...new Set(detail.tasks.flatMap((task) => task.phases.map((phase) => phase.name)))].sort();
+    replace(clusters.tools, select("Of", [["", "whole tasks"], ...names.map((name) => [name, name] as const)], own("phase"), (value) => go({ own: { phase: value } }, true)));
+    const key = h("p", { class: "key" }, ...[1, 2, 3, 4, 5].flatMap((grade) => {
+      const swatch = h("i", { class: "swatch" });
+      swatch.style.backgroundColor = grade_colour(grade);
+      return [swatch, `${grade === 1 ? "1 fastest" : grade === 5 ? "5 slowest" : grade} `];
+    }));
+    clusters.show(scatter(detail.tasks, own("phase")), key);
+  };
+
+  const show_job = (detail: JobDetail) => {
+    shown = detail;
+    const { job } = detail;
+    line.title(`Tasks of ${job.name === "" ? job.id : job.name}`);
+    line.say(`${detail.tasks.length} tasks, ${moment_text(job.from)}, ${job.to === null ? "still running" : duration_text(job.to - job.from)}`);
+    replace(line.tools, h("button", { type: "button", onclick: () => visit({ from: job.from, to: job.to ?? window_span().to }) }, "Show the time of the job"));
+    if (detail.tasks.length === 0) line.nothing({ text: "This job has no tasks in the store." });
+    else line.show(lanes.show(detail.tasks.map(bar_of), window_span()));
+    const most = detail.slow_per_node.reduce((top, node) => Math.max(top, node.count), 0);
+    nodes.show(detail.slow_per_node.length === 0 ? h("p", { class: "muted" }, "No task is in the slow grades.") : h("ul", { class: "bars" }, ...detail.slow_per_node.map((node) => {
+      const bar = h("span", { class: "bar" });
+      bar.style.width = `${most > 0 ? (100 * node.count) / most : 0}%`;
+      return h("li", {}, h("span", { class: "name", title: node.node }, node.node), h("span", { class: "track" }, bar), h("b", {}, node.count));
+    })));
+    findings.show(detail.findings.length === 0 ? h("p", { class: "muted" }, "No finding beyond chance.") : h("ul", { class: "findings" }, ...detail.findings.map((finding) =>
+      h("li", {}, h("p", {}, finding.text), h("ul", {}, ...finding.evidence.map((one) => h("li", { class: "muted" }, typeof one === "string" ? one : one.text ?? "")))))));
+    show_clusters(detail);
+  };
+
+  const show_list = (jobs: Job[]) => {
+    if (jobs.length === 0) return list.nothing({ text: "No job ran in this window.", pipeline: "job" });
+    list.show(simple_table("Jobs", ["job", "name", "kind", "start", "duration", "state", "tasks"], jobs.map((job) => [
+      job.id, job.name, job.kind, moment_text(job.from), { content: job.to === null ? "running" : duration_text(job.to - job.from), number: true }, job.state, { content: value_text(job.tasks, null), number: true }]),
+    (at) => go({ own: { job: jobs[at]!.id } })));
+  };
+
+  return {
+    root: h("div", { class: "view jobs" }, list.root, parts),
+    update: () => {
+      const { from, to } = window_span(), id = own("job");
+      void list.load<Job[]>("jobs", { from, to, host: current().host }, show_list);
+      parts.hidden = id === "";
+      if (id === "") return;
+      void line.load<JobDetail>("job", { id }, show_job);
+      if (shown !== null && shown.job.id === id) show_job(shown);
+    },
+    close: () => [list, line, nodes, clusters, findings].forEach((card) => card.close()),
+  };
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers of /api/page from generated data.
+import { host_value, kFrames, kHosts, kHostile, kMetrics, kProcesses, value_of } from "./data.mjs";
+import { flamegraph, kHostileImage, traffic_image } from "./images.mjs";
+
+const kWindow = 5000, kHour = 3600_000;
+const one = (query, key, otherwise) => query.get(key) ?? otherwise;
+const number = (query, key, otherwise) => Number(query.get(key) ?? otherwise);
+
+export class Problem extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function span(query) {
+  const now = Date.now();
+  return { from: number(query, "from", now - kHour), to: number(query, "to", now) };
+}
+
+function exact(query) {
+  return Object.fromEntries(query.getAll("is").map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]));
+}
+
+function chosen(query) {
+  const is = exact(query), host = one(query, "host", "");
+  const tags = query.getAll("tag").map((text) => text.split("="));
+  return kProcesses.filter((process) => (host === "" || process.host === host) && Object.entries(is).every(([key, value]) => String(process[key]) === value) && tags.every(([key, value]) => String(process[key]).includes(value)));
+}
+
+function intervals(query) {
+  const { from, to } = span(query), text = /^(\d+)(s|m|h)/.exec(one(query, "every", ""));
+  const wanted = text === null ? (to - from) / number(query, "points", 300) : Number(text[1]) * { s: 1000, m: 60_000, h: kHour }[text[2]];
+  const every = Math.max(kWindow, Math.ceil(wanted / kWindow) * kWindow), times = [];
+  for (let time = Math.ceil((from + 1) / every) * every; time <= to; time += every) times.push(time);
+  return { every, times };
+}
+
+function grouped(list, keys) {
+  const groups = new Map();
+  for (const process of list) {
+    const tags = Object.fromEntries(keys.map((key) => [key, key === "remote" ? `10.0.0.${process.seed % 5}` : String(process[key] ?? "")]));
+    const name = keys.map((key) => tags[key]).join(" ");
+    const group = groups.get(name) ?? { name, tags, members: [], weight: 0 };
+    group.members.push(process);
+    group.weight += process.weight;
+    groups.set(name, group);
+  }
+  return [...groups.values()].sort((a, b) => b.weight - a.weight);
+}
+
+function series(query) {
+  const names = query.getAll("metric"), metrics = names.map((name) => kMetrics.find((metric) => metric.name === name));
+  if (metrics.includes(undefined)) throw new Problem(404, `metric "${names.join()}" is not known`);
+  const { every, times } = intervals(query), [metric] = metrics;
+  const answer = (list) => ({ metric: names.join(" "), unit: metric.unit, kind: metric.kind, every, times, series: list, warnings: [] });
+  if (metric.name.startsWith("sys.")) {
+    const of = one(query, "group_by", "") === "interface" ? ["eth0", "lo", kHostile[0]] : [metric.name];
+    return answer(of.map((name) => ({ name, tags: of.length > 1 ? { interface: name } : {}, values: times.map((time) => host_value(metric, time, name)) })));
+  }
+  const list = chosen(query), keys = one(query, "group_by", "").split(",").filter(Boolean), top = number(query, "top", 0);
+  const groups = grouped(list, keys), shown = top > 0 ? groups.slice(0, top) : groups;
+  // Only the largest members: the others change no picture.
+  const sum = (members, time) => members.slice(0, 12).reduce((total, process) => total + metrics.reduce((part, one) => part + value_of(process, one, time), 0), 0);
+  const result = shown.map((group) => ({ name: group.name, tags: group.tags, values: times.map((time) => (group.members[0].seed % 17 === 5 && (time / every) % 50 < 6 ? null : sum(group.members, time))) }));
+  if (one(query, "other", "") === "true" && groups.length > shown.length) {
+    const rest = groups.slice(shown.length).flatMap((group) => group.members);
+    result.push({ name: "other", tags: {}, values: times.map((time) => sum(rest, time) * 1.5) });
+  }
+  return answer(result);
+}
+
+const kColumns = [["proc.cpu", "CPU", "%", ["proc.cpu.user", "proc.cpu.kernel"]], ["proc.mem.resident", "memory", "MiBy", ["proc.mem.resident"]], ["proc.disk.reads.mb", "disk read", "MiBy/s", ["proc.disk.reads.mb"]],
+  ["proc.disk.writes.mb", "disk write", "MiBy/s", ["proc.disk.writes.mb"]], ["proc.net.in", "net in", "Mibit/s", ["proc.net.tcp.in.mb"]], ["proc.net.out", "net out", "Mibit/s", ["proc.net.tcp.out.mb"]], ["proc.threads", "threads", "1", ["proc.threads"]]];
+
+function processes(query) {
+  const { from, to } = span(query), text = one(query, "filter", "").toLowerCase();
+  const fitting = chosen(query).filter((process) => `${process.host} ${process.pid} ${process.process} ${process.container}`.toLowerCase().includes(text));
+  const rows = fitting.map((process) => ({ host: process.host, pid: process.pid, process: process.process, container: process.container,
+    values: kColumns.map(([, , , names]) => (process.seed % 23 === 9 ? null : names.reduce((sum, name) => sum + value_of(process, kMetrics.find((metric) => metric.name === name), to), 0))) }));
+  const at = Math.max(0, kColumns.findIndex(([name]) => name === one(query, "sort", "")));
+  rows.sort((a, b) => (b.values[at] ?? -1) - (a.values[at] ?? -1));
+  return { from, to, seconds: (to - from) / 1000, columns: kColumns.map(([name, label, unit]) => ({ name, label, unit, decimals: 2 })), rows: rows.slice(0, number(query, "limit", 200)), total: rows.length };
+}
+
+function spans_between(query, kind, names) {
+  const { from, to } = span(query), part = (to - from) / 40;
+  return names.map((name, i) => ({ kind, name, from: Math.round(from + part * (2 + 3 * i)), to: i === names.length - 1 ? null : Math.round(from + part * (6 + 3 * i)), open: i === names.length - 1,
+    tags: { host: kHosts[i % 2], process: kProcesses[i * 3 + 1].process, phase: name }, fields: { "score": 3.5 + i } }));
+}
+
+function process(query) {
+  const wanted = chosen(new URLSearchParams(["host", "pid", "process"].filter((key) => query.get(key)).map((key) => ["is", `${key}=${query.get(key)}`])))[0];
+  if (wanted === undefined) return { identity: {}, metrics: [], stacks: false, flows: false, jvm: false, phases: [] };
+  return { identity: { host: wanted.host, pid: String(wanted.pid), process: wanted.process, container: wanted.container, user: "<u>root</u>" }, metrics: kMetrics.filter(({ name }) => !name.startsWith("sys.")).map(({ name, unit, kind }) => ({ name, unit, kind })),
+    stacks: true, flows: true, jvm: true, phases: spans_between(query, "phase", ["map", "shuffle", "reduce"]) };
+}
+
+function traffic(query) {
+  const nodes = Array.from({ length: 12 }, (_, i) => kProcesses[i]).map((process) => ({ host: process.host, name: process.process, command: process.process, pid: process.pid, outside: false, cpu: process.weight, memory: process.weight * 20 }));
+  const edges = nodes.flatMap((_, i) => [1, 4].map((step) => ({ from: i, to: (i + step) % nodes.length, bytes: Math.round(1e9 / (1 + i * step)) })));
+  return { svg: traffic_image(nodes, edges), nodes, edges, total: edges.reduce((sum, edge) => sum + edge.bytes, 0), estimated: true };
+}
+
+function matrix() {
+  const names = [...kHosts, kHostile[0], "others"];
+  return { names, values: names.map((_, i) => names.map((_, j) => (i + 2 * j === 4 ? null : 1e9 / (1 + 3 * i * i + j)))), unit: "By", svg: "" };
+}
+
+function jvms(query) {
+  const list = kProcesses.slice(0, 6).map((process) => ({ host: process.host, pid: process.pid, process: process.process, rate: 9.8, cost: 0.4, version: "17.0.9", vm: "OpenJDK <VM>", collector: "G1" }));
+  const functions = kFrames.map((name, i) => ({ name, self: 1.2 / (i + 1), self_share: 0.3 / (i + 1), samples: 4000 / (i + 1), samples_share: 0.28 / (i + 1) })), wanted = one(query, "function", "");
+  return { count: 6, rate_hz: 58.8, functions, jvms: list,
+    detail: kFrames.includes(wanted) ? { name: wanted, trace: [wanted, ...kFrames], callers: kFrames.slice(0, 4).map((name) => ({ name, self_share: 0.2, samples_share: null })), jvms: list.map((jvm) => ({ ...jvm, self: 0.1 })) } : null };
+}
+
+function jobs(query) {
+  const { from, to } = span(query), part = (to - from) / 10;
+  return [["job_1", "terasort <b>1</b>", Math.round(to - part), "succeeded"], ["job_2", kHostile[0], null, "running"]].map(([id, name, end, state], i) => ({ id, name, kind: "mapreduce", from: Math.round(from + part * (i + 1)), to: end, state, tasks: 120 }));
+}
+
+function job(query) {
+  const id = one(query, "id", ""), now = Date.now(), found = jobs(new URLSearchParams({ from: now - 900_000, to: now })).find((one) => one.id === id);
+  if (found === undefined) throw new Problem(404, `job "${id}" is not in the store`);
+  const tasks = Array.from({ length: 120 }, (_, i) => {
+    const start = found.from + Math.floor(i / 12) * 55_000 + (i % 12) * 1500, grade = i % 12 === 7 ? 5 : 1 + (i % 4), length = 20_000 + grade * 6000, end = start + length;
+    return { id: `task_${i}`, node: ["node-1", "node-2", "node-3", kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: "0", from: start, to: end, grade,
+      phases: [{ name: "read", from: start, to: start + length * 0.4 }, { name: "spill", from: start + length * 0.4, to: start + length * 0.7 }, { name: kHostile[1], from: start + length * 0.7, to: end }] };
+  });
+  return { job: found, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }] };
+}
+
+function health() {
+  const stage = (pipeline, component, type, numbers, reasons = {}) => ({ pipeline, component, type, in: 0, created: 0, out: 0, dropped: 0, merged: 0, dead_letter: 0, queued: 0, gaps: 0, errors: 0, busy_ns: 3e7, spooled: 0, restarts: 0, ...numbers, reasons });
+  return { status: { version: "0.1.0", pid: 1, uptime: 8123.4, file: "/etc/atalaya/<b>host</b>.lua", balanced: true, ledger: [stage("processes", "1 source proc", "source", { created: 190_000, out: 190_000 }), stage("processes", "3 filter value", "stage", { in: 190_000, out: 9000, dropped: 181_000 }, { filtered: 181_000 }),
+    stage("processes", "sink sqlite", "sink", { in: 9000, out: 8990, queued: 10 }), stage("flows", "sink <img src=x onerror=alert(1)>", "sink", { in: 500, out: 490, dropped: 10 }, { "queue full": 10 })] },
+  reason: null, doctor: [{ feature: "proc-bpf", on: true, why: null, remedy: null }, { feature: "power", on: false, why: "no RAPL here <b>", remedy: "none: virtual machines have no RAPL" }], doctor_reason: null };
+}
+
+export function answer(path, query) {
+  switch (path) {
+    case "info": return { now: Date.now() + 3 * kHour, version: "0.1.0", store: { name: "<b>atalaya.db</b>", kind: "sqlite", from: Date.now() - 30 * 24 * kHour, to: Date.now() + 3 * kHour }, hosts: kHosts, utc_offset_minutes: 330 };
+    case "metrics": return kMetrics.map(({ scale, ...metric }) => metric);
+    case "tags": return { tags: { process: [...new Set(kProcesses.slice(0, 300).map((process) => process.process))], host: kHosts, pid: kProcesses.slice(0, 300).map((process) => String(process.pid)) }, more: true };
+    case "series": return series(query);
+    case "processes": return processes(query);
+    case "process": return process(query);
+    case "flamegraph": return { svg: one(query, "process", "") === "hostile image" ? kHostileImage : flamegraph(number(query, "width", 1200), number(query, "frames", 2500), query.has("diff_from")), total: 1_000_000, unit: "samples", profiles: ["cpu", "offcpu"], empty: one(query, "profile", "cpu") === "wall" ? "No wall clock stacks." : null };
+    case "graph": return traffic(query);
+    case "matrix": return matrix();
+    case "jvms": return jvms(query);
+    case "jobs": return jobs(query);
+    case "job": return job(query);
+    case "experiments": return [{ name: "terasort <b>", from: Date.now() + 3 * kHour - 600_000, to: Date.now() + 3 * kHour - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + 3 * kHour - 500_000, to: Date.now() + 3 * kHour - 400_000 }] }];
+    case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
+    case "health": return health();
+    default: throw new Problem(404, `no such path: ${path}`);
+  }
+}
