@@ -17,6 +17,11 @@ export function when_token_is_missing(ask: () => Promise<string>): void {
   ask_for_token = ask;
 }
 
+// The pattern that only this text fits: filters of the server are patterns, and a name may contain their signs.
+export function exactly(text: string): string {
+  return text.replace(/[*?[\]\\!~]/g, "\\$&");
+}
+
 export function address(path: string, query: Query = {}): string {
   const parts = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {

@@ -62,7 +62,7 @@ class Frame {
         event.preventDefault();
         this.main.focus();
       } }, "Skip to the view"),
-      h("div", { class: "side" }, h("p", { class: "brand" }, "Atalaya"), this.nav, h("p", { class: "version" }, info.version)),
+      h("div", { class: "side" }, h("p", { class: "brand" }, "Atalaya"), this.nav, this.header.page_buttons, h("p", { class: "version" }, info.version)),
       h("div", { class: "content" }, h("header", { class: "top" }, this.header.root, this.strip.root), this.main),
       h("div", { id: "announcements", class: "hidden", role: "status", "aria-live": "polite" }), help.root);
     addEventListener("resize", () => this.strip.update());

@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import { Legend } from "./legend";
 import { add_keys } from "./chart_keys";
-import { colour_of } from "./colours";
+import { colour_at, colour_of, rest_colour } from "./colours";
 import { h } from "./dom";
 import { choose, go } from "./state";
 import { is_dark } from "./theme";
@@ -17,6 +17,8 @@ export interface Line {
   unit: string | null;
   values: (number | null | undefined)[];
   overlay?: boolean;  // a line over stacked areas
+  rest?: boolean;     // the sum of all series that are not shown
+  process?: string;   // whose colour it has
 }
 export interface ChartData {
   window: Span;
@@ -48,7 +50,7 @@ export class Chart {
   private inside = false;
   private readonly sizes: ResizeObserver;
 
-  constructor(private readonly title: string, private height = 180) {
+  constructor(private readonly title: string, private height = 150) {
     this.root = h("div", { class: "chart", role: "group", "aria-roledescription": "chart", tabindex: "0" }, this.place, this.tip);
     this.legend = new Legend((name) => this.toggle(name), (name) => this.emphasise(name));
     this.root.append(this.legend.root);
@@ -119,7 +121,10 @@ export class Chart {
 
   private colour(line: Line): string {
     if (line.overlay === true) return is_dark() ? "#e6e9ed" : "#1b1f24";
-    return colour_of(line.name);
+    if (line.rest === true) return rest_colour();
+    const { lines } = this.data!;
+    const same = line.process === undefined ? [] : lines.filter((one) => one.process === line.process);
+    return same.length === 1 ? colour_of(line.process!) : colour_at(lines.indexOf(line));
   }
 
   private options(data: ChartData): uPlot.Options {
@@ -135,7 +140,7 @@ export class Chart {
       ms: 1,
       scales,
       legend: { show: false },
-      padding: [8, units.length > 1 ? 0 : 8, 0, 0],
+      padding: [8, units.length > 1 ? 0 : 20, 0, 0],
       cursor: {
         y: false,
         points: { show: !many && !data.stacked },
@@ -147,7 +152,7 @@ export class Chart {
       axes: [
         {
           ...axis,
-          size: 34,
+          size: (_u, texts) => (texts?.some((text) => text?.includes("\n")) === true ? 36 : 22),
           splits: (u, _i, low, high) => time_marks(low, high, Math.max(2, u.width / 90)),
           values: (_u, marks) => mark_texts(marks),
         },

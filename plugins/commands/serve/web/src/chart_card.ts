@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card with a chart of queries. Each query is one request; the server aggregates, and the page draws.
 import uPlot from "uplot";
-import { address, get, Refusal, type Query } from "./api";
+import { address, exactly, get, Refusal, type Query } from "./api";
 import { Card, hint_element, type Hint } from "./card";
 import { Chart, type Line } from "./chart";
 import { h } from "./dom";
 import { current, window_span } from "./state";
-import type { SeriesAnswer } from "./types";
+import type { Series, SeriesAnswer } from "./types";
 import { unit_text } from "./units";
 
 export interface Ask {
-  metrics: string[];       // of one formula; one metric without
-  formula?: string;
+  metrics: string[];       // the server adds them up
   label?: string;          // of a query with one series
-  is?: string[];           // KEY=VALUE, exact
+  is?: Record<string, string>;  // exact values of tags
   tags?: string[];         // KEY=PATTERN
   group_by?: string[];
   aggregate?: string;
@@ -34,14 +33,12 @@ export interface Spec {
 export function query_of(ask: Ask, points: number): Query {
   const { from, to } = window_span();
   return {
-    metric: ask.metrics,
-    formula: ask.formula,
+    metric: ask.metrics.join(","),
     from: Math.round(from),
     to: Math.round(to),
     ...(ask.every === undefined || ask.every === "" ? { points } : { every: ask.every }),
-    host: current().host,
-    is: ask.is,
-    tag: ask.tags,
+    host: ask.is?.host === undefined ? exactly(current().host) : undefined,
+    tag: [...Object.entries(ask.is ?? {}).map(([key, value]) => `${key}=${exactly(value)}`), ...(ask.tags ?? [])],
     aggregate: ask.aggregate,
     group_by: ask.group_by?.join(","),
     top: ask.top,
@@ -60,8 +57,10 @@ async function series_of(query: Query, signal: AbortSignal): Promise<SeriesAnswe
   }
 }
 
-export function line_name(ask: Ask, name: string, tags: Record<string, string>): string {
-  if (name === "other") return name;
+export const kRest = "all others";
+
+export function line_name(ask: Ask, { name, tags, other }: Series): string {
+  if (other === true) return kRest;
   const grouped = (ask.group_by ?? []).map((key) => tags[key]).filter((value) => value !== undefined && value !== "");
   const label = grouped.join(" ");
   if (label === "") return ask.label ?? (name === "" ? ask.metrics.join(" ") : name);
@@ -113,7 +112,7 @@ export class ChartCard {
       if (answer === null || answer.series.length === 0) return;
       const several = this.spec.asks.length > 1 && !(ask.overlay ?? false) && this.spec.asks.filter((one) => one.overlay !== true).length > 1;
       for (const series of answer.series)
-        lines.push({ name: line_name(several && ask.label === undefined ? { ...ask, label: ask.metrics.join(" ") } : ask, series.name, series.tags), unit: answer.unit, ...(ask.overlay === true ? { overlay: true } : {}) });
+        lines.push({ name: line_name(several && ask.label === undefined ? { ...ask, label: ask.metrics.join(" ") } : ask, series), unit: answer.unit, ...(ask.overlay === true ? { overlay: true } : {}), ...(series.other === true ? { rest: true } : {}), ...(series.tags.process === undefined ? {} : { process: series.tags.process }) });
       tables.push([answer.times, ...answer.series.map((series) => series.values)]);
     });
     if (lines.every((line) => line.overlay === true)) {

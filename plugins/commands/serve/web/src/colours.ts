@@ -59,11 +59,22 @@ function mixed(colour: string, with_white: number): string {
   return `#${part(1)}${part(3)}${part(5)}`;
 }
 
-export function colour_of(name: string): string {
-  if (name === "other") return kOther[is_dark() ? 1 : 0]!;
-  const slot = slot_of(name);
+export function rest_colour(): string {
+  return kOther[is_dark() ? 1 : 0]!;
+}
+
+function tone(slot: number): string {
   const hues = is_dark() ? kDark : kLight;
-  return mixed(hues[slot % hues.length]!, [0, 0.4, -0.35][Math.floor(slot / hues.length)]!);
+  return mixed(hues[slot % hues.length]!, [0, 0.4, -0.35][Math.floor(slot / hues.length) % kTones]!);
+}
+
+// Of series that are no processes: by their order.
+export function colour_at(i: number): string {
+  return tone(i);
+}
+
+export function colour_of(name: string): string {
+  return tone(slot_of(name));
 }
 
 // Five grades, from fast to very slow: light to dark, so that they differ without colours too.

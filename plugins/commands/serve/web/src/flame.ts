@@ -2,6 +2,7 @@
 // A card with the flame graph of the window: the image and the behaviour of `atalaya flamegraph`.
 import "../../../../shared/analysis/flamegraph/picture.css";
 import { attach } from "../../../../shared/analysis/flamegraph/picture.js";
+import { exactly } from "./api";
 import { Card } from "./card";
 import { h, replace, select } from "./dom";
 import { add_flame_keys } from "./flame_keys";
@@ -57,7 +58,7 @@ export class FlameCard {
     this.card.say(base === null ? name : `${name} ${span_text({ from, to })} compared with ${span_text(base)}`);
     this.controls();
     const query = {
-      from, to, width: this.width, ...target, host: target.host ?? current().host,
+      from, to, width: this.width, host: exactly(target.host ?? current().host), process: exactly(name), pid: target.pid,
       profile: own("profile") || "cpu", keep: own("keep") || "all", by: own("by") || "process", icicle: "true",
       diff_from: base?.from, diff_to: base?.to,
     };

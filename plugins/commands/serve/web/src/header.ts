@@ -11,21 +11,25 @@ const kNames: Record<string, string> = { "5m": "5 minutes", "15m": "15 minutes",
 
 export class Header {
   readonly root = h("div", { class: "controls" });
+  readonly page_buttons: HTMLElement;  // of the whole page
   private readonly text = h("button", { type: "button", class: "window-text", title: "Type a start and an end", onclick: () => this.edit() });
   private readonly live = h("button", { type: "button", class: "live", title: "Follow the newest data (l)", onclick: () => toggle_live() }, "Live");
-  private readonly theme = h("button", { type: "button", class: "quiet", title: "Theme (t)", onclick: () => this.change_theme() });
+  private readonly theme = h("span", { class: "word" });
   private readonly experiments = h("span");
   private readonly dialog = h("dialog", { class: "times", "aria-label": "Start and end of the window" });
 
   constructor(private readonly info: Info, help: () => void) {
     this.theme.textContent = `Theme: ${theme()}`;
+    this.page_buttons = h("div", { class: "page-buttons" },
+      h("button", { type: "button", title: "Theme (t)", "aria-label": "Theme", onclick: () => this.change_theme() }, h("span", { "aria-hidden": "true" }, "◐"), this.theme),
+      h("button", { type: "button", title: "Keys and hints (?)", "aria-label": "Help", onclick: help }, h("span", { "aria-hidden": "true" }, "?"), h("span", { class: "word" }, "Help")));
     this.root.append(h("div", { class: "places" }), h("div", { class: "moves" },
       h("button", { type: "button", title: "Earlier ([)", "aria-label": "Earlier", onclick: () => shift(-0.5) }, "◀"),
       this.text,
       h("button", { type: "button", title: "Later (])", "aria-label": "Later", onclick: () => shift(0.5) }, "▶"),
       h("button", { type: "button", title: "Wider (-)", "aria-label": "Wider", onclick: widen }, "−"),
       h("button", { type: "button", title: "Newest data (r)", "aria-label": "Refresh", onclick: refresh }, "⟳"),
-      this.live), this.experiments, h("div", { class: "last" }, this.theme, h("button", { type: "button", class: "quiet", title: "Keys and hints (?)", onclick: help }, "Help")), this.dialog);
+      this.live), this.experiments, this.dialog);
     this.load_experiments();
   }
 

@@ -51,7 +51,7 @@ export class Lanes {
   readonly root = h("div", { class: "lanes", role: "group", "aria-label": "Time line of spans" });
 
   show(all: readonly Bar[], window: Span): HTMLElement {
-    const { bars, lanes, rows } = placed(all, window);
+    const { bars, lanes, rows } = placed(all.filter((bar) => bar.from < window.to && (bar.to ?? window.to) > window.from), window);
     const shown_rows = Math.min(rows, kMostRows);
     const height = kHead + shown_rows * kRow;
     const at = (ms: number) => (100 * (Math.max(window.from, Math.min(window.to, ms)) - window.from)) / (window.to - window.from);
@@ -60,7 +60,7 @@ export class Lanes {
       label.style.height = `${lane.rows * kRow}px`;
       return label;
     }));
-    const marks = time_marks(window.from, window.to, 8), texts = mark_texts(marks);
+    const marks = time_marks(window.from, window.to, innerWidth < 720 ? 3 : 8), texts = mark_texts(marks);
     const svg = s("svg", { width: "100%", height: String(height), role: "presentation" },
       ...marks.map((mark, i) => s("g", {}, s("line", { class: "lane-grid", x1: `${at(mark)}%`, x2: `${at(mark)}%`, y1: String(kHead - 4), y2: String(height) }),
         s("text", { class: "lane-mark", x: `${at(mark)}%`, y: "13", "text-anchor": at(mark) > 92 ? "end" : at(mark) < 4 ? "start" : "middle" }, texts[i]!.replace("\n", " ")))),

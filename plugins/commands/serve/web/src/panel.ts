@@ -15,7 +15,7 @@ export interface Panel {
 
 export const kAggregates = ["zimsum", "sum", "avg", "min", "max", "count", "p50", "p95", "p99", "dev", "none"] as const;
 export const kEvery = ["", "5s", "10s", "30s", "1m", "5m", "10m", "1h", "10s-max", "1m-max", "1m-min", "1m-avg", "1m-last", "5m-max"] as const;
-const kSummable = new Set<string>(["zimsum", "sum", "count"]);
+const kSummable = new Set<string>(["zimsum", "count"]);
 
 export const kFirstPanels: Panel[] = [
   { metrics: ["proc.cpu.user"], tags: [], by: ["process"], aggregate: "zimsum", every: "", top: 8, rate: false, stacked: true },
@@ -45,7 +45,7 @@ export function panel_of_text(text: string): Panel {
     by: (query.get("by") ?? "").split(",").filter((key) => key !== "").slice(0, 8),
     aggregate: (kAggregates as readonly string[]).includes(aggregate) ? aggregate : "zimsum",
     every: /^\d{1,6}(ms|s|m|h|d)(-[a-z0-9]+)?$/.test(every) ? every : "",
-    top: Number.isInteger(top) && top >= 0 && top <= 1000 ? top : 8,
+    top: Number.isInteger(top) && top >= 1 && top <= 500 ? top : 8,
     rate: query.get("r") === "1",
     stacked: query.get("s") === "1",
   };
@@ -55,8 +55,8 @@ export function spec_of(panel: Panel): Spec {
   const stacked = panel.stacked && kSummable.has(panel.aggregate);
   const ask = (metric: string): Ask => ({
     metrics: [metric], tags: panel.tags, group_by: panel.by, aggregate: panel.aggregate, every: panel.every, rate: panel.rate,
-    ...(panel.top > 0 ? { top: panel.top } : {}),
-    other: stacked && panel.top > 0 && panel.by.length > 0,
+    top: panel.top,
+    other: stacked && panel.by.length > 0,
   });
   return {
     title: panel.metrics.length === 0 ? "New panel" : panel.metrics.join(", "),

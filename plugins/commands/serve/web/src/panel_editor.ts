@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of one panel of Explore. Each change is a new address.
-import { get } from "./api";
+import { exactly, get } from "./api";
 import { combo, matching, type Suggestion } from "./combo";
 import { check, h, replace, select } from "./dom";
 import { kAggregates, kEvery, type Panel } from "./panel";
@@ -41,8 +41,8 @@ async function tag_suggestions(panel: Panel, text: string): Promise<Suggestion[]
   const { tags, more } = await tags_of(metric);
   const [key = "", value] = text.split("=", 2);
   if (value === undefined || tags[key] === undefined)
-    return matching(Object.entries(tags).flatMap(([name, values]) => values.slice(0, 200).map((one) => ({ value: `${name}=${one}` }))), text);
-  return matching(tags[key]!.map((one) => ({ value: `${key}=${one}`, ...(more ? { about: "more values exist" } : {}) })), value);
+    return matching(Object.entries(tags).flatMap(([name, values]) => values.slice(0, 200).map((one) => ({ value: `${name}=${exactly(one)}` }))), text);
+  return matching(tags[key]!.map((one) => ({ value: `${key}=${exactly(one)}`, ...(more ? { about: "more values exist" } : {}) })), value);
 }
 
 export class PanelEditor {
@@ -72,7 +72,7 @@ export class PanelEditor {
       h("div", { class: "fields" },
         select("Aggregate", kAggregates.map((name) => [name, name] as const), panel.aggregate, (value) => change({ aggregate: value })),
         select("Every", [...new Set([...kEvery, panel.every])].map((every) => [every, every === "" ? "automatic" : every] as const), panel.every, (value) => change({ every: value })),
-        select("Show", [...new Set([5, 8, 20, 50, 200, 0, panel.top])].map((top) => [String(top), top === 0 ? "all" : `top ${top}`] as const), String(panel.top), (value) => change({ top: Number(value) })),
+        select("Show", [...new Set([5, 8, 20, 50, 200, 500, panel.top])].map((top) => [String(top), `top ${top}`] as const), String(panel.top), (value) => change({ top: Number(value) })),
         check("rate", panel.rate, (rate) => change({ rate })),
         check("stacked", panel.stacked, (stacked) => change({ stacked })),
         h("button", { type: "button", class: "quiet", onclick: () => this.removed() }, "Remove panel")));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time line above all views: the CPU of the hosts over the whole range, and the chosen window as a part of it. Drag to choose,
 // drag the part to move it, drag an end or use the arrow keys to change it.
-import { address, get } from "./api";
+import { address, exactly, get } from "./api";
 import { announce, h, s } from "./dom";
 import { choose, current, go, outer, window_span } from "./state";
 import { mark_texts, moment_text, span_text, time_marks } from "./time";
@@ -35,7 +35,8 @@ export class Strip {
   update(): void {
     const { from, to } = outer();
     this.place(this.pending ?? window_span());
-    const marks = time_marks(from, to, Math.max(2, this.root.clientWidth / 110));
+    const inside = (mark: number) => this.percent(mark) > 2 && this.percent(mark) < 97;  // else their text is cut
+    const marks = time_marks(from, to, Math.max(2, this.root.clientWidth / 110)).filter(inside);
     const texts = mark_texts(marks);
     this.marks.replaceChildren(...marks.map((mark, i) => {
       const label = h("span", {}, texts[i]!.replace("\n", " "));
@@ -84,7 +85,7 @@ export class Strip {
 
   private async load(): Promise<void> {
     const { from, to } = outer();
-    const query = { metric: "sys.cpu.usage", from, to, points: 200, host: current().host };
+    const query = { metric: "sys.cpu.usage", from, to, points: 200, host: exactly(current().host) };
     const key = address("series", query);
     if (key === this.key) return;
     this.key = key;

@@ -32,6 +32,7 @@ export interface Series {
   name: string;
   tags: Tags;
   values: (number | null)[];
+  other?: boolean;  // the sum of those that are not listed
 }
 export interface SeriesAnswer {
   metric: string;

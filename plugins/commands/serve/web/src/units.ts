@@ -35,6 +35,11 @@ export function digits(value: number): string {
   return String(Number(value.toFixed(decimals)));
 }
 
+// All digits, in groups.
+export function count_text(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
 function scaled(value: number, step: number, names: readonly string[]): [number, string] {
   let size = 0;
   let rest = value;

@@ -3,7 +3,7 @@
 import { host_value, kFrames, kHosts, kHostile, kMetrics, kProcesses, value_of } from "./data.mjs";
 import { flamegraph, kHostileImage, traffic_image } from "./images.mjs";
 
-const kWindow = 5000, kHour = 3600_000;
+const kWindow = 5000, kHour = 3600_000, kAhead = 3 * kHour;  // of the server's clock
 const one = (query, key, otherwise) => query.get(key) ?? otherwise;
 const number = (query, key, otherwise) => Number(query.get(key) ?? otherwise);
 
@@ -15,18 +15,20 @@ export class Problem extends Error {
 }
 
 function span(query) {
-  const now = Date.now();
+  const now = Date.now() + kAhead;
   return { from: number(query, "from", now - kHour), to: number(query, "to", now) };
 }
 
-function exact(query) {
-  return Object.fromEntries(query.getAll("is").map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]));
+// A pattern: text with * and ?; a backslash takes the sign after it as text.
+function fits(pattern, text) {
+  const source = pattern.replace(/\\(.)|([*?])|([.+^${}()|[\]\\])/gs, (_, taken, glob, sign) => (taken !== undefined ? taken.replace(/[.*+?^${}()|[\]\\]/, "\\$&") : glob === "*" ? ".*" : glob === "?" ? "." : `\\${sign}`));
+  return new RegExp(`^${source}$`, "s").test(text);
 }
 
 function chosen(query) {
-  const is = exact(query), host = one(query, "host", "");
-  const tags = query.getAll("tag").map((text) => text.split("="));
-  return kProcesses.filter((process) => (host === "" || process.host === host) && Object.entries(is).every(([key, value]) => String(process[key]) === value) && tags.every(([key, value]) => String(process[key]).includes(value)));
+  const wanted = query.getAll("tag").map((text) => [text.slice(0, text.indexOf("=")), text.slice(text.indexOf("=") + 1)]);
+  for (const key of ["host", "process", "pid"]) for (const value of query.getAll(key)) wanted.push([key, value]);
+  return kProcesses.filter((process) => wanted.every(([key, value]) => fits(value, String(process[key] ?? ""))));
 }
 
 function intervals(query) {
@@ -51,22 +53,22 @@ function grouped(list, keys) {
 }
 
 function series(query) {
-  const names = query.getAll("metric"), metrics = names.map((name) => kMetrics.find((metric) => metric.name === name));
-  if (metrics.includes(undefined)) throw new Problem(404, `metric "${names.join()}" is not known`);
+  const names = one(query, "metric", "").split(","), metrics = names.map((name) => kMetrics.find((metric) => metric.name === name)).filter(Boolean);
+  if (metrics.length === 0) throw new Problem(404, `metric "${names.join()}" is not known`);
   const { every, times } = intervals(query), [metric] = metrics;
   const answer = (list) => ({ metric: names.join(" "), unit: metric.unit, kind: metric.kind, every, times, series: list, warnings: [] });
   if (metric.name.startsWith("sys.")) {
     const of = one(query, "group_by", "") === "interface" ? ["eth0", "lo", kHostile[0]] : [metric.name];
     return answer(of.map((name) => ({ name, tags: of.length > 1 ? { interface: name } : {}, values: times.map((time) => host_value(metric, time, name)) })));
   }
-  const list = chosen(query), keys = one(query, "group_by", "").split(",").filter(Boolean), top = number(query, "top", 0);
+  const list = chosen(query), keys = one(query, "group_by", "").split(",").filter(Boolean), top = number(query, "top", 50);
   const groups = grouped(list, keys), shown = top > 0 ? groups.slice(0, top) : groups;
   // Only the largest members: the others change no picture.
   const sum = (members, time) => members.slice(0, 12).reduce((total, process) => total + metrics.reduce((part, one) => part + value_of(process, one, time), 0), 0);
   const result = shown.map((group) => ({ name: group.name, tags: group.tags, values: times.map((time) => (group.members[0].seed % 17 === 5 && (time / every) % 50 < 6 ? null : sum(group.members, time))) }));
   if (one(query, "other", "") === "true" && groups.length > shown.length) {
     const rest = groups.slice(shown.length).flatMap((group) => group.members);
-    result.push({ name: "other", tags: {}, values: times.map((time) => sum(rest, time) * 1.5) });
+    result.push({ name: "other", tags: {}, other: true, values: times.map((time) => sum(rest, time) * 1.5) });
   }
   return answer(result);
 }
@@ -91,7 +93,7 @@ function spans_between(query, kind, names) {
 }
 
 function process(query) {
-  const wanted = chosen(new URLSearchParams(["host", "pid", "process"].filter((key) => query.get(key)).map((key) => ["is", `${key}=${query.get(key)}`])))[0];
+  const wanted = chosen(query)[0];
   if (wanted === undefined) return { identity: {}, metrics: [], stacks: false, flows: false, jvm: false, phases: [] };
   return { identity: { host: wanted.host, pid: String(wanted.pid), process: wanted.process, container: wanted.container, user: "<u>root</u>" }, metrics: kMetrics.filter(({ name }) => !name.startsWith("sys.")).map(({ name, unit, kind }) => ({ name, unit, kind })),
     stacks: true, flows: true, jvm: true, phases: spans_between(query, "phase", ["map", "shuffle", "reduce"]) };
@@ -121,7 +123,7 @@ function jobs(query) {
 }
 
 function job(query) {
-  const id = one(query, "id", ""), now = Date.now(), found = jobs(new URLSearchParams({ from: now - 900_000, to: now })).find((one) => one.id === id);
+  const id = one(query, "id", ""), now = Date.now() + kAhead, found = jobs(new URLSearchParams({ from: now - 900_000, to: now })).find((one) => one.id === id);
   if (found === undefined) throw new Problem(404, `job "${id}" is not in the store`);
   const tasks = Array.from({ length: 120 }, (_, i) => {
     const start = found.from + Math.floor(i / 12) * 55_000 + (i % 12) * 1500, grade = i % 12 === 7 ? 5 : 1 + (i % 4), length = 20_000 + grade * 6000, end = start + length;
@@ -140,7 +142,7 @@ function health() {
 
 export function answer(path, query) {
   switch (path) {
-    case "info": return { now: Date.now() + 3 * kHour, version: "0.1.0", store: { name: "<b>atalaya.db</b>", kind: "sqlite", from: Date.now() - 30 * 24 * kHour, to: Date.now() + 3 * kHour }, hosts: kHosts, utc_offset_minutes: 330 };
+    case "info": return { now: Date.now() + kAhead, version: "0.1.0", store: { name: "<b>atalaya.db</b>", kind: "sqlite", from: Date.now() - 30 * 24 * kHour, to: Date.now() + kAhead }, hosts: kHosts, utc_offset_minutes: 330 };
     case "metrics": return kMetrics.map(({ scale, ...metric }) => metric);
     case "tags": return { tags: { process: [...new Set(kProcesses.slice(0, 300).map((process) => process.process))], host: kHosts, pid: kProcesses.slice(0, 300).map((process) => String(process.pid)) }, more: true };
     case "series": return series(query);
@@ -152,7 +154,7 @@ export function answer(path, query) {
     case "jvms": return jvms(query);
     case "jobs": return jobs(query);
     case "job": return job(query);
-    case "experiments": return [{ name: "terasort <b>", from: Date.now() + 3 * kHour - 600_000, to: Date.now() + 3 * kHour - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + 3 * kHour - 500_000, to: Date.now() + 3 * kHour - 400_000 }] }];
+    case "experiments": return [{ name: "terasort <b>", from: Date.now() + kAhead - 600_000, to: Date.now() + kAhead - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + kAhead - 500_000, to: Date.now() + kAhead - 400_000 }] }];
     case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
     case "health": return health();
     default: throw new Problem(404, `no such path: ${path}`);

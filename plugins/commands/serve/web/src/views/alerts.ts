@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alerts and anomalies of the window, open ones first.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { h } from "../dom";
 import { simple_table } from "../simple_table";
@@ -21,7 +22,7 @@ export function make_alerts(_info: Info): View {
   const alerts = new Card("Alerts", "alerts-card"), anomalies = new Card("Anomalies", "anomalies-card");
   const load = (card: Card, kind: string, none: string) => {
     const { from, to } = window_span();
-    void card.load<StoredSpan[]>("spans", { kind, from, to, host: current().host }, (spans) => {
+    void card.load<StoredSpan[]>("spans", { kind, from, to, host: exactly(current().host) }, (spans) => {
       card.say(spans.length === 0 ? "" : `${spans.filter((span) => span.open).length} open of ${spans.length}. A click shows the time of one.`);
       if (spans.length === 0) card.nothing({ text: none });
       else card.show(list_of(spans, kind));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic between processes, commands, containers or hosts: the graph of `atalaya graph`, and its table of senders and receivers.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { heat_colour } from "../colours";
 import { h, replace, select } from "../dom";
@@ -67,7 +68,7 @@ export function make_graph(_info: Info): View {
     root: h("div", { class: "view graph" }, picture.root, h("div", { class: "grid" }, heat.root, edges.root)),
     update: () => {
       replace(picture.tools, select("Nodes", kBy, by(), choose("by")), select("Edges", kShares, share(), choose("share")));
-      const { from, to } = window_span(), host = current().host;
+      const { from, to } = window_span(), host = exactly(current().host);
       void picture.load<Traffic>("graph", { from, to, host, by: by(), min_share: share() }, show);
       void heat.load<Matrix>("matrix", { from, to, host, by: by(), top: 20 }, show_heat);
     },

@@ -6,14 +6,14 @@ import { status_of, troubles, type Stage } from "../health_facts";
 import { simple_table } from "../simple_table";
 import { duration_text } from "../time";
 import type { Health, Info } from "../types";
-import { value_text } from "../units";
+import { count_text, value_text } from "../units";
 import type { View } from "../view";
 
 const kNumbers = [["in", "in"], ["created", "created"], ["out", "out"], ["dropped", "dropped"], ["merged", "merged"], ["dead_letter", "dead letters"], ["queued", "queued"], ["spooled", "spooled"], ["errors", "errors"], ["gaps", "gaps"]] as const;
 
 function stage_row(stage: Stage) {
   const busy = stage.numbers.busy_ns;
-  return [stage.component, ...kNumbers.map(([key]) => ({ content: value_text(stage.numbers[key] ?? null, null), number: true })), { content: value_text(busy ?? null, "ns"), number: true }];
+  return [stage.component, ...kNumbers.map(([key]) => ({ content: count_text(stage.numbers[key]), number: true })), { content: value_text(busy ?? null, "ns"), number: true }];
 }
 
 export function make_health(info: Info): View {

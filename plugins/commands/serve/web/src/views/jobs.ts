@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs: tasks and their sub-phases on a time line, five grades of speed, slow tasks per node, findings with evidence.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { grade_colour } from "../colours";
 import { h, replace, s, select } from "../dom";
 import { Lanes, type Bar } from "../lanes";
 import { simple_table } from "../simple_table";
 import { current, go, own, visit, window_span } from "../state";
-import { clock_text, duration_text, moment_text } from "../time";
+import { clock_text, duration_text, moment_text, now } from "../time";
 import type { Info, Job, JobDetail, Task } from "../types";
 import { value_text } from "../units";
 import type { View } from "../view";
@@ -73,7 +74,7 @@ export function make_jobs(_info: Info): View {
     line.say(`${detail.tasks.length} tasks, ${moment_text(job.from)}, ${job.to === null ? "still running" : duration_text(job.to - job.from)}`);
     replace(line.tools, h("button", { type: "button", onclick: () => visit({ from: job.from, to: job.to ?? window_span().to }) }, "Show the time of the job"));
     if (detail.tasks.length === 0) line.nothing({ text: "This job has no tasks in the store." });
-    else line.show(lanes.show(detail.tasks.map(bar_of), window_span()));
+    else line.show(lanes.show(detail.tasks.map(bar_of), { from: job.from, to: Math.max(job.to ?? now(), job.from + 1000) }));
     const most = detail.slow_per_node.reduce((top, node) => Math.max(top, node.count), 0);
     nodes.show(detail.slow_per_node.length === 0 ? h("p", { class: "muted" }, "No task is in the slow grades.") : h("ul", { class: "bars" }, ...detail.slow_per_node.map((node) => {
       const bar = h("span", { class: "bar" });
@@ -96,7 +97,7 @@ export function make_jobs(_info: Info): View {
     root: h("div", { class: "view jobs" }, list.root, parts),
     update: () => {
       const { from, to } = window_span(), id = own("job");
-      void list.load<Job[]>("jobs", { from, to, host: current().host }, show_list);
+      void list.load<Job[]>("jobs", { from, to, host: exactly(current().host) }, show_list);
       parts.hidden = id === "";
       if (id === "") return;
       void line.load<JobDetail>("job", { id }, show_job);

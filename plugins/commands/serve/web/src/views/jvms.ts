@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JVMs that report, their common rate, the functions with most time, and the trace of one.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { h } from "../dom";
 import { open_process } from "../process_table";
@@ -45,7 +46,7 @@ export function make_jvms(_info: Info): View {
     root: h("div", { class: "view jvms" }, h("div", { class: "grid numbers" }, count.root, rate.root), h("div", { class: "grid" }, functions.root, detail.root), list.root),
     update: () => {
       const { from, to } = window_span();
-      void functions.load<Jvms>("jvms", { from, to, host: current().host, function: own("function") }, show);
+      void functions.load<Jvms>("jvms", { from, to, host: exactly(current().host), function: own("function") }, show);
     },
     close: () => [count, rate, functions, detail, list].forEach((card) => card.close()),
   };

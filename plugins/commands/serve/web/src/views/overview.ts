@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: the resources of the host by process, the top processes of the window, what is abnormal, the agent's health.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { ChartCard, type Spec } from "../chart_card";
 import { h } from "../dom";
@@ -19,7 +20,7 @@ const kCharts: Spec[] = [
   {
     title: "CPU by process", stacked: true,
     asks: [
-      { metrics: ["proc.cpu.user", "proc.cpu.kernel"], formula: "a+b", ...by_process },
+      { metrics: ["proc.cpu.user", "proc.cpu.kernel"], ...by_process },
       { metrics: ["sys.cpu.usage"], label: "whole host", overlay: true },
     ],
     hint: { text: "There is no CPU time of processes in this window.", pipeline: "host" },
@@ -34,12 +35,12 @@ const kCharts: Spec[] = [
   },
   {
     title: "Disk by process, reads and writes", stacked: true,
-    asks: [{ metrics: ["proc.disk.reads.mb", "proc.disk.writes.mb"], formula: "a+b", ...by_process }],
+    asks: [{ metrics: ["proc.disk.reads.mb", "proc.disk.writes.mb"], ...by_process }],
     hint: { text: "There is no disk traffic of processes in this window. Reading it of other users' processes needs a privilege: see Health.", pipeline: "host" },
   },
   {
     title: "Network by process, both directions", stacked: true,
-    asks: [{ metrics: ["proc.net.tcp.in.mb", "proc.net.tcp.out.mb", "proc.net.udp.in.mb", "proc.net.udp.out.mb"], formula: "a+b+c+d", ...by_process }],
+    asks: [{ metrics: ["proc.net.tcp.in.mb", "proc.net.tcp.out.mb", "proc.net.udp.in.mb", "proc.net.udp.out.mb"], ...by_process }],
     hint: { text: "There is no traffic of processes in this window.", pipeline: "network" },
   },
   {
@@ -86,7 +87,7 @@ export function make_overview(_info: Info): View {
   };
 
   const update = () => {
-    const { from, to } = window_span(), host = current().host;
+    const { from, to } = window_span(), host = exactly(current().host);
     for (const chart of charts) chart.update();
     void top.load<Processes>("processes", { from, to, host, limit: kRows }, show_top);
     const spans = (kind: string, signal_to: (found: StoredSpan[]) => void) => abnormal.load<StoredSpan[]>(`spans`, { kind, from, to, host }, signal_to);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases of processes and tasks as lanes.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { h, select, replace } from "../dom";
 import { Lanes } from "../lanes";
@@ -31,7 +32,7 @@ export function make_phases(_info: Info): View {
       replace(card.tools, select("Lanes", kLanes, own("lanes") || "process", (value) => go({ own: { lanes: value } }, true)));
       const { from, to } = window_span();
       if (spans.length > 0) show();
-      void card.load<StoredSpan[]>("spans", { kind: "phase", from, to, host: current().host }, (answer) => {
+      void card.load<StoredSpan[]>("spans", { kind: "phase", from, to, host: exactly(current().host) }, (answer) => {
         spans = answer;
         show();
       });

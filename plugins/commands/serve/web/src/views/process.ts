@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything about one process in the window: CPU, memory, disk, network, collections, stacks, flows, energy, phases.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { ChartCard, type Ask, type Spec } from "../chart_card";
 import { colour_of } from "../colours";
@@ -35,7 +36,8 @@ const kFamilies: Family[] = [
 
 export function make_process(_info: Info): View {
   const subject = { host: own("of_host"), pid: own("pid"), process: own("process") };
-  const is = Object.entries(subject).filter(([, value]) => value !== "").map(([key, value]) => `${key}=${value}`);
+  const is = Object.fromEntries(Object.entries(subject).filter(([, value]) => value !== ""));
+  const patterns = Object.fromEntries(Object.entries(is).map(([key, value]) => [key, exactly(value)]));
   const head = new Card(subject.process || "process", "identity-card");
   const places = h("div", { class: "grid" });
   const flame = new FlameCard(() => subject);
@@ -80,7 +82,7 @@ export function make_process(_info: Info): View {
     root: h("div", { class: "view process" }, head.root, phases.root, places, flame.card.root),
     update: () => {
       const { from, to } = window_span();
-      void head.load<Process>("process", { from, to, ...subject }, show);
+      void head.load<Process>("process", { from, to, ...patterns }, show);
       if (!flame.card.root.hidden) flame.update();
     },
     redraw: () => charts.forEach((chart) => chart.redraw()),

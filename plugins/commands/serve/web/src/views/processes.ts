@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All processes of the window, as `top` would have shown them. A click opens everything about one.
+import { exactly } from "../api";
 import { Card } from "../card";
 import { h } from "../dom";
 import { open_process, process_columns } from "../process_table";
@@ -9,7 +10,7 @@ import { duration_text, span_text } from "../time";
 import type { Info, Processes, ProcessRow } from "../types";
 import type { View } from "../view";
 
-const kMost = 5000, kTypingMs = 250;
+const kMost = 10_000, kTypingMs = 250;
 
 export function make_processes(_info: Info): View {
   const card = new Card("Processes", "fill processes-card");
@@ -47,7 +48,7 @@ export function make_processes(_info: Info): View {
     update: () => {
       if (document.activeElement !== filter) filter.value = own("filter");
       const { from, to } = window_span();
-      const query = { from, to, host: current().host, filter: own("filter"), sort: own("sort"), desc: own("sort") === "" ? undefined : String(own("up") !== "1"), limit: kMost };
+      const query = { from, to, host: exactly(current().host), filter: own("filter"), limit: kMost };
       void card.load<Processes>("processes", query, show);
     },
     close: () => {
