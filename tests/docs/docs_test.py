@@ -61,7 +61,8 @@ class Page:
         os.makedirs(os.path.join(self.temporary.name, "bin"))
         for place in ("tree/build/release", "bin"):
             os.symlink(BINARY, os.path.join(self.temporary.name, place, "atalaya"))
-        shutil.copytree("pipelines", os.path.join(self.folder, "pipelines"))
+        for part in ("pipelines", "examples/slow-job"):
+            shutil.copytree(part, os.path.join(self.folder, part))
         self.environment = dict(os.environ, STATE_DIRECTORY=self.state, RUNTIME_DIRECTORY=self.state,
                                 ATALAYA_LUA=os.path.abspath("lua"),
                                 PATH=os.path.join(self.temporary.name, "bin") + ":" + os.environ["PATH"])
