@@ -6,7 +6,7 @@
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
 #   atalaya-riemann  the sink riemann: its client library brings GnuTLS and protobuf
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
-# and a tarball with everything below one prefix.
+# and a tarball with everything below one prefix. Where rpmbuild exists, the same packages for RPM.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_CONTACT "the Atalaya maintainers <maintainers@atalaya.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Watches what the processes of a Linux host do, and why they are slow")
@@ -69,4 +69,5 @@ libraries for files, texts, patterns and /proc, a CMake package with
 atalaya_add_plugin, and an example in each language.")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "atalaya, libre2-dev")
 
+include(AtalayaRpm)
 include(CPack)
