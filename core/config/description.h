@@ -64,6 +64,8 @@ struct StageDescription {
   SpoolLimits spool;  // sinks
 };
 
+class FunctionHost;  // runs inline functions: config/functions.h
+
 // Sinks live once per file, whoever uses them.
 struct PipelineDescription {
   std::string name;
@@ -72,10 +74,9 @@ struct PipelineDescription {
   std::vector<StageDescription> sources;  // empty when `from` is set
   std::string from;                       // name of the pipeline whose output this one takes
   std::vector<StageDescription> stages;
-  std::vector<size_t> sinks;  // -> FileDescription::sinks
+  std::vector<size_t> sinks;                // -> FileDescription::sinks
+  std::shared_ptr<FunctionHost> functions;  // null without some; pipelines that are connected by `from` share one, others do not
 };
-
-class FunctionHost;  // runs the inline functions of one file: config/functions.h
 
 struct FileDescription {
   std::string path;
@@ -83,7 +84,6 @@ struct FileDescription {
   std::string digest;                 // of all files read: changes when any does
   std::vector<PipelineDescription> pipelines;
   std::vector<StageDescription> sinks;
-  std::shared_ptr<FunctionHost> functions;  // null when the file has none
 };
 
 }  // namespace atalaya::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config/functions.h"
 
+#include <mutex>
 #include <utility>
 
 #include "core/config/lua_functions.h"
@@ -16,6 +17,7 @@ class LuaFunctions final : public FunctionHost {
       : state_(std::move(state)), functions_(std::move(functions)), views_(*state_, symbols) {}
 
   Result apply(int function, Batch &batch, bool pass_failed) override {
+    const std::lock_guard lock(mutex_);
     Result result;
     atalaya_batch &raw = batch.raw();
     const int reference = functions_.at(static_cast<size_t>(function) - 1);
@@ -71,6 +73,7 @@ class LuaFunctions final : public FunctionHost {
     return prefix_of(failure.where) + failure.text;
   }
 
+  std::mutex mutex_;
   std::unique_ptr<LuaState> state_;
   std::vector<int> functions_;
   SampleViews views_;

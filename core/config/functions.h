@@ -12,7 +12,7 @@
 
 namespace atalaya::core {
 
-// Runs the inline functions of a pipeline file on samples, with limits of time and memory. The engine thread only.
+// Runs the inline functions of connected pipelines on samples, with limits of time and memory. One call at a time; any thread.
 class FunctionHost {
  public:
   virtual ~FunctionHost() = default;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -37,6 +40,46 @@ std::vector<std::string> lines_of(std::vector<Report> reports, const std::string
   return lines;
 }
 
+struct Functions {
+  std::unique_ptr<LuaState> state;
+  std::vector<int> references;
+};
+
+// The same functions in another state: those of pipelines that run on different threads share nothing.
+Result<Functions> evaluate_again(const FileDescription &first, size_t functions, Registry &registry, const std::string &library) {
+  Evaluation evaluation = evaluate(first.path, library);
+  Validation validation = validate(evaluation, registry);
+  const bool same = validation.errors.empty() && evaluation.state->digest() == first.digest &&
+                    validation.functions.size() == functions && validation.description.pipelines.size() == first.pipelines.size();
+  if (!same) return Error{"gives other pipelines each time that it is read; it may have changed meanwhile: try again"};
+  return Functions{std::move(evaluation.state), std::move(validation.functions)};
+}
+
+Status give_functions(FileDescription &file, Functions functions, Registry &registry, Symbols &symbols,
+                      const std::string &library) {
+  const size_t count = functions.references.size();
+  std::map<std::string, std::string> from;
+  for (const PipelineDescription &pipeline : file.pipelines) from[pipeline.name] = pipeline.from;
+  std::map<std::string, std::shared_ptr<FunctionHost>> hosts;  // by the pipeline with the sources
+  for (PipelineDescription &pipeline : file.pipelines) {
+    if (std::none_of(pipeline.stages.begin(), pipeline.stages.end(), [](const auto &stage) { return stage.function != 0; }))
+      continue;
+    std::string root = pipeline.name;
+    while (!from[root].empty()) root = from[root];
+    auto &host = hosts[root];
+    if (host == nullptr) {
+      if (functions.state == nullptr) {
+        auto again = evaluate_again(file, count, registry, library);
+        if (!again) return Error{again.error()};
+        functions = std::move(*again);
+      }
+      host = make_function_host(std::move(functions.state), std::move(functions.references), symbols);
+    }
+    pipeline.functions = host;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 LoadedFile load_file(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library) {
@@ -59,8 +102,12 @@ LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &sym
   const auto &files = evaluation.state->files();
   description.required.assign(files.begin() + 1, files.end());
   description.digest = evaluation.state->digest();
-  if (!validation.functions.empty())
-    description.functions = make_function_host(std::move(evaluation.state), std::move(validation.functions), symbols);
+  if (!validation.functions.empty()) {
+    Functions functions{std::move(evaluation.state), std::move(validation.functions)};
+    const Status given = give_functions(description, std::move(functions), registry, symbols, library);
+    if (!given) result.file.errors.push_back(path + ": " + given.error());
+    if (!given) return result;
+  }
   result.file.description = std::move(description);
   return result;
 }

@@ -94,7 +94,7 @@ class Lines {
 // The stages of a pipeline, created for one case.
 class Stages {
  public:
-  Stages(const FileDescription &file, const PipelineDescription &pipeline) : file_(file), pipeline_(pipeline) {}
+  explicit Stages(const PipelineDescription &pipeline) : pipeline_(pipeline) {}
 
   Status start(Symbols &symbols, Launcher *launcher) {
     for (const auto &stage : pipeline_.stages) {
@@ -113,7 +113,7 @@ class Stages {
     for (size_t i = 0; i < pipeline_.stages.size(); ++i) {
       const StageDescription &stage = pipeline_.stages[i];
       if (stage.function != 0) {
-        const auto result = file_.functions->apply(stage.function, batch, stage.on_error == OnError::pass);
+        const auto result = pipeline_.functions->apply(stage.function, batch, stage.on_error == OnError::pass);
         if (result.failed > 0) notes.push_back(result.error);
       } else if (const Outcome outcome = instances_[i]->process(window, batch); !outcome.ok()) {
         return Error{instances_[i]->label() + ": " + outcome.text};
@@ -123,7 +123,6 @@ class Stages {
   }
 
  private:
-  const FileDescription &file_;
   const PipelineDescription &pipeline_;
   Surroundings surroundings_;
   std::vector<std::unique_ptr<Instance>> instances_;  // parallel to the stages; null for inline functions
@@ -168,7 +167,7 @@ Result<TestOutcome> run_test(const FileDescription &file, const TestCase &test, 
     return Error{read.error()};
   }
   TestOutcome outcome;
-  Stages stages(file, file.pipelines.at(test.pipeline));
+  Stages stages(file.pipelines.at(test.pipeline));
   if (const Status started = stages.start(symbols, launcher); !started) return Error{started.error()};
   Lines given(symbols);
   for (size_t i = 0; i < windows.size(); ++i) {

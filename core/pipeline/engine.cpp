@@ -74,6 +74,7 @@ Engine::Engine(Symbols &symbols, Options options)
               options_.launcher} {}
 
 Engine::~Engine() {
+  stop_lanes();
   options_.flush_deadline_ns = 0;
   stop_parts(graph_, {});
   for (const auto &sink : retiring_) release(sink);
@@ -113,7 +114,7 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
       graph.pipelines.push_back(*old);
       continue;
     }
-    auto run = std::make_shared<PipelineRun>(pipeline, file.functions, shared_);
+    auto run = std::make_shared<PipelineRun>(pipeline, shared_);
     if (const Status made = run->create(); !made) return Error{made.error()};
     graph.pipelines.push_back(std::move(run));
   }
@@ -240,6 +241,13 @@ void Engine::wake() {
   const std::lock_guard lock(mutex_);
   woken_ = true;
   wake_.notify_all();
+  for (const auto &lane : lanes_) lane->wake();
+}
+
+void Engine::note() {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  wake_.notify_all();
 }
 
 int64_t Engine::longest_stop_ns() const {
@@ -268,8 +276,31 @@ std::future<Status> Engine::reload(FileDescription file) {
   return result;
 }
 
+void Engine::start_lanes() {
+  Division division = divide(graph_.pipelines);
+  own_ = std::move(division.engine);
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (Pipelines &pipelines : division.lanes) lanes.push_back(std::make_unique<Lane>(std::move(pipelines), [this] { note(); }));
+  for (const auto &lane : lanes) lane->start();
+  const std::lock_guard lock(mutex_);
+  lanes_ = std::move(lanes);
+  for (const auto &lane : lanes_) lane->wake();  // for what has arrived in between
+}
+
+void Engine::stop_lanes() {
+  std::vector<std::unique_ptr<Lane>> lanes;
+  {
+    const std::lock_guard lock(mutex_);
+    lanes.swap(lanes_);
+  }
+  for (const auto &lane : lanes) lane->stop();
+  for (const auto &lane : lanes) windows_ += lane->windows();
+  own_.clear();
+}
+
 bool Engine::run() {
   if (options_.alive && options_.alive_every_ns > 0) next_alive_ = 0;
+  start_lanes();
   while (turn()) {
     show_alive();
     wait_for_work();
@@ -281,6 +312,7 @@ bool Engine::run() {
     if (reload_) reload_->result.set_value(Error{"the agent is stopping"});
     reload_.reset();
   }
+  stop_lanes();
   stop_parts(graph_, {});
   graph_ = {};
   for (const auto &sink : retiring_) release(sink);
@@ -297,7 +329,12 @@ bool Engine::turn() {
     reload = std::move(reload_);
     reload_.reset();
   }
-  if (reload) reload->result.set_value(apply(std::move(reload->file)));
+  if (reload) {
+    stop_lanes();
+    Status applied = apply(std::move(reload->file));
+    start_lanes();
+    reload->result.set_value(std::move(applied));
+  }
   for (auto sink = retiring_.begin(); sink != retiring_.end();) {
     if (!(*sink)->stopped()) {
       ++sink;
@@ -311,20 +348,13 @@ bool Engine::turn() {
     const std::lock_guard lock(mutex_);
     return stopping_;
   };
-  for (bool any = true; any && !stopping();) {
-    any = false;
-    for (const auto &pipeline : graph_.pipelines) {
-      any = pipeline->take_arrivals() || any;
-      const ClockReading now = read_clocks();
-      if (now.monotonic < pipeline->deadline()) continue;
-      if (pipeline->tick(now)) ++windows_;
-    }
-    if (options_.max_windows > 0 && windows_ >= options_.max_windows) return false;
-  }
-  const auto works = [](const auto &pipeline) { return pipeline->description().from.empty() && !pipeline->ended(); };
-  if (std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), works)) return true;
+  windows_ += work_off(own_, stopping);
+  uint64_t windows = windows_;
+  for (const auto &lane : lanes_) windows += lane->windows();
+  if (options_.max_windows > 0 && windows >= options_.max_windows) return false;
+  if (!all_ended(own_) || std::any_of(lanes_.begin(), lanes_.end(), [](const auto &lane) { return !lane->ended(); })) return true;
   gave_up_ =
-      std::any_of(graph_.pipelines.begin(), graph_.pipelines.end(), [](const auto &pipeline) { return pipeline->unsupported(); });
+      any_unsupported(own_) || std::any_of(lanes_.begin(), lanes_.end(), [](const auto &lane) { return lane->unsupported(); });
   return false;
 }
 
@@ -336,8 +366,7 @@ void Engine::show_alive() {
 }
 
 void Engine::wait_for_work() {
-  int64_t deadline = next_alive_;
-  for (const auto &pipeline : graph_.pipelines) deadline = std::min(deadline, pipeline->deadline());
+  const int64_t deadline = std::min(next_alive_, next_deadline(own_));
   std::unique_lock lock(mutex_);
   const auto woken = [this] { return woken_; };
   if (deadline == INT64_MAX) {

@@ -14,12 +14,14 @@
 #include "core/base/result.h"
 #include "core/config/description.h"
 #include "core/ledger/ledger.h"
+#include "core/pipeline/lane.h"
 #include "core/pipeline/pipeline_run.h"
 
 namespace atalaya::core {
 
-// Runs the pipelines of one file. One thread calls run: it is the engine thread, which turns the clock, calls the pull sources, the
-// stages and the inline functions. Sinks, push sources and blocking sources have threads of their own.
+// Runs the pipelines of one file. One thread calls run: it is the engine thread, which turns the clock, calls the pull sources and
+// the stages. Sinks, push sources and blocking sources have threads of their own, and so have pipelines with inline functions
+// beside others: a lane.
 class Engine {
  public:
   struct Options {
@@ -79,7 +81,10 @@ class Engine {
   void stop_parts(const Graph &graph, const Graph &keep);
   void retire_until_free(const StageDescription &wanted);
   void release(const std::shared_ptr<SinkWorker> &sink);
+  void start_lanes();
+  void stop_lanes();
   void wake();
+  void note();  // news of a lane
   bool turn();  // one turn of the loop; false when everything has ended
   void wait_for_work();
   void show_alive();
@@ -88,6 +93,7 @@ class Engine {
   Options options_;
   Shared shared_;
   Graph graph_;
+  Pipelines own_;                                      // of the graph, those that this thread runs
   std::vector<std::shared_ptr<SinkWorker>> retiring_;  // out of the graph, still delivering
   std::vector<std::shared_ptr<void>> abandoned_;       // hangs in a call: may never be destroyed
   uint64_t windows_ = 0;
@@ -96,6 +102,7 @@ class Engine {
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
+  std::vector<std::unique_ptr<Lane>> lanes_;                 // changed only by the engine thread
   bool woken_ = false, stopping_ = false, running_ = false;  // running: from the start on, also before run
   std::optional<Reload> reload_;
 };

@@ -58,8 +58,8 @@ Error at_location(const Location &where, const std::string &pipeline, const Stag
   return {line + std::string(kind_name(stage.kind)) + " \"" + stage.name + "\": " + text};
 }
 
-PipelineRun::PipelineRun(PipelineDescription description, std::shared_ptr<FunctionHost> functions, Shared &shared)
-    : description_(std::move(description)), functions_(std::move(functions)), shared_(shared) {
+PipelineRun::PipelineRun(PipelineDescription description, Shared &shared)
+    : description_(std::move(description)), functions_(description_.functions), shared_(shared) {
   const bool pulls = std::any_of(description_.sources.begin(), description_.sources.end(), [](const StageDescription &source) {
     return (source.component.component->flags & ATALAYA_PUSH) == 0;
   });

@@ -29,10 +29,10 @@ struct Shared {
   Launcher *launcher = nullptr;
 };
 
-// One running pipeline. The engine thread only, except the threads of its sources.
+// One running pipeline. One thread at a time, the engine's or that of its lane, except the threads of its sources.
 class PipelineRun {
  public:
-  PipelineRun(PipelineDescription description, std::shared_ptr<FunctionHost> functions, Shared &shared);
+  PipelineRun(PipelineDescription description, Shared &shared);
   PipelineRun(const PipelineRun &) = delete;
   PipelineRun &operator=(const PipelineRun &) = delete;
   ~PipelineRun();
@@ -62,6 +62,7 @@ class PipelineRun {
   // A source of it cannot work here.
   bool unsupported() const;
   bool running() const { return started_; }
+  bool has_functions() const { return functions_ != nullptr; }
 
  private:
   struct Head {

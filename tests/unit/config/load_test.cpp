@@ -79,7 +79,7 @@ a.pipeline "hosts" {
   CHECK(file.sinks[0].queue == QueueLimits{1 << 20, WhenFull::drop_oldest});
   CHECK(file.sinks[0].parameters.find("queue") == nullptr);
   CHECK(file.sinks[0].parameters.find("path")->text == "/tmp/a");
-  CHECK(file.functions != nullptr);
+  CHECK(pipeline.functions != nullptr);
   CHECK(graph_text(file) == R"(pipeline "hosts", every 5s
     5  source      pull        processes = false
     6  source      pull
@@ -104,7 +104,7 @@ a.pipeline "third" { a.source.push {}, a.sink.store { path = "/tmp/b" } }
   CHECK(file.pipelines[1].from == "first");
   CHECK(file.pipelines[1].sources.empty());
   CHECK(file.pipelines[2].every_ns == 0);
-  CHECK(file.functions == nullptr);
+  for (const auto &pipeline : file.pipelines) CHECK(pipeline.functions == nullptr);
 }
 
 TEST_CASE("a pipeline with push sources has no windows") {
@@ -160,10 +160,37 @@ a.pipeline "p" { a.source.push {}, function(s) s.tags.team = teams[s.tags.proces
   Batch batch;
   auto &sample = batch.add_sample(ATALAYA_METRICS);
   batch.add_tag(sample, loader.symbols.intern("process"), "java");
-  CHECK(file.functions->apply(1, batch, false).failed == 0);
+  CHECK(file.pipelines[0].functions->apply(1, batch, false).failed == 0);
   CHECK(view_of(batch.raw().samples[0].tags[1].value) == "data");
-  const auto result = file.functions->apply(2, batch, false);
+  const auto result = file.pipelines[0].functions->apply(2, batch, false);
   CHECK(result.error == (loader.folder / "main.lua") + ":5: pipelines are declared while the file is read, not by its functions");
+}
+
+TEST_CASE("connected pipelines share the variables of their functions, others do not") {
+  Loader loader;
+  const auto file = loader.sound(R"(
+local db = a.sink.store {}
+local calls = 0
+local function count(s) calls = calls + 1 s.fields["test.calls"] = calls return s end
+a.pipeline "one" { a.source.push {}, count, db }
+a.pipeline "branch" { a.from "one", count, db }
+a.pipeline "two" { a.source.push {}, count, db }
+a.pipeline "none" { a.source.push {}, db }
+)");
+  REQUIRE(file.pipelines.size() == 4);
+  CHECK(file.pipelines[0].functions == file.pipelines[1].functions);
+  CHECK(file.pipelines[0].functions != file.pipelines[2].functions);
+  CHECK(file.pipelines[3].functions == nullptr);
+  const auto calls = [&](size_t pipeline) {
+    Batch batch;
+    batch.add_sample(ATALAYA_METRICS);
+    CHECK(file.pipelines[pipeline].functions->apply(file.pipelines[pipeline].stages[0].function, batch, false).failed == 0);
+    return batch.raw().samples[0].fields[0].value.i64;
+  };
+  CHECK(calls(0) == 1);
+  CHECK(calls(1) == 2);
+  CHECK(calls(2) == 1);
+  CHECK(calls(0) == 3);
 }
 
 TEST_CASE("values that would grow without end when they are read are refused") {

@@ -200,6 +200,53 @@ TEST_CASE("batches that cannot be delivered before the deadline are counted, and
   CHECK(row->reasons.at("shutdown") == script().given);
 }
 
+TEST_CASE("a function that takes long delays its own pipelines; the others keep their windows, and reload and end wait for it") {
+  // Holds each call until it is released.
+  struct Held final : FunctionHost {
+    Result apply(int, Batch &, bool) override {
+      std::unique_lock lock(script().mutex);
+      ++calls;
+      script().notify();
+      script().changed.wait(lock, [this] { return released; });
+      return {};
+    }
+    int calls = 0;
+    bool released = false;
+  };
+  script().reset();
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  const auto held = std::make_shared<Held>();
+  const auto release = [&held] {
+    const std::lock_guard lock(script().mutex);
+    held->released = true;
+    script().notify();
+  };
+  FileDescription file;
+  for (int64_t number = 0; number < 3; ++number) file.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", number}}));
+  StageDescription function;
+  function.kind = ATALAYA_TRANSLATOR;
+  function.name = "function";
+  function.function = 1;
+  file.pipelines.push_back(builder.pipeline("slow", {builder.make(ATALAYA_SOURCE, "numbers")}, {function}, {0}));
+  file.pipelines.back().functions = held;
+  file.pipelines.push_back(builder.pipeline("branch", {}, {}, {2}));
+  file.pipelines.back().from = "slow";
+  file.pipelines.push_back(builder.pipeline("quick", {builder.make(ATALAYA_SOURCE, "numbers")}, {}, {1}));
+  REQUIRE(engine.start(file).ok());
+  RunningEngine running(engine);
+  const bool others_continue = script().wait([&] { return held->calls == 1 && kept(1).size() >= 200; });
+  release();
+  CHECK(others_continue);
+  CHECK(script().wait([&] { return held->calls > 3 && kept(2).size() >= 30; }));
+  CHECK(engine.reload(file).get().ok());
+  const size_t before = kept(0).size();
+  CHECK(script().wait([&] { return kept(0).size() > before + 30; }));
+  CHECK(running.stop());
+  check_balance(engine.ledger().snapshot());
+  CHECK(kept(0) == kept(2));
+}
+
 TEST_CASE("a push source receives the result of every batch") {
   script().reset();
   script().push_batches = 50;
