@@ -22,7 +22,7 @@ a.pipeline "processes" {
 
 a.pipeline "traffic" {
   every = "1s",
-  a.source.net { udp = true },
+  a.source.net {},
   a.translate.names { tags = { "container" } },
   store,
 }

@@ -7,7 +7,7 @@ local store = a.sink.sqlite {}  -- one for both pipelines: a store has one write
 
 a.pipeline "network" {
   every = "5s",
-  a.source.net { udp = true },
+  a.source.net {},
   -- Flows and processes need the same names and containers, which connect them.
   a.translate.names { tags = { "container" } },
   store,

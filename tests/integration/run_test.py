@@ -394,6 +394,13 @@ class Commands(AgentCase):
         tested = subprocess.run([BINARY, "test", files[-1]], capture_output=True, text=True)
         self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
 
+    def test_no_shipped_pipeline_hooks_the_path_of_data(self):
+        """Hooks on each send and receive cost some per cent of small messages: only on request."""
+        for path in sorted(glob.glob("pipelines/*.lua")):
+            graph = subprocess.run([BINARY, "check", path], capture_output=True, text=True).stdout
+            for hook in ("udp = true", 'attribution = "syscall"', 'mode = "events"'):
+                self.assertNotIn(hook, graph, path)
+
 
 if __name__ == "__main__":
     main()
