@@ -116,11 +116,19 @@ class Rules:
             self.assertEqual(writable, mount["name"] in ("state", "run", "tmp"), mount)
             if "hostPath" in volume and mount["name"] != "state":
                 self.assertEqual(mount["mountPath"], "/host" + volume["hostPath"]["path"])
+        self.check_runtime_folder(container, volumes)
         ports = {port["name"] for port in container.get("ports", [])}
         for probe in ("livenessProbe", "readinessProbe"):
             for kind in ("httpGet", "tcpSocket"):
                 if kind in container.get(probe, {}):
                     self.assertIn(container[probe][kind]["port"], ports)
+
+    def check_runtime_folder(self, container, volumes):
+        """Everyone may write into an emptyDir, and the agent refuses such a folder: it makes its own below."""
+        empty = {mount["mountPath"] for mount in container["volumeMounts"] if "emptyDir" in volumes[mount["name"]]}
+        for variable in container.get("env", []):
+            if variable["name"] == "RUNTIME_DIRECTORY":
+                self.assertIn(os.path.dirname(variable["value"]), empty)
 
     def check_service(self, service, documents):
         selector = service["spec"]["selector"].items()
@@ -148,6 +156,25 @@ class Manifests(Rules, unittest.TestCase):
             done = subprocess.run([BINARY, "check", f"{MANIFESTS}/{name}.lua"], env=environment, capture_output=True, text=True, timeout=60,
                                   check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_status_works_below_a_folder_for_everyone(self):
+        with tempfile.TemporaryDirectory(prefix="atalaya-test-") as folder:
+            os.chmod(folder, 0o777)
+            with open(os.path.join(folder, "self.lua"), "w", encoding="utf-8") as file:
+                file.write('local a = require "atalaya"\na.pipeline "self" { every = "1s", a.source.self {}, a.sink.stdout {} }\n')
+            environment = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=os.path.join(folder, "agent"))
+            agent = subprocess.Popen([BINARY, "run", "--drop", os.path.join(folder, "self.lua")], env=environment, stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.PIPE, text=True)
+            try:
+                self.assertIn("running", agent.stderr.readline())
+                for _ in range(20):  # on a busy machine the agent answers later than the time limit of `status`
+                    done = subprocess.run([BINARY, "status"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+                    if "the agent does not" not in done.stderr:
+                        break
+                self.assertEqual(done.returncode, 0, done.stderr)
+            finally:
+                agent.terminate()
+                agent.communicate()
 
     def test_the_agent_reaches_the_hub(self):
         agent, = containers(named(manifests(), "DaemonSet", "atalaya-agent"))
