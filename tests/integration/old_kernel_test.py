@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent without BPF and without the system calls that Linux 4.18 does not have: what docs/reference/kernels.md promises for it."""
+"""The agent without the system calls that older kernels do not have: what docs/reference/kernels.md promises for them."""
 
 import os
+import shutil
 import subprocess
 import sys
 import unittest
 
 import old_kernel
-from harness import BINARY, PATIENCE, AgentCase, main
+from harness import BINARY, PATIENCE, AgentCase, forget_jvm, main, so_far
 
-WRAPPER = [sys.executable, os.path.abspath(old_kernel.__file__)]
+WRAPPER = [sys.executable, os.path.abspath(old_kernel.__file__), "4.18"]
+WRAPPER_5_10 = [*WRAPPER[:-1], "5.10"]
+SLEEPER = """class Sleeper { public static void main(String[] a) throws Exception { System.out.println(); System.in.read(); } }"""
 LUA = """local a = require "atalaya"
 local store = a.sink.sqlite {{ path = "{store}" }}
 a.pipeline "processes" {{ every = "500ms", a.source.proc {{}}, a.translate.names {{ tags = {{ "container", "unit" }} }}, store }}
@@ -52,6 +55,29 @@ class OldKernel(AgentCase):
         for metric in ("sys.cpu.usage", "sys.mem.usage", "sys.net.in.packets", "proc.mem.resident"):
             self.assertTrue(self.query(metric), metric)
         self.assertIn("self", self.atalaya("spool", "ls", self.path("spool")))
+
+    def test_5_10_isolates(self):
+        agent = self.run_agent(f"""local a = require "atalaya"
+a.pipeline "isolated" {{ every = "500ms", a.source.proc {{ isolate = true }}, a.sink.sqlite {{ path = "{self.path("atalaya.db")}" }} }}""",
+                               "--drop", wrapper=WRAPPER_5_10).running()
+        self.assert_balanced(agent.wait_status(lambda status: agent.row("isolated", "sqlite", status)["out"] > 0))
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    @unittest.skipUnless(shutil.which("javac"), "needs a JDK: apt-get install default-jdk-headless")
+    def test_5_10_reads_jvms(self):
+        with open(self.path("Sleeper.java"), "w", encoding="utf-8") as file:
+            file.write(SLEEPER)
+        subprocess.run(["javac", "-d", self.folder, self.path("Sleeper.java")], check=True, timeout=PATIENCE)
+        jvm = subprocess.Popen(["java", "-cp", self.folder, "Sleeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(forget_jvm, jvm.pid)
+        self.addCleanup(jvm.communicate)
+        jvm.stdout.readline()
+        agent = self.run_agent(f"""local a = require "atalaya"
+a.pipeline "jvms" {{ every = "500ms", a.source.jvm {{ main = {{ "Sleeper" }} }}, a.sink.file {{ path = "{self.path("out")}" }} }}""",
+                               wrapper=WRAPPER_5_10).running()
+        agent.wait_status(lambda status: any(point["metric"] == "jvm.heap.used" and point["tags"]["pid"] == str(jvm.pid)
+                                             for point in so_far(self.path("out")) if "metric" in point))
+        self.assertEqual(agent.stop(), 0, agent.errors())
 
 
 class Wrapper(unittest.TestCase):
