@@ -297,7 +297,7 @@ class Guards(Hub):
 
     def test_connections_beyond_the_limit_wait_until_one_is_free(self):
         agent = self.hub("max_connections = 4, threads = 1")
-        clients = [self.client(agent) for _ in range(4)]
+        clients = [self.client(agent, source=f"127.0.0.{2 + number // 2}") for number in range(4)]
         for client in clients:
             self.assertEqual(client.put([point("m", 1)])[0], 204)
         answers = []
@@ -447,6 +447,24 @@ class Fairness(Hub):
         for number in range(100):
             self.assertEqual(honest.put([point(f"honest{number}", 1)])[0], 204)
         self.agent.wait_line("sender 127.0.0.2 has used half of max_names")
+
+    def test_connections_of_one_sender_leave_half_for_the_others(self):
+        agent = self.hub("max_connections = 8, threads = 1")
+        abuser = [self.client(agent, source="127.0.0.2") for _ in range(4)]
+        for client in abuser:
+            self.assertEqual(client.put([point("m", 1)])[0], 204)
+        with self.assertRaises((OSError, http.client.HTTPException)):
+            self.client(agent, source="127.0.0.2").put([point("m", 1)])
+        for number in range(4):
+            self.assertEqual(self.client(agent, source="127.0.0.3").put([point("honest", number, TIME + number)])[0], 204)
+        abuser[0].close()
+        until = time.monotonic() + PATIENCE
+        while True:  # the server notices the end of a connection on its own time
+            try:
+                self.assertEqual(self.client(agent, source="127.0.0.2").put([point("m", 2)])[0], 204)
+                break
+            except (OSError, http.client.HTTPException):
+                self.assertLess(time.monotonic(), until)
 
     def test_bodies_of_one_sender_leave_room_for_the_others(self):
         abuser, honest = self.senders('max_waiting = "256 KiB"')

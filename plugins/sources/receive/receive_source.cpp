@@ -37,6 +37,7 @@ ReceiveSource::ReceiveSource(Host host)
       builder_(host, static_cast<size_t>(host.integer("max_names"))) {
   rules_.strict = host.boolean("strict");
   options_.http = http_server::read_options(host);
+  options_.http.half_per_address = true;
   options_.http.threads = static_cast<unsigned>(host.integer("threads"));
   options_.max_body = static_cast<size_t>(host.integer("max_body"));
   options_.max_waiting = static_cast<size_t>(host.integer("max_waiting"));

@@ -34,7 +34,8 @@ class ReceiveSource final : public PushSource {
       param::boolean("strict", "Refuses puts that OpenTSDB refuses: no tags, more than 8 tags, or characters outside its alphabet")
           .defaults("true"),
       param::integer("threads", "Threads for connections").defaults("2").unit("threads").range(1, 64),
-      param::integer("max_connections", "Maximum connections; further ones wait. The limit of open files may be lower.")
+      param::integer("max_connections",
+                     "Maximum connections, half of it per address; further ones wait. The limit of open files may be lower.")
           .defaults("10000")
           .unit("connections")
           .range(1, 1000000),

@@ -98,6 +98,7 @@ void Daemon::start(Listener listener) {
   MHD_OptionItem items[] = {
       {MHD_OPTION_LISTEN_SOCKET, listener_, nullptr},
       {MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connections), nullptr},
+      {MHD_OPTION_PER_IP_CONNECTION_LIMIT, static_cast<intptr_t>(options_.half_per_address ? (connections + 1) / 2 : 0), nullptr},
       {MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(seconds), nullptr},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(options_.max_header), nullptr},
       // A pool of one thread is the daemon's thread.

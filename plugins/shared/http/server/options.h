@@ -12,6 +12,7 @@ namespace atalaya::http_server {
 struct Options {
   unsigned threads = 2;
   unsigned max_connections = 10000;
+  bool half_per_address = false;  // one client address gets half of the connections at most, its further ones are closed
   size_t max_header = size_t{16} << 10;
   int64_t request_timeout_ns = 30'000'000'000;
   int64_t idle_timeout_ns = 300'000'000'000;
