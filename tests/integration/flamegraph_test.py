@@ -102,7 +102,8 @@ class Stored(QueryCase):
     def test_refused_arguments(self):
         for words, said in ((["--diff", "yesterday"], "is not FROM:TO"),
                             (["--folded", "x", "--host", "h1"], "--folded uses all stacks"),
-                            (["-o", "x.png"], "unknown suffix; use .svg, .folded or .json"),
+                            (["-o", "x.png"], "unknown suffix; use .svg, .folded, .json or .pb.gz"),
+                            (["--format", "pprof", "--diff", "-2h:-1h"], "--format pprof has one side only"),
                             (["--profile", "gpu"], "gpu")):
             self.atalaya("flamegraph", *words, status=2)
             self.assertIn(said, self.errors)
@@ -115,6 +116,50 @@ class Stored(QueryCase):
             file.write("a;b 1\nno number\n\nneither\n")
         self.assertEqual(self.atalaya("flamegraph", "--folded", self.path("broken"), "--format", "folded"), "a;b 1\n")
         self.assertIn(f'{self.path("broken")}:2: not a folded stack ("a;b;c 12"); lines skipped: 2', self.errors)
+
+    def pprof(self, *words):
+        """The raw listing of `go tool pprof`: stacks of function names, root first, with value and labels."""
+        self.atalaya("flamegraph", *words, "-o", self.path("profile.pb.gz"))
+        text = subprocess.run(["go", "tool", "pprof", "-raw", self.path("profile.pb.gz")], capture_output=True, text=True, check=True,
+                              env={**os.environ, "HOME": self.path("")}, timeout=60).stdout
+        samples, locations = text[text.index("Samples:"):].split("Locations\n")
+        names = {}
+        for line in locations.split("Mappings")[0].splitlines():
+            found = re.match(r" *(\d+): 0x0 (?:M=\d+ )?(.*?) :0", line)
+            if found:
+                names[found.group(1)] = found.group(2)
+        result = []
+        for line in samples.splitlines()[2:]:
+            if found := re.match(r" +(\d+): ([\d ]*)$", line):
+                result.append([tuple(names[id] for id in reversed(found.group(2).split())), int(found.group(1)), None])
+            elif label := re.match(r" +process:\[(.*)\]", line):
+                result[-1][2] = label.group(1)
+        return text, sorted(tuple(sample) for sample in result)
+
+    def test_pprof_reads_each_stack_and_value(self):
+        text, samples = self.pprof(*WHEN)
+        self.assertEqual(samples, [(("a", "b", "a"), 13, "java-7"), (("f_[j]",), 5, "java-9"),
+                                   (("f_[j]", "do_x_[k]"), 4, "java-7"), (("main",), 8, "shop-8")])
+        self.assertIn("samples/count", text)
+        self.assertIn("Duration: 1m0s", text)
+        with open(self.path("x.folded"), "w") as file:
+            file.write(FOLDED)
+        _, samples = self.pprof("--folded", self.path("x.folded"))
+        self.assertEqual(sum(value for _, value, _ in samples), 1000)
+        self.assertIn((("_start", "main", 'naïve "→" & co'), 50, "shop-2"), samples)
+
+    def test_speedscope_has_a_profile_for_each_process(self):
+        self.atalaya("flamegraph", *WHEN, "--format", "speedscope", "-o", self.path("x.json"))
+        with open(self.path("x.json")) as file:
+            data = json.load(file)
+        stacks = {}
+        for profile in data["profiles"]:
+            self.assertEqual(profile["type"], "sampled")
+            self.assertEqual(sum(profile["weights"]), profile["endValue"])
+            for sample, weight in zip(profile["samples"], profile["weights"], strict=True):
+                stacks[(profile["name"], *(data["shared"]["frames"][i]["name"] for i in sample))] = weight
+        self.assertEqual(stacks, {("java-7", "a", "b", "a"): 13, ("java-7", "f_[j]", "do_x_[k]"): 4, ("java-9", "f_[j]"): 5,
+                                  ("shop-8", "main"): 8})
 
     def test_very_deep_and_very_wide(self):
         with open(self.path("large"), "w") as file:

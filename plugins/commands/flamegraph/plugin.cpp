@@ -12,6 +12,8 @@
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/pprof.h"
+#include "plugins/shared/analysis/flamegraph/speedscope.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
@@ -54,19 +56,21 @@ class FlamegraphCommand final : public Command {
                         "red frames have a larger share than before, blue frames a smaller one")
               .unit("FROM:TO|FILE"),
           param::string("o", "Output file (default: standard output)").unit("FILE"),
-          param::choice("format", "svg|folded|json",
-                        "Output format: image, folded stacks, or JSON for d3-flame-graph (default: by the suffix of -o, else svg)"),
+          param::choice("format", "svg|folded|json|pprof|speedscope",
+                        "Output format: image, folded stacks, JSON for d3-flame-graph, or a profile for pprof or speedscope "
+                        "(default: by the suffix of -o, else svg)"),
           param::boolean("icicle", "Draw the root at the top"), param::string("title", "Title of the image"),
           param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
           param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
       query::kStoreParams);
   static constexpr Description description = {.name = "flamegraph"_str,
-                                              .summary = "Show time by call stack: flame graph, folded stacks or JSON"_str,
+                                              .summary = "Show time by call stack: flame graph, folded stacks or pprof"_str,
                                               .params = params,
                                               .example =
                                                   "atalaya flamegraph --from -10m --process java -o java.svg\n"
                                                   "atalaya flamegraph --profile offcpu --by name -o waiting.svg\n"
-                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
+                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg\n"
+                                                  "atalaya flamegraph --from -10m -o cpu.pb.gz"_str};
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),
@@ -82,6 +86,8 @@ class FlamegraphCommand final : public Command {
     style_.frames = static_cast<size_t>(host.integer("frames"));
     read_wanted(host);
     set_format();
+    if (style_.compared && is_profile())
+      throw Failure(Code::bad_config, "--format " + format_ + " has one side only; omit --diff, and compare the files in the viewer");
   }
 
   int run(std::span<const atalaya_str>) override {
@@ -121,13 +127,15 @@ class FlamegraphCommand final : public Command {
     if (!format_.empty()) return;
     const std::string suffix = query::suffix_of(file_);
     format_ = suffix == "json" || suffix == "folded" ? suffix : "svg";
+    if (file_.ends_with(".pb.gz")) format_ = "pprof";
     if (format_ == "svg" && !suffix.empty() && suffix != "svg")
-      throw Failure(Code::bad_config, "-o " + file_ + ": unknown suffix; use .svg, .folded or .json, or set --format");
+      throw Failure(Code::bad_config, "-o " + file_ + ": unknown suffix; use .svg, .folded, .json or .pb.gz, or set --format");
   }
 
   void read_store(Tree &tree) {
     query::Reading reading(options_);
     style_.subtitle = query::span_text(reading.range);
+    range_ = reading.range;
     add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
     if (tree.size() == 1)
       nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
@@ -178,9 +186,14 @@ class FlamegraphCommand final : public Command {
     return classes.of(node) == Class::application;
   }
 
+  bool is_profile() const { return format_ == "pprof" || format_ == "speedscope"; }
+
   std::string output_of(const Tree &tree, const Classes &classes) {
     if (format_ == "folded") return folded_of(tree, style_.compared);
     if (format_ == "json") return json_of(tree, style_.compared);
+    const ProfileInfo info{wanted_.profile, style_.unit, wanted_.group_depth(), range_.from_ns, range_.to_ns};
+    if (format_ == "pprof") return pprof_of(tree, info);
+    if (format_ == "speedscope") return speedscope_of(tree, info);
     if (style_.title.empty()) style_.title = title();
     style_.subtitle = value_text(tree.root().shown(), style_.unit) + (style_.subtitle.empty() ? "" : ", " + style_.subtitle);
     return svg_of(tree, classes, style_);
@@ -197,6 +210,7 @@ class FlamegraphCommand final : public Command {
 
   const query::ReadOptions options_;
   const std::string folded_, diff_, file_;
+  store::Range range_{0, 0};  // of the stored stacks
   std::string nothing_;  // the reason for an empty result
   std::string format_;
   const std::string keep_;
