@@ -7,6 +7,8 @@
 
 #include "core/base/now.h"
 #include "plugins/shared/http/client/words.h"
+#include "plugins/sinks/http/otlp.h"
+#include "plugins/sinks/http/remote_write.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -32,8 +34,28 @@ Form form_of(std::string_view name) {
   if (name == "flat") return {core::Format::samples, "application/vnd.atalaya.flat", "/api/flat", false, false, true};
   if (name == "influx") return {core::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
   if (name == "jsonlines") return {core::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
+  if (name == "remote_write")
+    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/api/v1/write",
+            .message = Message::remote_write, .header = "X-Prometheus-Remote-Write-Version", .header_value = "0.1.0",
+            .compress = "snappy"};
+  if (name == "otlp_metrics")
+    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/v1/metrics",
+            .message = Message::otlp_metrics};
+  if (name == "otlp_traces")
+    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/v1/traces",
+            .message = Message::otlp_traces};
   if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
   return {core::Format::opentsdb, "application/json", "/api/put", true, true};
+}
+
+static std::unique_ptr<MessageEncoder> make_messages(Message message, const core::NameOf &name_of, const MetricOf &metric_of) {
+  switch (message) {
+    case Message::remote_write: return make_remote_write(name_of, metric_of);
+    case Message::otlp_metrics: return make_otlp_metrics(name_of, metric_of);
+    case Message::otlp_traces: return make_otlp_traces(name_of);
+    case Message::none: break;
+  }
+  return nullptr;
 }
 
 class Lane::Names final : public core::NameTable {
@@ -67,7 +89,9 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const Metric
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
-      compressor_(http_client::make_compressor(options.compress, options.level)),
+      compressor_(http_client::make_compressor(options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress,
+                                                options.level)),
+      message_encoder_(make_messages(options.form.message, name_of, metric_of)),
       names_(std::make_unique<Names>(name_of, metric_of)),
       max_records_(options.batch_records) {}
 
@@ -80,7 +104,9 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   refusals_of_everything_ = 0;
   details_useless_ = false;
   dead_texts_.clear();
+  rejected_ = {};
   if (options_.form.flat) return load_flat(samples, mine);
+  if (message_encoder_) return load_messages(samples, mine);
   for (const size_t sample : mine) {
     size_t begin = text_.size();
     if (const std::string_view reason = encoder_->append(samples[sample], text_); !reason.empty()) {
@@ -110,6 +136,21 @@ void Lane::load_flat(std::span<const atalaya_sample> samples, std::span<const si
     for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
     records_.push_back({at, at + size, index});
     at += size;
+  }
+  start_again();
+}
+
+// A record a sample. The ends of series go with the last one.
+void Lane::load_messages(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
+  for (const size_t index : mine) {
+    const size_t begin = text_.size();
+    const std::string_view reason = message_encoder_->append(samples[index], text_);
+    if (!reason.empty()) without_form_.emplace_back(index, reason);
+    if (text_.size() > begin) records_.push_back({begin, text_.size(), index});
+  }
+  if (!records_.empty()) {
+    message_encoder_->end_batch(text_);
+    records_.back().end = text_.size();
   }
   start_again();
 }
@@ -159,16 +200,37 @@ Lane::Range Lane::next_request() {
   return range;
 }
 
-void Lane::build_flat(Range range, size_t target) {
+// The server has no declarations, or may have lost them. The caller sends them.
+bool Lane::must_declare(size_t target) {
   static constexpr int64_t kDeclareEvery = 300'000'000'000;
+  const int64_t now = monotonic();
+  if (target == declared_to_ && now < declared_at_ + kDeclareEvery) return false;
+  declared_to_ = target;
+  declared_at_ = now;
+  return true;
+}
+
+void Lane::build_message(Range range, size_t target) {
+  if (must_declare(target)) declared_bytes_ = 0;
+  const std::string_view declarations = message_encoder_->declarations().substr(declared_bytes_);
+  declared_bytes_ += declarations.size();
+  const size_t begin = records_[range.first].begin;
+  const std::string_view pieces[] = {declarations, std::string_view(text_).substr(begin, records_[range.last - 1].end - begin)};
+  compressor_->compress(pieces, body_);
+}
+
+// A server that accepts a part of a request must not get it again: its refusals are counted.
+void Lane::note_rejected(const std::string &body, size_t records) {
+  MessageEncoder::Rejected found = message_encoder_->rejected(body);
+  if (found.points == 0) return;
+  rejected_.points += std::min<uint64_t>(found.points, records);
+  rejected_.why = std::move(found.why);
+}
+
+void Lane::build_flat(Range range, size_t target) {
   picked_.clear();
   for (size_t i = range.first; i < range.last; ++i) picked_.push_back(samples_[records_[i].sample]);
-  const int64_t now = monotonic();
-  if (target != declared_to_ || now >= declared_at_ + kDeclareEvery) {
-    flat_encoder_.forget();
-    declared_to_ = target;
-    declared_at_ = now;
-  }
+  if (must_declare(target)) flat_encoder_.forget();
   const atalaya_batch batch{sizeof(atalaya_batch), sizeof(atalaya_sample), picked_.size(), picked_.data(), nullptr};
   flat_.clear();
   if (const core::Status encoded = flat_encoder_.append(batch, *names_, flat_); !encoded) throw std::runtime_error(encoded.error());
@@ -191,7 +253,7 @@ void Lane::build(Range range) {
 
 // Sends to the first server that answers. A failed server is not tried again for a while.
 Lane::Outcome Lane::send(Range range, bool details) {
-  if (!options_.form.flat) build(range);
+  if (!options_.form.flat && !message_encoder_) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
     const auto choice = targets_.pick(home_, monotonic());
     if (!choice) break;
@@ -215,13 +277,16 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
       return outcome;
     }
     if (options_.form.flat) build_flat(range, index);
+    if (message_encoder_) build_message(range, index);
     const std::string target =
         !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
     const http_client::Answer answer = connection_.exchange(
-        url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_)});
+        url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_),
+              options_.form.header, options_.form.header_value});
     outcome.status = answer.status;
     outcome.verdict = judge(answer.status);
     outcome.body = answer.body;
+    if (message_encoder_ && outcome.verdict == Verdict::accepted) note_rejected(answer.body, range.count());
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
       problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
@@ -330,10 +395,10 @@ bool Lane::use_details(Range range) {
   return false;
 }
 
-// For people. A flat record's sample is written as a line then.
+// For people. The sample of a binary record is written as a line then.
 std::string_view Lane::text_of(size_t record) {
   const Record &found = records_[record];
-  if (!options_.form.flat) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);
+  if (!options_.form.flat && !message_encoder_) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);
   std::string &text = dead_texts_.emplace_back();
   encoder_->append(samples_[found.sample], text);
   while (!text.empty() && text.back() == '\n') text.pop_back();

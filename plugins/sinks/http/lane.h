@@ -18,9 +18,12 @@
 #include "plugins/shared/http/client/compressor.h"
 #include "plugins/shared/http/client/connection.h"
 #include "plugins/sinks/http/answer.h"
+#include "plugins/sinks/http/message_encoder.h"
 #include "plugins/sinks/http/targets.h"
 
 namespace atalaya::http_sink {
+
+enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
 
 // How requests of a format are made.
 struct Form {
@@ -29,11 +32,11 @@ struct Form {
   bool array;         // the records are elements of one JSON array; else lines
   bool details;       // ?details names the refused points
   bool flat = false;  // the records are the samples of one flat record; `format` is that of dead letters
+  Message message = Message::none;  // the records are pieces of a protobuf message; `format` is that of dead letters
+  std::string_view header = {}, header_value = {};  // of each request; "": none
+  std::string_view compress = {};   // the only compression of the format; "": as configured
 };
 Form form_of(std::string_view name);
-
-// The declaration of a metric; false when there is none.
-using MetricOf = std::function<bool(uint32_t id, atalaya_metric_info &info)>;
 
 struct LaneOptions {
   Form form;
@@ -70,6 +73,8 @@ class Lane {
   // Of the current batch; complete when deliver() has returned true.
   const std::vector<DeadRecord> &dead() const { return dead_; }
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
+  // Points that the server reported as refused without naming them, and its last reason. Of the current batch.
+  const MessageEncoder::Rejected &rejected() const { return rejected_; }
 
  private:
   struct Record {
@@ -91,8 +96,12 @@ class Lane {
   Outcome send(Range range, bool details);
   Outcome try_target(Range range, size_t index, bool suspect, bool details);
   void load_flat(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
+  void load_messages(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void build(Range range);
   void build_flat(Range range, size_t target);
+  void build_message(Range range, size_t target);
+  bool must_declare(size_t target);
+  void note_rejected(const std::string &body, size_t records);
   std::string_view text_of(size_t record);
   bool healthy(const http_client::Url &url);
   bool search(Range range, const Outcome &refusal);
@@ -111,7 +120,10 @@ class Lane {
   std::unique_ptr<core::Encoder> encoder_;
   std::unique_ptr<http_client::Compressor> compressor_;
   std::string body_;
-  // For flat records. A server gets the declarations of metrics with the first request, after a failure, and again at intervals,
+  std::unique_ptr<MessageEncoder> message_encoder_;
+  size_t declared_bytes_ = 0;  // of the encoder's declarations, that the server has
+  MessageEncoder::Rejected rejected_;
+  // For flat records and messages. A server gets the declarations of metrics with the first request, after a failure, and again at intervals,
   // because it may have restarted.
   std::unique_ptr<Names> names_;
   core::FlatEncoder flat_encoder_;

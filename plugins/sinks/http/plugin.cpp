@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink "http": a batch becomes requests, which several lanes send concurrently.
+// The sinks "http" and "otlp": a batch becomes requests, which several lanes send concurrently.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>
@@ -20,54 +20,55 @@
 namespace atalaya::http_sink {
 namespace {
 
+using namespace atalaya::literals;
+
 constexpr Param kUrl[] = {param::string("url", "http://HOST:PORT or https://HOST:PORT, with an optional path and query")};
 constexpr Param kWeight[] = {param::integer("weight", "Share of the url at the same position").range(0, 1000)};
 
-class Http final : public Sink {
- public:
-  static constexpr Param params[] = {
-      param::list("url", kUrl,
-                  "Server, or several: the first that works is used, or all by `weights`. "
-                  "The default path depends on the format.")
-          .defaults("http://127.0.0.1:4242"),
-      param::list("weights", kWeight, "Shares of the series per url; a series stays with its server while that works"),
-      param::string(
-          "health",
-          "Path, such as /health, that must answer 2xx before a failed server gets data again (default: retry with data)"),
-      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks",
-                    "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
-                    "jsonlines: a point per line; stacks: CPU stacks as documents")
-          .defaults("opentsdb"),
-      param::choice("compress", "gzip|zstd|none", "Compression of request bodies; zstd is smaller and cheaper, if supported")
-          .defaults("gzip"),
-      param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19),
-      param::integer("batch_points", "Maximum points per request; larger batches are split")
-          .defaults("5000")
-          .range(1, 1e6)
-          .unit("points"),
-      param::size("batch_size", "Maximum size of a request before compression").defaults("4 MiB").range(1024, 1024.0 * 1024 * 1024),
-      param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
-          .defaults("1")
-          .range(1, 64)
-          .unit("requests"),
-      sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str),
-      sinks::deadline("10s"_str),
-      sinks::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str),
-      sinks::kMaxTags,
-      sinks::kDropTags,
-      sinks::dead_letters(
-          "Space for points that a server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
-          "0 B keeps none."_str),
-      param::boolean("chunked", "Send chunked bodies without Content-Length; OpenTSDB refuses them").defaults("false"),
-      param::string("basic", "File with user:password; read again for every batch").unit("secret file"),
-      param::string("bearer", "File with a token; read again for every batch").unit("secret file"),
-      sinks::kHttpTls,
-      param::string("proxy", "http://HOST:PORT of a proxy for all requests"),
-  };
-  static constexpr Description description = {
-      .name = "http"_str, .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB or another agent"_str, .params = params};
+constexpr Param urls(atalaya_str default_text) {
+  return param::list("url", kUrl,
+                     "Server, or several: the first that works is used, or all by `weights`. "
+                     "The default path depends on the format.")
+      .defaults(view(default_text));
+}
+constexpr Param kWeights =
+    param::list("weights", kWeight, "Shares of the series per url; a series stays with its server while that works");
+constexpr Param kHealth = param::string(
+    "health", "Path, such as /health, that must answer 2xx before a failed server gets data again (default: retry with data)");
+constexpr Param kCompress =
+    param::choice("compress", "gzip|zstd|none", "Compression of request bodies; zstd is smaller and cheaper, if supported")
+        .defaults("gzip");
+constexpr Param kLevel =
+    param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19);
+constexpr Param kBatchSize =
+    param::size("batch_size", "Maximum size of a request before compression").defaults("4 MiB").range(1024, 1024.0 * 1024 * 1024);
+constexpr Param kSenders =
+    param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
+        .defaults("1")
+        .range(1, 64)
+        .unit("requests");
+constexpr Param kTimeout =
+    sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
+constexpr Param kRetryMax =
+    sinks::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str);
+constexpr Param kDeadLetters = sinks::dead_letters(
+    "Space for points that a server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
+    "0 B keeps none."_str);
+constexpr Param kChunked =
+    param::boolean("chunked", "Send chunked bodies without Content-Length; OpenTSDB refuses them").defaults("false");
+constexpr Param kBasic = param::string("basic", "File with user:password; read again for every batch").unit("secret file");
+constexpr Param kBearer = param::string("bearer", "File with a token; read again for every batch").unit("secret file");
+constexpr Param kProxy = param::string("proxy", "http://HOST:PORT of a proxy for all requests");
 
-  explicit Http(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
+constexpr Param batch_points(atalaya_str summary) {
+  return param::integer("batch_points", view(summary)).defaults("5000").range(1, 1e6).unit("points");
+}
+
+// Both components: batches become requests of a form.
+class RequestSink : public Sink {
+ public:
+  RequestSink(Host host, const Form &form) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
+    options_.form = form;
     read_urls();
     read_lane_options();
     read_connection_options();
@@ -111,7 +112,7 @@ class Http final : public Sink {
   }
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
-    if (lanes_.empty()) throw Failure(Code::retry, "the sink \"http\" is not started");
+    if (lanes_.empty()) throw Failure(Code::retry, "the sink is not started");
     try {
       return deliver(samples, retry_after_ns);
     } catch (const Failure &) {
@@ -153,7 +154,6 @@ class Http final : public Sink {
   }
 
   void read_urls() {
-    options_.form = form_of(host_.text("format"));
     for (const std::string &text : host_.texts("url"))
       urls_.push_back(http_client::parse_url(text, std::string(options_.form.default_path)));
     if (urls_.empty()) throw Failure(Code::bad_config, "url is empty; set a server: url = \"http://host:port\"");
@@ -174,15 +174,15 @@ class Http final : public Sink {
     options_.level = static_cast<int>(host_.integer("level"));
     options_.batch_records = static_cast<size_t>(host_.integer("batch_points"));
     options_.batch_bytes = static_cast<size_t>(host_.integer("batch_size"));
-    options_.tags.max_tags = static_cast<size_t>(host_.integer("max_tags"));
-    options_.tags.droppable = host_.texts("drop_tags");
+    if (const auto limit = host_.find("max_tags")) options_.tags.max_tags = static_cast<size_t>(limit->integer());
+    if (host_.find("drop_tags")) options_.tags.droppable = host_.texts("drop_tags");
     if (const auto path = host_.find("health")) options_.health = path->text();
     if (!options_.health.empty() && options_.health[0] != '/')
       throw Failure(Code::bad_config, "health must be a path that begins with /");
   }
 
   void read_connection_options() {
-    connection_.chunked = host_.boolean("chunked");
+    if (const auto chunked = host_.find("chunked")) connection_.chunked = chunked->boolean();
     connection_.timeout = std::chrono::nanoseconds(host_.integer("timeout"));
     connection_.deadline = std::chrono::nanoseconds(host_.integer("deadline"));
     const auto proxy = host_.find("proxy");
@@ -222,6 +222,10 @@ class Http final : public Sink {
   void settle() {
     for (const auto &lane : lanes_) {
       for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
+      if (const auto &[points, why] = lane->rejected(); points > 0) {
+        host_.dropped("refused by the server, which accepted the rest of the request", points);
+        host_.log(Level::warning, "the server refused " + std::to_string(points) + " of the points: " + why);
+      }
       for (const DeadRecord &record : lane->dead())
         dead_letters_.add({record.sample, record.url, record.status, record.words, record.record});
     }
@@ -245,7 +249,68 @@ class Http final : public Sink {
   std::optional<uint64_t> unfinished_;       // fingerprint of a partly delivered batch
 };
 
+class Http final : public RequestSink {
+ public:
+  static constexpr Param params[] = {
+      urls("http://127.0.0.1:4242"_str),
+      kWeights,
+      kHealth,
+      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks|remote_write",
+                    "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
+                    "jsonlines: a point per line; stacks: CPU stacks as documents; remote_write: Prometheus remote write 1.0")
+          .defaults("opentsdb"),
+      kCompress,
+      kLevel,
+      batch_points("Maximum points per request; larger batches are split. flat, remote_write: samples"_str),
+      kBatchSize,
+      kSenders,
+      kTimeout,
+      sinks::deadline("10s"_str),
+      kRetryMax,
+      sinks::kMaxTags,
+      sinks::kDropTags,
+      kDeadLetters,
+      kChunked,
+      kBasic,
+      kBearer,
+      sinks::kHttpTls,
+      kProxy,
+  };
+  static constexpr Description description = {
+      .name = "http"_str, .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB, Prometheus or another agent"_str, .params = params};
+
+  explicit Http(Host host) : RequestSink(host, form_of(host.text("format"))) {}
+};
+
+class Otlp final : public RequestSink {
+ public:
+  static constexpr Param params[] = {
+      urls("http://127.0.0.1:4318"_str),
+      kWeights,
+      kHealth,
+      param::choice("signal", "metrics|traces", "metrics: samples of metrics, to /v1/metrics; traces: ended spans, to /v1/traces")
+          .defaults("metrics"),
+      kCompress,
+      kLevel,
+      batch_points("Maximum samples per request; larger batches are split"_str),
+      kBatchSize,
+      kSenders,
+      kTimeout,
+      sinks::deadline("10s"_str),
+      kRetryMax,
+      kDeadLetters,
+      kBasic,
+      kBearer,
+      sinks::kHttpTls,
+      kProxy,
+  };
+  static constexpr Description description = {
+      .name = "otlp"_str, .summary = "Send metrics or spans to an OpenTelemetry collector"_str, .params = params};
+
+  explicit Otlp(Host host) : RequestSink(host, form_of("otlp_" + std::string(host.text("signal")))) {}
+};
+
 }  // namespace
 }  // namespace atalaya::http_sink
 
-ATALAYA_PLUGIN("http", "0.1.0", "sink http", atalaya::http_sink::Http)
+ATALAYA_PLUGIN("http", "0.1.0", "sink http\nsink otlp", atalaya::http_sink::Http, atalaya::http_sink::Otlp)

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/base/json.h"
-#include "plugins/sinks/prometheus/legal_text.h"
+#include "plugins/shared/openmetrics/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {

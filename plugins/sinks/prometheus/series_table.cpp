@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plugins/shared/match/patterns.h"
-#include "plugins/sinks/prometheus/legal_text.h"
+#include "plugins/shared/openmetrics/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {

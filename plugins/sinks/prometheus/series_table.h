@@ -22,7 +22,7 @@
 #include "core/base/name_cache.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
-#include "plugins/sinks/prometheus/metric.h"
+#include "plugins/shared/openmetrics/metric.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "plugins/sinks/prometheus/legal_text.h"
+#include "plugins/shared/openmetrics/legal_text.h"
 #include "plugins/sinks/prometheus/negotiation.h"
 
 namespace atalaya::prometheus {

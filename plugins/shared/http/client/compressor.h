@@ -16,7 +16,7 @@ class Compressor {
   virtual void compress(std::span<const std::string_view> pieces, std::string &out) = 0;
 };
 
-// "gzip", "zstd" or "none". The level is limited to those of the method.
+// "gzip", "zstd", "snappy" or "none". The level is limited to those of the method.
 std::unique_ptr<Compressor> make_compressor(std::string_view method, int level);
 
 }  // namespace atalaya::http_client

@@ -161,6 +161,7 @@ Answer Connection::send(const Url &url, const Request &request, Deadline deadlin
   if (!request.authorization.empty()) head.set("Authorization", std::string(request.authorization));
   if (!request.content_type.empty()) head.setContentType(std::string(request.content_type));
   if (!request.content_encoding.empty()) head.set("Content-Encoding", std::string(request.content_encoding));
+  if (!request.header.empty()) head.set(std::string(request.header), std::string(request.header_value));
   const bool has_body = request.method == HTTPRequest::HTTP_POST;
   if (has_body && options_.chunked) head.setChunkedTransferEncoding(true);
   if (has_body && !options_.chunked) head.setContentLength64(static_cast<Poco::Int64>(request.body.size()));

@@ -38,6 +38,7 @@ struct ConnectionOptions {
 
 struct Request {
   std::string_view method, target, content_type, content_encoding, authorization, body;
+  std::string_view header, header_value;  // another header; "": none
 };
 struct Answer {
   int status = 0;

@@ -66,9 +66,11 @@ Address parse_address(std::string_view text) {
   return address;
 }
 
-Listener open_listener(const Address &address) {
+namespace {
+
+Listener open_socket(const Address &address, int type) {
   addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_socktype = type;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo *found = nullptr;
   const int asked = ::getaddrinfo(address.host == "*" ? nullptr : address.host.c_str(), address.port.c_str(), &hints, &found);
@@ -76,14 +78,15 @@ Listener open_listener(const Address &address) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, ::freeaddrinfo);
   const addrinfo *chosen = address.host == "*" ? every_address(found) : found;
   Listener listener;
-  listener.socket = core::Descriptor(::socket(chosen->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.socket = core::Descriptor(::socket(chosen->ai_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket) throw Failure(Code::bad_config, open_error(address, errno));
   const int on = 1;
   const int off = 0;
-  ::setsockopt(listener.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (type == SOCK_STREAM) ::setsockopt(listener.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (chosen->ai_family == AF_INET6 && address.host == "*")
     ::setsockopt(listener.socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  if (::bind(listener.socket.get(), chosen->ai_addr, chosen->ai_addrlen) != 0 || ::listen(listener.socket.get(), SOMAXCONN) != 0)
+  if (::bind(listener.socket.get(), chosen->ai_addr, chosen->ai_addrlen) != 0 ||
+      (type == SOCK_STREAM && ::listen(listener.socket.get(), SOMAXCONN) != 0))
     throw Failure(Code::bad_config, open_error(address, errno));
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
@@ -91,6 +94,16 @@ Listener open_listener(const Address &address) {
   listener.name = name_of(reinterpret_cast<const sockaddr &>(bound), size);
   listener.reachable = !is_loopback(reinterpret_cast<const sockaddr &>(bound));
   return listener;
+}
+
+}  // namespace
+
+Listener open_listener(const Address &address) {
+  return open_socket(address, SOCK_STREAM);
+}
+
+Listener open_datagrams(const Address &address) {
+  return open_socket(address, SOCK_DGRAM);
 }
 
 void check_reach(const Listener &listener, bool asks_for_token, bool open) {

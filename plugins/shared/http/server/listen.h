@@ -21,6 +21,8 @@ struct Listener {
 };
 // Throws with the reason and the remedy.
 Listener open_listener(const Address &address);
+// The same for datagrams of UDP.
+Listener open_datagrams(const Address &address);
 // Throws if other hosts can reach it without tokens and without `open`.
 void check_reach(const Listener &listener, bool asks_for_token, bool open);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/prometheus/metric.h"
+#include "plugins/shared/openmetrics/metric.h"
 
 #include <utility>
 
 #include "plugins/shared/units/unit_text.h"
-#include "plugins/sinks/prometheus/legal_text.h"
+#include "plugins/shared/openmetrics/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {

@@ -17,5 +17,7 @@ std::string legal_label(std::string_view name);
 void append_escaped(std::string &out, std::string_view text);
 // Help of the text format: the same, and " stays.
 void append_help(std::string &out, std::string_view text);
+// Without escapes, for binary forms; bytes that are no UTF-8 become U+FFFD.
+void append_utf8(std::string &out, std::string_view text);
 
 }  // namespace atalaya::prometheus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/prometheus/legal_text.h"
+#include "plugins/shared/openmetrics/legal_text.h"
 
 #include <algorithm>
 
@@ -18,17 +18,21 @@ bool plain(char byte) {
   return value < 0x80 && byte != '\n' && byte != '\\' && byte != '"';
 }
 
-void append_special(std::string &out, char byte, bool quotes) {
-  if (byte == '\n') {
+enum class Escape : uint8_t { all, all_but_quotes, none };
+
+void append_special(std::string &out, char byte, Escape escape) {
+  if (escape == Escape::none) {
+    out += byte;
+  } else if (byte == '\n') {
     out += "\\n";
   } else if (byte == '\\') {
     out += "\\\\";
   } else {
-    out += quotes ? "\\\"" : "\"";
+    out += escape == Escape::all ? "\\\"" : "\"";
   }
 }
 
-void append_text(std::string &out, std::string_view text, bool quotes) {
+void append_text(std::string &out, std::string_view text, Escape escape) {
   while (!text.empty()) {
     const auto run = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), plain) - text.begin());
     out.append(text.substr(0, run));
@@ -36,7 +40,7 @@ void append_text(std::string &out, std::string_view text, bool quotes) {
     if (text.empty()) break;
     const core::CodePoint point = core::first_code_point(text);
     if (point.size == 1) {
-      append_special(out, text[0], quotes);
+      append_special(out, text[0], escape);
     } else {
       out += point.size == 0 ? core::kReplacement : text.substr(0, point.size);
     }
@@ -61,11 +65,15 @@ std::string legal_label(std::string_view name) {
 }
 
 void append_escaped(std::string &out, std::string_view text) {
-  append_text(out, text, true);
+  append_text(out, text, Escape::all);
 }
 
 void append_help(std::string &out, std::string_view text) {
-  append_text(out, text, false);
+  append_text(out, text, Escape::all_but_quotes);
+}
+
+void append_utf8(std::string &out, std::string_view text) {
+  append_text(out, text, Escape::none);
 }
 
 }  // namespace atalaya::prometheus
