@@ -8,7 +8,9 @@
 #include "core/base/flat.h"
 #include "plugins/sources/receive/decoder.h"
 #include "plugins/sources/receive/flat_reader.h"
+#include "plugins/sources/receive/influx_reader.h"
 #include "plugins/sources/receive/json_reader.h"
+#include "plugins/sources/receive/otlp_reader.h"
 
 namespace {
 
@@ -45,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static Decoder decoder;
   static JsonReader reader;
   static FlatReader flat;
+  static InfluxReader influx;
+  static OtlpReader otlp;
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char *>(data) + 1, size - 1);
   constexpr size_t kLimit = 65536;
@@ -54,8 +58,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (text.size() > kLimit) std::abort();
   Check check;
   const Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
-  const uint8_t form = data[0] & 3;
-  const Account account = form == 0   ? reader.read_put(text, rules, check)
+  const uint8_t form = data[0] >> 6 == 0 ? data[0] & 3 : 3 + (data[0] >> 6);
+  const Account account = form == 4   ? influx.read(text, 1'000'000, 1, rules, check)
+                          : form > 4  ? otlp.read(text, rules, check)
+                          : form == 0   ? reader.read_put(text, rules, check)
                           : form == 1 ? reader.read_stacks(text, rules, check)
                           : form == 2 ? reader.read_lines(text, rules, check)
                                       : flat.read(text, rules, check);

@@ -5,11 +5,14 @@
 #include <chrono>
 
 #include "core/base/now.h"
+#include "plugins/sources/receive/collectd.h"
+#include "plugins/sources/receive/statsd.h"
 
 namespace atalaya::receive {
 namespace {
 
 using core::monotonic;
+using core::realtime;
 
 using Steady = std::chrono::steady_clock;
 
@@ -19,6 +22,7 @@ constexpr size_t kMaxInFlight = 2;
 constexpr int64_t kBatchEvery = 5'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
+constexpr int64_t kCollectdWindow = 1'000'000'000;
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 
 Quotas quotas_of(const Host &host) {
@@ -41,6 +45,8 @@ ReceiveSource::ReceiveSource(Host host)
   options_.http.threads = static_cast<unsigned>(host.integer("threads"));
   options_.max_body = static_cast<size_t>(host.integer("max_body"));
   options_.max_waiting = static_cast<size_t>(host.integer("max_waiting"));
+  options_.influx = host.boolean("influx");
+  options_.otlp = host.boolean("otlp");
   tls_ = http_server::read_tls_files(host);
 }
 
@@ -66,6 +72,32 @@ void ReceiveSource::start() {
     throw;
   }
   host_.log(Level::info, "listening on " + name + (options_.http.certificate.empty() ? "" : " (TLS)"));
+  open_datagrams("statsd", make_statsd(), host_.integer("statsd_window"));
+  open_datagrams("collectd", make_collectd(), kCollectdWindow);
+}
+
+// Datagrams have no token: `open` decides whether other hosts may send them.
+void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns) {
+  const auto address = host_.find(name);
+  if (!address) return;
+  http_server::Listener listener = http_server::open_datagrams(http_server::parse_address(address->text()));
+  http_server::check_reach(listener, false, host_.boolean("open"));
+  const SenderPtr sender = senders_.of(name, monotonic());
+  const auto deliver = [this, sender](DatagramWindow window) {
+    const auto request = std::make_shared<Request>();
+    request->sender = sender;
+    request->datagrams = std::move(window);
+    if (take(request)) give_up(*request);
+  };
+  const auto dropped = [host = host_](std::string_view reason, uint64_t values) { host.dropped(reason, values); };
+  datagram_readers_.push_back(
+      std::make_unique<DatagramReader>(std::move(listener.socket), std::move(protocol), window_ns, deliver, dropped));
+  host_.log(Level::info, std::string(name) + ": reading datagrams on " + listener.name);
+}
+
+// Nobody sends its datagrams again.
+void ReceiveSource::give_up(const Request &request) {
+  if (request.datagrams) host_.dropped("datagrams that the sinks did not hold in time", request.datagrams->values);
 }
 
 std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view address) {
@@ -106,6 +138,7 @@ void ReceiveSource::answer_late() {
     const Waiting late = queue_.pop_oldest();
     server_->release(*late.request);
     late.request->answer(unavailable("The sinks did not hold the points in time"));
+    give_up(*late.request);
   }
 }
 
@@ -154,6 +187,7 @@ Code ReceiveSource::run() {
 Account ReceiveSource::parse(const Request &request) {
   Rules rules = rules_;
   rules.details = request.details;
+  if (request.datagrams) return request.datagrams->read(rules, builder_);
   switch (request.form) {
     case Form::put:
       return reader_.read_put(text_, rules, builder_);
@@ -161,6 +195,10 @@ Account ReceiveSource::parse(const Request &request) {
       return reader_.read_stacks(text_, rules, builder_);
     case Form::flat:
       return flat_reader_.read(text_, rules, builder_);
+    case Form::influx:
+      return influx_reader_.read(text_, request.unit_ns, realtime(), rules, builder_);
+    case Form::otlp:
+      return otlp_reader_.read(text_, rules, builder_);
     case Form::lines:
       break;
   }
@@ -276,12 +314,16 @@ void ReceiveSource::interrupt() noexcept {
 void ReceiveSource::stop() {
   if (!server_) return;
   server_->quiesce();
+  datagram_readers_.clear();
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     // Waits for the sinks, so that senders of stored points get 204 and do not send them again.
     wake_.wait_for(lock, kLastAnswers, [this] { return in_flight_.empty(); });
-    queue_.each([](const Waiting &waiting) { waiting.request->answer(unavailable("The agent is stopping")); });
+    queue_.each([this](const Waiting &waiting) {
+      waiting.request->answer(unavailable("The agent is stopping"));
+      give_up(*waiting.request);
+    });
     for (const auto &[id, pendings] : in_flight_) settle(pendings, Code::permanent);
     queue_.clear();
     in_flight_.clear();

@@ -14,6 +14,8 @@
 #include "plugins/shared/http/server/params.h"
 #include "plugins/sources/receive/fair_queue.h"
 #include "plugins/sources/receive/flat_reader.h"
+#include "plugins/sources/receive/influx_reader.h"
+#include "plugins/sources/receive/otlp_reader.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
 
@@ -28,6 +30,11 @@ class ReceiveSource final : public PushSource {
           .defaults("127.0.0.1:4242"),
       param::string("tokens", "File of tokens that senders must present, one per line; reloaded on change (default: no token)")
           .unit("secret file"),
+      param::boolean("influx", "Accept InfluxDB's line protocol at /write and /api/v2/write").defaults("false"),
+      param::boolean("otlp", "Accept OpenTelemetry's metrics as protobuf at /v1/metrics").defaults("false"),
+      param::string("statsd", "Address of UDP at which statsd's protocol is accepted, such as 127.0.0.1:8125 (default: none)"),
+      param::duration("statsd_window", "Window of the values of statsd").defaults("10s").range(1e8, 3.6e12),
+      param::string("collectd", "Address of UDP at which collectd's network protocol is accepted, such as 127.0.0.1:25826 (default: none)"),
       http_server::kOpen,
       http_server::kCertificate,
       http_server::kKey,
@@ -94,6 +101,8 @@ class ReceiveSource final : public PushSource {
 
   std::optional<Answer> admit(Request &request, std::string_view address);
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
+  void open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns);
+  void give_up(const Request &request);
   // The next request for the current or a new batch; nothing: stopping, or the current batch should be emitted.
   std::optional<Waiting> next(bool begun);
   void answer_late();
@@ -116,11 +125,14 @@ class ReceiveSource final : public PushSource {
   std::unique_ptr<http_server::Tokens> tokens_;
   Senders senders_;
   std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<DatagramReader>> datagram_readers_;
 
   // Used by the thread of run.
   Decoder decoder_;
   JsonReader reader_;
   FlatReader flat_reader_;
+  InfluxReader influx_reader_;
+  OtlpReader otlp_reader_;
   SampleBuilder builder_;
   std::string_view text_;  // of the current request
   atalaya_batch *batch_ = nullptr;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/json.h"
+#include "plugins/sources/receive/otlp_reader.h"
 
 namespace atalaya::receive {
 namespace {
@@ -39,6 +40,12 @@ Answer stacks_answer(const Request &request, const Account &account) {
   body += R"(},"success":)" + std::to_string(account.good) + R"(,"failed":)" + std::to_string(account.failed);
   if (request.details) body += ",\"_issues\":[" + account.errors + "]";
   return {422, body + "}", 0};
+}
+
+// Points that are refused must not be sent again, so the answer to the others is a success.
+Answer otlp_answer(const Account &account) {
+  return {200, OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
+          "application/x-protobuf"};
 }
 
 }  // namespace
@@ -85,9 +92,10 @@ Answer unavailable(std::string_view why) {
 Answer answer_for(const Request &request, const Account &account) {
   if (!account.fatal.empty()) return error_answer(400, account.fatal);
   if (request.form == Form::stacks) return stacks_answer(request, account);
+  if (request.form == Form::otlp) return otlp_answer(account);
   if (request.summary || request.details) return {account.failed > 0 ? 400u : 200u, account_text(request, account, 0), 0};
   if (account.failed == 0) return {204, "", 0};
-  if (request.form == Form::lines) return error_answer(400, "One or more lines had errors", "Append \"details\" to the request");
+  if (request.form == Form::lines || request.form == Form::influx) return error_answer(400, "One or more lines had errors", "Append \"details\" to the request");
   if (request.form == Form::flat) return error_answer(400, "One or more samples had errors", "Append \"details\" to the request");
   return error_answer(400, "One or more data points had errors",
                       "Please see the TSD logs or append \"details\" to the put request");

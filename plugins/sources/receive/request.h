@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/sources/receive/datagrams.h"
 #include "plugins/sources/receive/decoder.h"
 #include "plugins/sources/receive/json_reader.h"
 #include "plugins/sources/receive/senders.h"
@@ -19,9 +20,10 @@ struct Answer {
   unsigned status = 0;
   std::string body;     // JSON; empty for 204
   int retry_after = 0;  // seconds; 0: no header
+  const char *content_type = "application/json; charset=UTF-8";
 };
 
-enum class Form : uint8_t { put, stacks, lines, flat };
+enum class Form : uint8_t { put, stacks, lines, flat, influx, otlp };
 
 // A sender's request, and the connection that waits for the answer. After `wait`, the answer may come from any thread;
 // the first one is sent.
@@ -30,9 +32,11 @@ class Request {
   SenderPtr sender;
   Form form = Form::put;
   bool summary = false, details = false;
+  int64_t unit_ns = 1;  // of times in the line protocol
   std::optional<int64_t> sync_timeout_ms;
   Encoding encoding = Encoding::identity;
   std::string body;
+  std::optional<DatagramWindow> datagrams;  // instead of a body
 
   // From the connection's thread: the connection was suspended until the answer.
   void wait(MHD_Connection *connection);

@@ -8,6 +8,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include "plugins/sources/receive/influx_reader.h"
 
 namespace atalaya::receive {
 namespace {
@@ -23,11 +24,13 @@ bool has_flag(MHD_Connection *connection, const char *name) {
          MHD_YES;
 }
 
-std::optional<Form> form_of(std::string_view url) {
+std::optional<Form> form_of(std::string_view url, const ServerOptions &options) {
   if (url == "/api/put") return Form::put;
   if (url == "/cpu" || url == "/api/stacks") return Form::stacks;
   if (url == "/api/jsonlines") return Form::lines;
   if (url == "/api/flat") return Form::flat;
+  if (options.influx && (url == "/write" || url == "/api/v2/write")) return Form::influx;
+  if (options.otlp && url == "/v1/metrics") return Form::otlp;
   return std::nullopt;
 }
 
@@ -100,12 +103,14 @@ MHD_Result Server::begin(MHD_Connection *connection, const char *url, const char
 // Checks the request before its body; status 0: no error.
 Answer Server::check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call) {
   if (url == "/health" && (method == "GET" || method == "HEAD")) return {200, R"({"status":"ok"})", 0};
-  const auto form = form_of(url);
+  const auto form = form_of(url, options_);
   if (!form) return error_answer(404, "Endpoint not found", "The requested endpoint was not found");
   if (const auto refused = daemon_.refusal(connection, method)) return error_answer(refused->status, "Refused", refused->why);
   if (method != "POST" && !(method == "PUT" && *form == Form::lines))
     return error_answer(405, "Method not allowed",
                         "The HTTP method [" + std::string(method) + "] is not permitted for this endpoint");
+  if (*form == Form::otlp && !header(connection, MHD_HTTP_HEADER_CONTENT_TYPE).starts_with("application/x-protobuf"))
+    return error_answer(415, "Unsupported Content-Type", "Set the exporter's protocol to http/protobuf");
   const auto encoding = encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
   if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "Use gzip, deflate, zstd or identity");
   Request &request = *call.request;
@@ -114,6 +119,12 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   request.encoding = *encoding;
   request.summary = has_flag(connection, "summary");
   request.details = has_flag(connection, "details");
+  if (*form == Form::influx) {
+    const char *precision = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "precision");
+    const auto unit = precision_from_name(precision == nullptr ? "" : precision);
+    if (!unit) return error_answer(400, "Unknown precision", "Use ns, us, ms, s, m or h");
+    request.unit_ns = *unit;
+  }
   if (const char *timeout = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "sync_timeout"); timeout != nullptr)
     if (const auto ms = parse_integer(timeout); ms && *ms > 0) request.sync_timeout_ms = *ms;
   return {};
@@ -157,7 +168,8 @@ MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
   MHD_Response *response =
       MHD_create_response_from_buffer(answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
-  if (!answer.body.empty()) MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json; charset=UTF-8");
+  if (!answer.body.empty() || answer.status == 200)
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type);
   if (answer.retry_after > 0)
     MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(answer.retry_after).c_str());
   Daemon::add_headers(response, answer.status);

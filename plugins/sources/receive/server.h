@@ -15,6 +15,7 @@ struct ServerOptions {
   http_server::Options http;
   size_t max_body = size_t{16} << 20;     // as sent
   size_t max_waiting = size_t{64} << 20;  // bodies of all requests together; of one sender half of it
+  bool influx = false, otlp = false;      // accept these protocols
 };
 
 // Receives bodies within limits and passes requests on; their receiver answers them.
