@@ -277,7 +277,7 @@ class Http final : public RequestSink {
       kProxy,
   };
   static constexpr Description description = {
-      .name = "http"_str, .summary = "Send to OpenTSDB, VictoriaMetrics, InfluxDB, Prometheus or another agent"_str, .params = params};
+      .name = "http"_str, .summary = "Send to databases for metrics, or to another agent"_str, .params = params};
 
   explicit Http(Host host) : RequestSink(host, form_of(host.text("format"))) {}
 };
