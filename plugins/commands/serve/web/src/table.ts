@@ -23,7 +23,7 @@ export class Table<Row> {
   private readonly id = new_id("table");
   private rows: Row[] = [];
   private most: number[] = [];
-  private pool: HTMLElement[] = [];
+  private pool: { element: HTMLElement; at: number }[] = [];  // row i is in place i modulo the length, so that scrolling keeps most of them
   private active = -1;
   private first = -1;
   private readonly sizes: ResizeObserver;
@@ -46,8 +46,7 @@ export class Table<Row> {
   show(rows: Row[], columns = this.columns, sorted = this.sorted): void {
     if (columns !== this.columns) {
       this.columns = columns;
-      this.pool.forEach((row) => row.remove());
-      this.pool = [];
+      this.clear();
     }
     this.sorted = sorted;
     this.rows = [...rows];
@@ -58,6 +57,11 @@ export class Table<Row> {
 
   close(): void {
     this.sizes.disconnect();
+  }
+
+  private clear(): void {
+    this.rows_place.replaceChildren();
+    this.pool = [];
   }
 
   private heads(): void {
@@ -98,16 +102,26 @@ export class Table<Row> {
     if (!always && first === this.first) return;
     this.first = first;
     const count = Math.min(room, this.rows.length - first);
-    while (this.pool.length < count) this.pool.push(this.rows_place.appendChild(this.new_row()));
-    this.pool.forEach((element, i) => {
-      element.hidden = i >= count;
-      if (i < count) this.fill(element, first + i);
+    if (this.pool.length < count || this.pool.length > 2 * room) this.clear();
+    while (this.pool.length < Math.min(room, this.rows.length)) this.pool.push({ element: this.rows_place.appendChild(this.new_row()), at: -1 });
+    const shown = new Set<number>();
+    for (let at = first; at < first + count; ++at) {
+      const place = at % this.pool.length, slot = this.pool[place]!;
+      shown.add(place);
+      if (!always && slot.at === at) continue;
+      slot.at = at;
+      this.fill(slot.element, at);
+    }
+    this.pool.forEach((slot, place) => {
+      const hidden = !shown.has(place);
+      if (hidden) slot.at = -1;
+      if (slot.element.hidden !== hidden) slot.element.hidden = hidden;
     });
   }
 
   private new_row(): HTMLElement {
     return h("div", { class: "row", role: "row" }, ...this.columns.map((column, i) => h("div", { role: "gridcell", class: column.numeric ? "cell number" : `cell ${column.name}`, "aria-colindex": String(i + 1) },
-      column.swatch === true && h("i", { class: "swatch" }), h("span"))));
+      column.swatch === true && h("i", { class: "swatch" }), "")));
   }
 
   private fill(element: HTMLElement, at: number): void {
@@ -120,11 +134,11 @@ export class Table<Row> {
     this.columns.forEach((column, i) => {
       const cell = element.children[i] as HTMLElement;
       const text = column.text(row);
-      const place = cell.lastElementChild as HTMLElement;
-      if (place.textContent !== text) place.textContent = text;
+      const place = cell.lastChild as Text;
+      if (place.data !== text) place.data = text;
       if (!column.numeric) cell.title = text;
       if (column.swatch === true) (cell.firstElementChild as HTMLElement).style.backgroundColor = colour_of(text);
-      if (column.bar === true) cell.style.setProperty("--share", `${this.most[i]! > 0 ? (100 * Number(column.value(row) ?? 0)) / this.most[i]! : 0}%`);
+      if (column.bar === true) cell.style.backgroundSize = `${this.most[i]! > 0 ? Math.round((100 * Number(column.value(row) ?? 0)) / this.most[i]!) : 0}% 100%`;
     });
   }
 

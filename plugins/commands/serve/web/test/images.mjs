@@ -42,7 +42,7 @@ export function flamegraph(width, count, compared) {
 // An image of a broken or hostile server: everything in it that acts must be gone.
 export const kHostileImage = `<svg xmlns="http://www.w3.org/2000/svg" class="flamegraph" width="400" height="200" viewBox="0 0 400 200" data-row="16" onload="window.injected=4">
 <style>body{display:none}</style><script>window.injected=5</script><g class="frames"><g data-p="0 10"><title>all (10 samples)</title><rect x="10" y="94" width="380" height="15" fill="url(http://192.0.2.1/x)" onclick="window.injected=6"/></g></g>
-<image href="http://192.0.2.1/y.png"/><a href="javascript:window.injected=7"><text class="reset">x</text></a><text class="matched"/><text class="about"/>
+<image href="http://192.0.2.1/y.png"/><a href="javascript:window.injected=7"><text>x</text></a><text class="reset"/><text class="matched"/><text class="about"/>
 <foreignObject class="search" width="10" height="10"><input xmlns="http://www.w3.org/1999/xhtml" type="search" onfocus="window.injected=8" autofocus="autofocus"/><iframe xmlns="http://www.w3.org/1999/xhtml" src="http://192.0.2.1/"/></foreignObject></svg>`;
 
 export function traffic_image(nodes, edges) {
