@@ -5,7 +5,7 @@ import type { TableColumn } from "./table";
 import type { Processes, ProcessRow } from "./types";
 import { value_text } from "./units";
 
-const kBars = /\.(cpu|mem|disk|net|io)\./;
+const kBars = new Set(["%", "MiBy", "MiBy/s", "Mibit/s", "By/s"]);  // units of which a part of the largest says something
 
 export function process_columns(answer: Processes): TableColumn<ProcessRow>[] {
   const several_hosts = new Set(answer.rows.map((row) => row.host)).size > 1;
@@ -21,7 +21,7 @@ export function process_columns(answer: Processes): TableColumn<ProcessRow>[] {
     label: column.label,
     title: `${column.label}. Sort by it.`,
     numeric: true,
-    bar: kBars.test(`.${column.name}.`) || column.unit === "%",
+    bar: column.unit !== null && kBars.has(column.unit),
     text: (row) => value_text(row.values[i], column.unit),
     value: (row) => row.values[i] ?? null,
   })));

@@ -104,7 +104,7 @@ export interface Traffic {
   nodes: TrafficNode[];
   edges: { from: number; to: number; bytes: number }[];
   total: number;
-  estimated: boolean;
+  estimated: number;  // the part of the total that was divided among several processes
 }
 export interface Matrix {
   names: string[];

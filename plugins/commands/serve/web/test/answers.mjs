@@ -102,7 +102,7 @@ function process(query) {
 function traffic(query) {
   const nodes = Array.from({ length: 12 }, (_, i) => kProcesses[i]).map((process) => ({ host: process.host, name: process.process, command: process.process, pid: process.pid, outside: false, cpu: process.weight, memory: process.weight * 20 }));
   const edges = nodes.flatMap((_, i) => [1, 4].map((step) => ({ from: i, to: (i + step) % nodes.length, bytes: Math.round(1e9 / (1 + i * step)) })));
-  return { svg: traffic_image(nodes, edges), nodes, edges, total: edges.reduce((sum, edge) => sum + edge.bytes, 0), estimated: true };
+  return { svg: traffic_image(nodes, edges), nodes, edges, total: edges.reduce((sum, edge) => sum + edge.bytes, 0), estimated: 1e8 };
 }
 
 function matrix() {

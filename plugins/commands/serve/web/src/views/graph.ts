@@ -31,7 +31,7 @@ export function make_graph(_info: Info): View {
   const hint = { text: "There is no traffic in this window.", pipeline: "traffic" };
 
   const show = (traffic: Traffic) => {
-    picture.say(`${value_text(traffic.total, "By")}${traffic.estimated ? ", partly estimated" : ""}`);
+    picture.say(`${value_text(traffic.total, "By")}${traffic.estimated > 0 ? `, of which ${value_text(traffic.estimated, "By")} are estimated` : ""}`);
     if (traffic.nodes.length === 0) {
       picture.nothing(hint);
       edges.nothing({ text: "There are no edges." });
