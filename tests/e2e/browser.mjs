@@ -54,7 +54,7 @@ export class Visit {
 
   // All cards of the view have their answers, and are drawn.
   async settled() {
-    await this.page.waitForFunction(() => document.querySelector("main .view, .error.start, dialog[open]") !== null && document.querySelector(".card.busy") === null);
+    await this.page.waitForFunction(() => document.querySelector("main .view, .error.start, dialog[open]") !== null && document.querySelector(".card.busy, .pending") === null);
     await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 

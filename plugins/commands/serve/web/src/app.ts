@@ -39,6 +39,7 @@ const kPages: Page[] = [
 // Opened from others.
 const kInner: Page[] = [{ name: "process", title: "Process", about: "one process", make: make_process }];
 const kInfoMs = 60_000;
+const kRestMs = 150;  // between two updates of a view: a held key must not send requests for each step
 
 // A view is another one if its subject is.
 function identity(): string {
@@ -50,6 +51,8 @@ class Frame {
   private view: View | null = null;
   private shown = "";
   private timer = 0;
+  private updated = 0;
+  private later = 0;
   private readonly nav = h("nav", { "aria-label": "Views" });
   private readonly main = h("main", { id: "view", tabindex: "-1" });
   private readonly strip = new Strip();
@@ -76,7 +79,8 @@ class Frame {
     if (page === undefined) return go({ view: "overview" }, true);
     this.header.update();
     this.strip.update();
-    if (this.shown !== wanted) {
+    const fresh = this.shown !== wanted;
+    if (fresh) {
       this.view?.close();
       this.view = page.make(this.info);
       this.shown = wanted;
@@ -86,8 +90,21 @@ class Frame {
       this.main.scrollTop = 0;
       announce(page.title);
     }
-    this.view?.update();
+    this.update_view(fresh);
     this.schedule();
+  }
+
+  private update_view(at_once: boolean): void {
+    clearTimeout(this.later);
+    const rest = kRestMs - (performance.now() - this.updated);
+    const waits = rest > 0 && !at_once;
+    this.main.classList.toggle("pending", waits);
+    if (waits) {
+      this.later = window.setTimeout(() => this.update_view(true), rest);
+      return;
+    }
+    this.updated = performance.now();
+    this.view?.update();
   }
 
   redraw(): void {
