@@ -2,7 +2,9 @@
 // Generated data of a small cluster: the same for the same time. With hostile names, which the page must show as plain text.
 
 export const kHosts = ["node-1", "node-2"];
-export const kHostile = [
+// PLAIN=1, for pictures: ordinary names instead.
+const kPlain = ["etcd", "haproxy", "prometheus", "grafana", "vector", "mysqld"];
+export const kHostile = process.env.PLAIN === "1" ? kPlain : [
   '<img src=x onerror="window.injected=1">',
   "\"><script>window.injected=2</script>",
   "it's \"quoted\" & <b>bold</b> =1+1 ${7*7} {{7*7}}",
@@ -11,7 +13,7 @@ export const kHostile = [
   "__proto__",
 ];
 const kNames = ["java", "NodeManager", "executor 3", "postgres", "python3 etl.py", "nginx", "clickhouse-server", "kafka", "sshd", "systemd", "node", "redis-server", "kworker/1:2", "rsync", "gcc", "ninja"];
-const kContainers = ["", "", "web-7f9", "db-0", "<i>pod</i>"];
+const kContainers = ["", "", "web-7f9", "db-0", process.env.PLAIN === "1" ? "cache-1" : "<i>pod</i>"];
 
 function noise(seed) {
   let x = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
@@ -46,7 +48,7 @@ export function value_of(process, metric, time) {
 }
 
 const kHostValues = {
-  "sys.cpu.usage": (time) => 330 + 120 * Math.sin(time / 600_000) + 40 * noise(Math.floor(time / 1000)),
+  "sys.cpu.usage": (time) => kProcesses.slice(0, 60).reduce((sum, process) => sum + 0.85 * value_of(process, kMetrics[0], time), 80),
   "sys.mem.total": () => 32_000,
 };
 
