@@ -27,6 +27,6 @@ export function process_columns(answer: Processes): TableColumn<ProcessRow>[] {
   })));
 }
 
-export function open_process(row: { host: string; pid: string | number; process: string }): void {
-  go({ view: "process", own: { of_host: row.host, pid: String(row.pid ?? ""), process: row.process } });
+export function open_process(row: { host: string | null; pid: string | number | null; process: string | null }): void {
+  go({ view: "process", own: { of_host: row.host ?? "", pid: String(row.pid ?? ""), process: row.process ?? "" } });
 }

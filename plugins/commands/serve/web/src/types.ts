@@ -91,9 +91,9 @@ export interface Flamegraph {
 }
 
 export interface TrafficNode {
-  host: string;
+  host: string | null;
   name: string;
-  command: string;
+  command: string | null;
   pid: string | number | null;
   outside: boolean;
   cpu: number | null;
@@ -123,9 +123,9 @@ export interface Jvms {
     samples_share: number | null;
   }[];
   jvms: {
-    host: string;
-    pid: string | number;
-    process: string;
+    host: string | null;
+    pid: string | number | null;
+    process: string | null;
     rate: number | null;
     cost: number | null;
     version: string | null;
@@ -135,18 +135,18 @@ export interface Jvms {
   detail: null | {
     name: string;
     trace: string[];
-    callers: { name: string; self_share: number | null; samples_share: number | null }[];
-    jvms: { host: string; pid: string | number; process: string; self: number | null }[];
+    callers: { name: string | null; self_share: number | null; samples_share: number | null }[];
+    jvms: { host: string | null; pid: string | number | null; process: string | null; self: number | null }[];
   };
 }
 
 export interface Job {
   id: string;
-  name: string;
-  kind: string;
+  name: string | null;
+  kind: string | null;
   from: number;
   to: number | null;
-  state: string;
+  state: string | null;
   tasks: number;
 }
 export interface Phase {
@@ -156,12 +156,14 @@ export interface Phase {
 }
 export interface Task {
   id: string;
-  node: string;
-  stage: string;
-  attempt: string;
+  node: string | null;
+  stage: string | null;
+  attempt: string | null;
   from: number;
   to: number | null;
-  grade: number | string | null;
+  state: string | null;
+  slow: boolean;  // a bottleneck of its phase
+  grade: string | null;  // of its speed
   phases: Phase[];
 }
 export interface Evidence {
@@ -170,8 +172,10 @@ export interface Evidence {
 export interface JobDetail {
   job: Job;
   tasks: Task[];
-  slow_per_node: { node: string; count: number }[];
-  findings: { text: string; evidence: (string | Evidence)[] }[];
+  slow_per_node: { node: string | null; count: number }[];
+  findings: { text: string; node: string | null; evidence: (string | Evidence)[] }[];
+  notes: string[];
+  more: boolean;  // tasks that are not listed
 }
 
 export interface Experiment {

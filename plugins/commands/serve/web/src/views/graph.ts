@@ -43,7 +43,7 @@ export function make_graph(_info: Info): View {
     picture.show(h("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "Traffic graph, scrollable" }, svg));
     const name = (i: number) => {
       const node = traffic.nodes[i];
-      return node === undefined ? "?" : [node.host, node.name, node.pid ?? ""].filter((part) => part !== "").join(" ");
+      return node === undefined ? "?" : [node.host, node.name, node.pid].filter((part) => part !== null && part !== "").join(" ");
     };
     const largest = [...traffic.edges].sort((a, b) => b.bytes - a.bytes).slice(0, kMostEdges);
     edges.show(simple_table("Edges by traffic", ["from", "to", "traffic", "share"], largest.map((edge) => [

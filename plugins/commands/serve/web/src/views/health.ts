@@ -41,7 +41,7 @@ export function make_health(info: Info): View {
       feature.feature, { content: h("span", { class: feature.on ? "badge good" : "badge" }, feature.on ? "on" : "off") }, feature.why ?? "", feature.remedy ?? ""])));
   };
 
-  store.show(h("dl", {}, h("dt", {}, "store"), h("dd", {}, `${info.store.kind} ${info.store.name}`), h("dt", {}, "hosts"), h("dd", {}, info.hosts.join(", ") || "none"), h("dt", {}, "version of the server"), h("dd", {}, info.version)));
+  store.show(h("dl", {}, h("dt", {}, "store"), h("dd", {}, info.store.name), h("dt", {}, "hosts"), h("dd", {}, info.hosts.join(", ") || "none"), h("dt", {}, "version of the server"), h("dd", {}, info.version)));
   return {
     root: h("div", { class: "view health" }, h("div", { class: "grid" }, agent.root, store.root), ledger.root, features.root),
     update: () => {

@@ -12,25 +12,24 @@ import type { Info, Job, JobDetail, Task } from "../types";
 import { value_text } from "../units";
 import type { View } from "../view";
 
-const kGrades = ["fast", "normal", "slow", "severe", "very severe"];
+// Of speed, the fastest first.
+const kGrades = ["highest", "higher", "medium", "lower", "lowest"];
 
-// 1 to 5, however the server names it.
-function grade_of(task: Task): number | null {
-  if (typeof task.grade === "number") return task.grade;
-  const at = task.grade === null ? -1 : kGrades.indexOf(task.grade);
-  return at < 0 ? null : at + 1;
+function colour_of_grade(task: Task): string {
+  const at = kGrades.indexOf(task.grade ?? "");
+  return at < 0 ? "#9aa1a9" : grade_colour(at + 1);
 }
 
-function grade_text(task: Task): string {
-  return task.grade === null ? "not graded" : typeof task.grade === "number" ? `grade ${task.grade} of 5` : task.grade;
+function about(task: Task): string {
+  return [task.grade === null ? "speed not graded" : `${task.grade} speed`, task.slow ? "slow" : "", task.state ?? ""].filter((text) => text !== "").join(", ");
+}
+
+function name_of(task: Task): string {
+  return [task.stage, task.id, task.attempt === null ? "" : `attempt ${task.attempt}`].filter((text) => text !== null && text !== "").join(" ");
 }
 
 function bar_of(task: Task): Bar {
-  const grade = grade_of(task);
-  return {
-    lane: task.node, name: `${task.stage} ${task.id}`, from: task.from, to: task.to, about: grade_text(task),
-    colour: grade === null ? "#9aa1a9" : grade_colour(grade), parts: task.phases,
-  };
+  return { lane: task.node ?? "unknown node", name: name_of(task), from: task.from, to: task.to, about: about(task), colour: colour_of_grade(task), parts: task.phases };
 }
 
 // Each task as a point: start and duration of the task or of one of its phases; its colour is the grade.
@@ -45,7 +44,7 @@ function scatter(tasks: readonly Task[], phase: string): SVGElement {
   const x = (ms: number) => left + ((width - left - 10) * (ms - first)) / (last - first), y = (ms: number) => 8 + (height - bottom - 8) * (1 - ms / most);
   const lines = [0, 0.5, 1].map((part) => s("g", {}, s("line", { class: "lane-grid", x1: String(left), x2: String(width), y1: String(y(most * part)), y2: String(y(most * part)) }), s("text", { class: "lane-mark", x: String(left - 6), y: String(y(most * part) + 4), "text-anchor": "end" }, duration_text(most * part))));
   const marks = [first, last].map((ms, i) => s("text", { class: "lane-mark", x: String(x(ms)), y: String(height - 6), "text-anchor": i === 0 ? "start" : "end" }, clock_text(ms)));
-  const dots = points.map((point) => s("circle", { cx: x(point.from).toFixed(1), cy: y(point.length).toFixed(1), r: "3.5", fill: grade_of(point.task) === null ? "#9aa1a9" : grade_colour(grade_of(point.task)!), class: "dot" }, s("title", {}, `${point.task.node} ${point.task.id}: ${duration_text(point.length)}, ${grade_text(point.task)}`)));
+  const dots = points.map((point) => s("circle", { cx: x(point.from).toFixed(1), cy: y(point.length).toFixed(1), r: "3.5", fill: colour_of_grade(point.task), class: "dot" }, s("title", {}, `${point.task.node ?? ""} ${name_of(point.task)}: ${duration_text(point.length)}, ${about(point.task)}`)));
   return s("svg", { class: "scatter", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Durations of ${points.length} tasks by start` }, ...lines, ...marks, ...dots);
 }
 
@@ -59,10 +58,10 @@ export function make_jobs(_info: Info): View {
   const show_clusters = (detail: JobDetail) => {
     const names = [...new Set(detail.tasks.flatMap((task) => task.phases.map((phase) => phase.name)))].sort();
     replace(clusters.tools, select("Of", [["", "whole tasks"], ...names.map((name) => [name, name] as const)], own("phase"), (value) => go({ own: { phase: value } }, true)));
-    const key = h("p", { class: "key" }, ...[1, 2, 3, 4, 5].flatMap((grade) => {
+    const key = h("p", { class: "key" }, "Speed:", ...kGrades.flatMap((grade, i) => {
       const swatch = h("i", { class: "swatch" });
-      swatch.style.backgroundColor = grade_colour(grade);
-      return [swatch, `${grade === 1 ? "1 fastest" : grade === 5 ? "5 slowest" : grade} `];
+      swatch.style.backgroundColor = grade_colour(i + 1);
+      return [swatch, grade];
     }));
     clusters.show(scatter(detail.tasks, own("phase")), key);
   };
@@ -70,18 +69,19 @@ export function make_jobs(_info: Info): View {
   const show_job = (detail: JobDetail) => {
     shown = detail;
     const { job } = detail;
-    line.title(`Tasks of ${job.name === "" ? job.id : job.name}`);
-    line.say(`${detail.tasks.length} tasks, ${moment_text(job.from)}, ${job.to === null ? "still running" : duration_text(job.to - job.from)}`);
+    line.title(`Tasks of ${job.name ?? job.id}`);
+    line.say(`${detail.more ? "the first " : ""}${detail.tasks.length} tasks, ${moment_text(job.from)}, ${job.to === null ? "still running" : duration_text(job.to - job.from)}`);
     replace(line.tools, h("button", { type: "button", onclick: () => visit({ from: job.from, to: job.to ?? window_span().to }) }, "Show the time of the job"));
     if (detail.tasks.length === 0) line.nothing({ text: "This job has no tasks in the store." });
     else line.show(lanes.show(detail.tasks.map(bar_of), { from: job.from, to: Math.max(job.to ?? now(), job.from + 1000) }));
     const most = detail.slow_per_node.reduce((top, node) => Math.max(top, node.count), 0);
-    nodes.show(detail.slow_per_node.length === 0 ? h("p", { class: "muted" }, "No task is in the slow grades.") : h("ul", { class: "bars" }, ...detail.slow_per_node.map((node) => {
+    nodes.show(detail.slow_per_node.length === 0 ? h("p", { class: "muted" }, "No task has a low speed.") : h("ul", { class: "bars" }, ...detail.slow_per_node.map((node) => {
       const bar = h("span", { class: "bar" });
       bar.style.width = `${most > 0 ? (100 * node.count) / most : 0}%`;
-      return h("li", {}, h("span", { class: "name", title: node.node }, node.node), h("span", { class: "track" }, bar), h("b", {}, node.count));
+      return h("li", {}, h("span", { class: "name", title: node.node ?? "unknown node" }, node.node ?? "unknown node"), h("span", { class: "track" }, bar), h("b", {}, node.count));
     })));
-    findings.show(detail.findings.length === 0 ? h("p", { class: "muted" }, "No finding beyond chance.") : h("ul", { class: "findings" }, ...detail.findings.map((finding) =>
+    const notes = detail.notes.map((note) => h("p", { class: "muted" }, note));
+    findings.show(...notes, detail.findings.length === 0 ? h("p", { class: "muted" }, "No finding beyond chance.") : h("ul", { class: "findings" }, ...detail.findings.map((finding) =>
       h("li", {}, h("p", {}, finding.text), h("ul", {}, ...finding.evidence.map((one) => h("li", { class: "muted" }, typeof one === "string" ? one : one.text ?? "")))))));
     show_clusters(detail);
   };

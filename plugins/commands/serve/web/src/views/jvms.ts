@@ -24,7 +24,7 @@ export function make_jvms(_info: Info): View {
       h("h3", {}, "Most frequent stack, innermost call first"), h("ol", { class: "trace" }, ...found.trace.map((frame) => h("li", {}, frame))),
       found.callers.length > 0 && h("h3", {}, "Callers"),
       found.callers.length > 0 && simple_table("Callers", ["caller", "self time", "CPU samples"], found.callers.map((caller) => [caller.name, right(share_text(caller.self_share)), right(share_text(caller.samples_share))])),
-      h("h3", {}, "In these JVMs"), simple_table("JVMs of the function", ["process", "pid", "host", "self time"], found.jvms.map((jvm) => [jvm.process, String(jvm.pid), jvm.host, right(value_text(jvm.self, "s/s"))])));
+      h("h3", {}, "In these JVMs"), simple_table("JVMs of the function", ["process", "pid", "host", "self time"], found.jvms.map((jvm) => [jvm.process, String(jvm.pid ?? ""), jvm.host, right(value_text(jvm.self, "s/s"))])));
   };
 
   const show = (answer: Jvms) => {
@@ -38,7 +38,7 @@ export function make_jvms(_info: Info): View {
       one.name, right(value_text(one.self, "s/s")), right(share_text(one.self_share)), right(one.samples === null ? "–" : digits(one.samples)), right(share_text(one.samples_share))]),
     (at) => go({ own: { function: answer.functions[at]!.name } })));
     list.show(simple_table("JVMs", ["process", "pid", "host", "rate", "cost", "version", "VM", "collector"], answer.jvms.map((jvm) => [
-      jvm.process, String(jvm.pid), jvm.host, right(jvm.rate === null ? "–" : `${digits(jvm.rate)} Hz`), right(value_text(jvm.cost, "%")), jvm.version, jvm.vm, jvm.collector]), (at) => open_process(answer.jvms[at]!)));
+      jvm.process, String(jvm.pid ?? ""), jvm.host, right(jvm.rate === null ? "–" : `${digits(jvm.rate)} Hz`), right(value_text(jvm.cost, "%")), jvm.version, jvm.vm, jvm.collector]), (at) => open_process(answer.jvms[at]!)));
     show_detail(answer);
   };
 
