@@ -12,7 +12,7 @@ const { start_mock } = await import(join(kWeb, "test/mock.mjs"));
 
 const kFlags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-precise-memory-info"];
 export const kLive = process.env.ATALAYA_URL;  // of a running serve; without it the tests use generated data
-export const kPatience = 20_000;
+export const kPatience = 60_000;
 
 export async function start() {
   const mock = kLive === undefined ? await start_mock() : null;

@@ -325,6 +325,28 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await context.close();
   });
 
+  test("live mode waits for a slow server", async () => {
+    const context = await target.browser.newContext(), page = await context.newPage();
+    let asked = 0, release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.route("**/api/page/health", async (route) => {
+      ++asked;
+      await held;
+      await route.continue();
+    });
+    await page.clock.install();
+    await page.goto(`${target.base}/#health?range=5m&live=1`);
+    await page.locator(".agent-card.busy").waitFor();
+    await page.clock.runFor(60_000);
+    assert.equal(asked, 1);
+    release();
+    await page.locator(".agent-card .badge").waitFor();
+    await page.clock.runFor(5100);
+    await page.waitForFunction(() => document.querySelector(".card.busy") === null);
+    assert.ok(asked > 1);
+    await context.close();
+  });
+
   test("a server with tokens: the page asks, and asks again after a wrong one", async () => {
     const mock = await start_mock({ token: "secret" });
     const context = await target.browser.newContext(), page = await context.newPage();

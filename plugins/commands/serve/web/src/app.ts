@@ -118,12 +118,18 @@ class Frame {
     this.nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
+  // A refresh ends requests that still run: a slow server would never finish one.
+  private follow(): void {
+    if (this.main.querySelector(".card.busy") === null) refresh();
+    else this.timer = window.setTimeout(() => this.follow(), 1000);
+  }
+
   // In live mode; a hidden page reads nothing.
   private schedule(): void {
     clearTimeout(this.timer);
     if (!current().live || !moves() || document.hidden) return;
     const { from, to } = outer();
-    this.timer = window.setTimeout(refresh, Math.max(5000, Math.min(60_000, (to - from) / 300)));
+    this.timer = window.setTimeout(() => this.follow(), Math.max(5000, Math.min(60_000, (to - from) / 300)));
   }
 }
 

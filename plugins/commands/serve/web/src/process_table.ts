@@ -11,10 +11,10 @@ export function process_columns(answer: Processes): TableColumn<ProcessRow>[] {
   const several_hosts = new Set(answer.rows.map((row) => row.host)).size > 1;
   const containers = answer.rows.some((row) => row.container !== null && row.container !== "");
   const words: TableColumn<ProcessRow>[] = [
-    { name: "process", label: "process", numeric: false, swatch: true, text: (row) => row.process, value: (row) => row.process.toLowerCase() },
+    { name: "process", label: "process", numeric: false, swatch: true, text: (row) => row.process ?? "", value: (row) => (row.process ?? "").toLowerCase() },
     { name: "pid", label: "pid", numeric: true, text: (row) => String(row.pid ?? ""), value: (row) => (row.pid === "" || row.pid === null ? null : Number(row.pid)) },
   ];
-  if (several_hosts) words.push({ name: "host", label: "host", numeric: false, text: (row) => row.host, value: (row) => row.host });
+  if (several_hosts) words.push({ name: "host", label: "host", numeric: false, text: (row) => row.host ?? "", value: (row) => row.host });
   if (containers) words.push({ name: "container", label: "container", numeric: false, text: (row) => row.container ?? "", value: (row) => row.container ?? "" });
   return words.concat(answer.columns.map((column, i) => ({
     name: column.name,

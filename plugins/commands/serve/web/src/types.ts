@@ -51,9 +51,9 @@ export interface Column {
   decimals: number | null;
 }
 export interface ProcessRow {
-  host: string;
-  pid: string | number;
-  process: string;
+  host: string | null;
+  pid: string | number | null;  // of processes that ended: null
+  process: string | null;
   container: string | null;
   values: (number | null)[];
 }

@@ -24,7 +24,7 @@ function noise(seed) {
 export const kProcesses = Array.from({ length: 2000 }, (_, i) => {
   const name = i % 3 === 1 && i / 3 < kHostile.length + 1 && i < 3 * kHostile.length ? kHostile[(i - 1) / 3] : kNames[i % kNames.length];
   return {
-    host: kHosts[i % kHosts.length], pid: 300 + 7 * i, process: i < 60 ? name : i % 11 === 0 ? name : `${name.slice(0, 12)}-${i}`,
+    host: kHosts[i % kHosts.length], pid: i % 40 === 39 ? null : 300 + 7 * i, process: i < 60 ? name : i % 11 === 0 ? name : `${name.slice(0, 12)}-${i}`,
     container: kContainers[i % kContainers.length], weight: 90 / (1 + i) ** 0.9, seed: i + 1,
   };
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: the resources of the host by process, the top processes of the window, what is abnormal, the agent's health.
-import { exactly } from "../api";
+import { address, exactly, get } from "../api";
 import { Card } from "../card";
 import { ChartCard, type Spec } from "../chart_card";
 import { h } from "../dom";
@@ -90,8 +90,9 @@ export function make_overview(_info: Info): View {
     const { from, to } = window_span(), host = exactly(current().host);
     for (const chart of charts) chart.update();
     void top.load<Processes>("processes", { from, to, host, limit: kRows }, show_top);
-    const spans = (kind: string, signal_to: (found: StoredSpan[]) => void) => abnormal.load<StoredSpan[]>(`spans`, { kind, from, to, host }, signal_to);
-    void spans("anomaly", (found) => abnormal.show(spans_list(found, "No anomaly is stored in this window. A pipeline with anomaly detection, or `atalaya bottleneck`, finds them.")));
+    const query = (kind: string) => ({ kind, from, to, host });
+    void abnormal.run("spans", address("spans", query("")), async (signal) => Promise.all(["alert", "anomaly"].map((kind) => get<StoredSpan[]>("spans", query(kind), signal))),
+      (found) => abnormal.show(spans_list(found.flat(), "No alert and no anomaly is stored in this window.")));
     void ledger.load<Health>("health", {}, (health) => ledger.show(...agent_lines(health)));
   };
 
