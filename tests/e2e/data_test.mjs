@@ -297,6 +297,20 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.done();
   });
 
+  test("a store without a metric: the pipeline that collects it, and no request for it", async () => {
+    const context = await target.browser.newContext(), page = await context.newPage(), asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.route("**/api/page/metrics", async (route) => {
+      const all = await (await route.fetch()).json();
+      await route.fulfill({ json: all.filter(({ name }) => !name.startsWith("proc.net.")) });
+    });
+    await page.goto(target.base);
+    await page.waitForFunction(() => document.querySelector("main .view") !== null && document.querySelector(".card.busy") === null);
+    assert.match(await page.locator(".card", { hasText: "Network by process" }).textContent(), /atalaya run pipelines\/network\.lua/);
+    assert.ok(!asked.some((url) => url.includes("proc.net.")));
+    await context.close();
+  });
+
   test("a host filters all requests", async () => {
     const visit = await Visit.open(target, "#overview");
     const sent = visit.asked.length;

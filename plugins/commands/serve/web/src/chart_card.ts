@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card with a chart of queries. Each query is one request; the server aggregates, and the page draws.
 import uPlot from "uplot";
-import { address, exactly, get, Refusal, type Query } from "./api";
+import { address, exactly, get, type Query } from "./api";
+import { known_of } from "./catalogue";
 import { Card, hint_element, type Hint } from "./card";
 import { Chart, type Line } from "./chart";
 import { h } from "./dom";
@@ -30,7 +31,7 @@ export interface Spec {
   height?: number;
 }
 
-export function query_of(ask: Ask, points: number): Query {
+function query_of(ask: Ask, points: number): Query {
   const { from, to } = window_span();
   return {
     metric: ask.metrics.join(","),
@@ -47,14 +48,10 @@ export function query_of(ask: Ask, points: number): Query {
   };
 }
 
-// A store that has never seen the metric.
-async function series_of(query: Query, signal: AbortSignal): Promise<SeriesAnswer | null> {
-  try {
-    return await get<SeriesAnswer>("series", query, signal);
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return null;
-    throw error;
-  }
+// Null if the store has none of the metrics.
+async function series_of(ask: Ask, query: Query, signal: AbortSignal): Promise<SeriesAnswer | null> {
+  const metrics = await known_of(ask.metrics);
+  return metrics.length === 0 ? null : get<SeriesAnswer>("series", { ...query, metric: metrics.join(",") }, signal);
 }
 
 export const kRest = "all others";
@@ -85,10 +82,11 @@ export class ChartCard {
 
   update(): void {
     const points = Math.max(60, Math.min(720, Math.round((this.card.body.clientWidth || 600) / 3 / 20) * 20));
-    const queries = this.spec.asks.map((ask) => query_of(ask, points));
+    const { asks } = this.spec;
+    const queries = asks.map((ask) => query_of(ask, points));
     const key = queries.map((query) => address("series", query)).join(" ");
     const window = window_span();
-    void this.card.run("series", key, async (signal) => Promise.all(queries.map((query) => series_of(query, signal))), (answers) => this.draw(answers, window));
+    void this.card.run("series", key, async (signal) => Promise.all(queries.map((query, i) => series_of(asks[i]!, query, signal))), (answers) => this.draw(answers, window));
   }
 
   resize(height: number): void {

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of one panel of Explore. Each change is a new address.
 import { exactly, get } from "./api";
+import { all_metrics } from "./catalogue";
 import { combo, matching, type Suggestion } from "./combo";
 import { check, h, replace, select } from "./dom";
 import { kAggregates, kEvery, type Panel } from "./panel";
 import { window_span } from "./state";
-import type { Metric, TagValues } from "./types";
-
-let metrics: Promise<Metric[]> | null = null;
-
-export async function all_metrics(): Promise<Metric[]> {
-  metrics ??= get<Metric[]>("metrics");
-  try {
-    return await metrics;
-  } catch (error) {
-    metrics = null;
-    throw error;
-  }
-}
+import type { TagValues } from "./types";
 
 const tag_cache = new Map<string, Promise<TagValues>>();
 

@@ -6,6 +6,11 @@ import { duration_text, moment_text, now } from "./time";
 import type { StoredSpan } from "./types";
 import { value_text } from "./units";
 
+// Spans of phases are all named "phase": their tag has the name.
+export function span_name(span: StoredSpan): string {
+  return span.tags.phase ?? span.name;
+}
+
 export function tags_text(tags: Record<string, string>): string {
   return Object.entries(tags).map(([key, value]) => `${key} ${value}`).join(", ");
 }

@@ -2,6 +2,7 @@
 // The time line above all views: the CPU of the hosts over the whole range, and the chosen window as a part of it. Drag to choose,
 // drag the part to move it, drag an end or use the arrow keys to change it.
 import { address, exactly, get } from "./api";
+import { known_of } from "./catalogue";
 import { announce, h, s } from "./dom";
 import { choose, current, go, outer, window_span } from "./state";
 import { mark_texts, moment_text, span_text, time_marks } from "./time";
@@ -92,6 +93,8 @@ export class Strip {
     this.abort.abort();
     this.abort = new AbortController();
     try {
+      const [metric] = await known_of([query.metric]);
+      if (metric === undefined || this.key !== key) return;
       this.draw(await get<SeriesAnswer>("series", query, this.abort.signal));
     } catch {
       // The time line works without a picture; the view says why there is no data.

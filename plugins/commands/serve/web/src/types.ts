@@ -163,7 +163,7 @@ export interface Task {
   to: number | null;
   state: string | null;
   slow: boolean;  // a bottleneck of its phase
-  grade: string | null;  // of its speed
+  grade: number | null;  // of its speed: 1 is the highest, 5 the lowest
   phases: Phase[];
 }
 export interface Evidence {

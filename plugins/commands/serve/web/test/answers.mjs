@@ -54,7 +54,7 @@ function grouped(list, keys) {
 
 function series(query) {
   const names = one(query, "metric", "").split(","), metrics = names.map((name) => kMetrics.find((metric) => metric.name === name)).filter(Boolean);
-  if (metrics.length === 0) throw new Problem(404, `metric "${names.join()}" is not known`);
+  if (metrics.length === 0) throw new Problem(400, `metric "${names.join()}" is not known`);
   const { every, times } = intervals(query), [metric] = metrics;
   const answer = (list) => ({ metric: names.join(" "), unit: metric.unit, kind: metric.kind, every, times, series: list, warnings: [] });
   if (metric.name.startsWith("sys.")) {
@@ -127,7 +127,7 @@ function job(query) {
   if (found === undefined) throw new Problem(404, `job "${id}" is not in the store`);
   const tasks = Array.from({ length: 120 }, (_, i) => {
     const start = found.from + Math.floor(i / 12) * 55_000 + (i % 12) * 1500, grade = i % 12 === 7 ? 5 : 1 + (i % 4), length = 20_000 + grade * 6000, end = start + length;
-    return { id: `task_${i}`, node: ["node-1", "node-2", null, kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: i % 2 === 0 ? "0" : null, from: start, to: end, state: i % 3 === 0 ? null : "succeeded", slow: grade === 5, grade: i % 13 === 3 ? null : ["highest", "higher", "medium", "lower", "lowest"][grade - 1],
+    return { id: `task_${i}`, node: ["node-1", "node-2", null, kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: i % 2 === 0 ? "0" : null, from: start, to: end, state: i % 3 === 0 ? null : "succeeded", slow: grade === 5, grade: i % 13 === 3 ? null : grade,
       phases: [{ name: "read", from: start, to: start + length * 0.4 }, { name: "spill", from: start + length * 0.4, to: start + length * 0.7 }, { name: kHostile[1], from: start + length * 0.7, to: end }] };
   });
   return { job: found, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, node: kHostile[0], evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }], notes: ["The disk of <b>node-2</b> was not measured."], more: true };

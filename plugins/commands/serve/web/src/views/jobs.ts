@@ -12,16 +12,15 @@ import type { Info, Job, JobDetail, Task } from "../types";
 import { value_text } from "../units";
 import type { View } from "../view";
 
-// Of speed, the fastest first.
+// Of speed, 1 to 5.
 const kGrades = ["highest", "higher", "medium", "lower", "lowest"];
 
 function colour_of_grade(task: Task): string {
-  const at = kGrades.indexOf(task.grade ?? "");
-  return at < 0 ? "#9aa1a9" : grade_colour(at + 1);
+  return task.grade === null ? "#9aa1a9" : grade_colour(task.grade);
 }
 
 function about(task: Task): string {
-  return [task.grade === null ? "speed not graded" : `${task.grade} speed`, task.slow ? "slow" : "", task.state ?? ""].filter((text) => text !== "").join(", ");
+  return [task.grade === null ? "speed not graded" : `${kGrades[task.grade - 1] ?? "unknown"} speed`, task.slow ? "slow" : "", task.state ?? ""].filter((text) => text !== "").join(", ");
 }
 
 function name_of(task: Task): string {

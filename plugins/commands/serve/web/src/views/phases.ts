@@ -4,7 +4,7 @@ import { exactly } from "../api";
 import { Card } from "../card";
 import { h, select, replace } from "../dom";
 import { Lanes } from "../lanes";
-import { tags_text } from "../span_list";
+import { span_name, tags_text } from "../span_list";
 import { current, go, own, window_span } from "../state";
 import type { Info, StoredSpan } from "../types";
 import type { View } from "../view";
@@ -20,8 +20,8 @@ export function make_phases(_info: Info): View {
     if (spans.length === 0) return card.nothing({ text: "No phase is stored in this window. The source btrace reads phases of applications and jobs from their logs.", pipeline: "btrace" });
     const by = own("lanes") || "process";
     card.show(lanes.show(spans.map((span) => ({
-      lane: [span.tags.host, span.tags[by] ?? span.tags.task ?? span.tags.job].filter((part, i, all) => part !== undefined && all.indexOf(part) === i).join(" ") || span.name,
-      name: span.name, from: span.from, to: span.open ? null : span.to, about: tags_text(span.tags),
+      lane: [span.tags.host, span.tags[by] ?? span.tags.task ?? span.tags.job].filter((part, i, all) => part !== undefined && all.indexOf(part) === i).join(" ") || span_name(span),
+      name: span_name(span), from: span.from, to: span.open ? null : span.to, about: tags_text(span.tags),
     })), window_span()));
     card.say(`${spans.length} phases. A click shows the time of one.`);
   };

@@ -7,6 +7,7 @@ import { colour_of } from "../colours";
 import { h } from "../dom";
 import { FlameCard } from "../flame";
 import { Lanes } from "../lanes";
+import { span_name, tags_text } from "../span_list";
 import { address_of, changed, own, window_span } from "../state";
 import type { Info, Process } from "../types";
 import type { View } from "../view";
@@ -73,7 +74,7 @@ export function make_process(_info: Info): View {
     flame.card.root.hidden = !answer.stacks;
     if (answer.stacks) flame.update();
     phases.root.hidden = answer.phases.length === 0;
-    if (answer.phases.length > 0) phases.show(lanes.show(answer.phases.map((span) => ({ lane: span.tags.phase ?? span.name, name: span.name, from: span.from, to: span.to, about: "" })), window_span()));
+    if (answer.phases.length > 0) phases.show(lanes.show(answer.phases.map((span) => ({ lane: span_name(span), name: span_name(span), from: span.from, to: span.open ? null : span.to, about: tags_text(span.tags) })), window_span()));
   };
 
   head.tools.append(h("a", { class: "button", href: address_of(changed({ view: "processes" })) }, "All processes"));
