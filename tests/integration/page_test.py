@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 from harness import PATIENCE, main
-from questions import T0, QueryCase, http, status_of
+from questions import T0, WRITES, QueryCase, http, status_of
 
 EVIL = '<img src=x onerror=alert(1)>"\'&;</script>'
 
@@ -163,6 +163,139 @@ class Lists(PageCase):
         self.assertIn("from", self.refused("spans", from_="yesterdaymorning"))
         self.assertIn("ends before it starts", self.refused("spans", from_=T0, to=T0 - 1))
         self.assertEqual(status_of(self.base + "/api/page/info", method="POST", body=b""), 405)
+
+
+class Series(PageCase):
+    """The example's writes, and sums in Python."""
+
+    def series(self, **parameters):
+        return self.data("series", metric="proc.disk.writes.mb", from_=T0, to=T0 + 60, **{"every": "10s", **parameters})
+
+    @staticmethod
+    def columns(answer):
+        return {one["name"]: dict(zip(answer["times"], one["values"])) for one in answer["series"]}
+
+    def sums(self, key, wanted=lambda *identity: True):
+        sums = {}
+        for (host, process, pid), values in WRITES.items():
+            if not wanted(host, process, pid):
+                continue
+            for i, value in enumerate(values):
+                column = sums.setdefault({"host": host, "process": process}[key], {})
+                time = (T0 + 10 * (i + 1)) * 1000
+                column[time] = column.get(time, 0) + value
+        return sums
+
+    def assert_columns(self, found, wanted):
+        self.assertEqual(found.keys(), wanted.keys())
+        for name, column in wanted.items():
+            self.assertEqual(found[name].keys(), column.keys())
+            for time, value in column.items():
+                self.assertAlmostEqual(found[name][time], value, msg=f"{name} {time}")
+
+    def test_columns_are_sums(self):
+        answer = self.series(group_by="host")
+        self.assertEqual((answer["unit"], answer["kind"], answer["every"]), ("MiBy/s", "rate", 10_000))
+        self.assert_columns(self.columns(answer), self.sums("host"))
+        self.assert_columns(self.columns(self.series(group_by="process", host="host2")),
+                            self.sums("process", lambda host, *_: host == "host2"))
+        self.assert_columns(self.columns(self.series(group_by="process", tag=["host=host1", "pid=!56"])),
+                            self.sums("process", lambda host, _, pid: host == "host1" and pid != 56))
+
+    def test_what_is_stacked_sums_to_the_whole(self):
+        whole = self.answers("--every", "10s")[0]["dps"]
+        for top in (1, 2, 3, 5, 11, 12, 50):
+            for keys in ("process", "host,process", "*"):
+                with self.subTest(top=top, keys=keys):
+                    answer = self.series(group_by=keys, top=top, other="true")
+                    self.assertEqual(answer["warnings"], [])
+                    self.assertEqual(answer["times"], [time for time, _ in whole])
+                    self.assertLessEqual(len(answer["series"]), top + 1)
+                    self.assertEqual([one["other"] for one in answer["series"]].count(True), answer["series"][-1]["other"])
+                    for i, (_, value) in enumerate(whole):
+                        self.assertAlmostEqual(sum(one["values"][i] or 0 for one in answer["series"]), value)
+
+    def test_the_largest_are_shown(self):
+        totals = {name: sum(column.values()) for name, column in self.sums("process").items()}
+        answer = self.series(group_by="process", top=2)
+        self.assertEqual([one["name"] for one in answer["series"]], sorted(totals, key=lambda name: -totals[name])[:2])
+        self.assertIn("1 of 3 series", answer["warnings"][0])
+        # A series that a filter made, not the rest.
+        self.put([{"metric": "named", "timestamp": T0 + 10, "value": value, "tags": {"process": name}}
+                  for name, value in (("other", 5), ("a", 3), ("b", 2))])
+        named = self.data("series", metric="named", from_=T0, to=T0 + 60, every="10s", group_by="process", top=1, other="true")
+        self.assertEqual([(one["name"], one["other"]) for one in named["series"]], [("other", False), ("other", True)])
+
+    def test_it_agrees_with_query(self):
+        for every in ("10s", "20s", "1m", "10s-max", "10s-count"):
+            for aggregate in ("zimsum", "avg", "max", "p95", "count"):
+                with self.subTest(every=every, aggregate=aggregate):
+                    answer = self.series(every=every, aggregate=aggregate, group_by="host")
+                    for theirs in self.answers("--every", every, "--aggregate", aggregate, "--group-by", "host"):
+                        ours = self.columns(answer)[theirs["tags"]["host"]]
+                        self.assertEqual([[time, value] for time, value in ours.items() if value is not None], theirs["dps"])
+
+    def test_several_metrics_are_added(self):
+        self.put([{"metric": f"part.{name}", "timestamp": T0 + 10 * i, "value": value, "tags": {"host": host}}
+                  for name, host, i, value in (("a", "h", 1, 1), ("b", "h", 1, 2), ("a", "h", 2, 4), ("b", "i", 2, 8))])
+        answer = self.data("series", metric="part.a,part.b,part.missing", from_=T0, to=T0 + 60, every="10s-sum", group_by="host")
+        self.assertEqual(self.columns(answer), {"h": {(T0 + 10) * 1000: 3, (T0 + 20) * 1000: 4},
+                                                "i": {(T0 + 10) * 1000: None, (T0 + 20) * 1000: 8}})
+
+    def test_a_number_of_points(self):
+        for points, every in ((300, 1000), (60, 1000), (30, 2000), (10, 10_000), (1, 60_000)):
+            self.assertEqual(self.series(every="", points=points)["every"], every)
+
+    def test_wrong_requests(self):
+        self.assertIn("did you mean", self.refused("series", metric="proc.disk.writes.md"))
+        for parameters, text in (({}, "metric is missing"), ({"metric": "a", "top": "0"}, "top: \"0\""),
+                                 ({"metric": "a", "every": "1s", "from_": "-1d"}, "5000 intervals"),
+                                 ({"metric": "a", "aggregate": "mean"}, "aggregate"),
+                                 ({"metric": "a", "other": "true", "aggregate": "avg"}, "only sums have a rest"),
+                                 ({"metric": "a", "points": "many"}, "points"), ({"metric": "a", "tag": "x"}, "tag")):
+            self.assertIn(text, self.refused("series", **parameters))
+
+
+class Processes(PageCase):
+    def rows(self, **parameters):
+        return self.data("processes", from_=T0, to=T0 + 30, **parameters)
+
+    def test_values_are_those_of_query(self):
+        table = self.rows()
+        column = [one["name"] for one in table["columns"]].index("writes")
+        found = {(row["host"], row["process"], int(row["pid"])): row["values"][column] for row in table["rows"]}
+        self.assertEqual(found.keys(), WRITES.keys())
+        for identity, values in WRITES.items():
+            self.assertAlmostEqual(found[identity], sum(values) / 3, msg=identity)
+        self.assertEqual((table["total"], table["seconds"]), (12, 30))
+        theirs = self.atalaya("query", "--metric", "proc.disk.writes.mb", "--group-by", "host,pid,process", "--every", "0all", "--format",
+                              "json", "--from", str(T0), "--to", str(T0 + 30))
+        self.assertEqual({(one["tags"]["host"], one["tags"]["process"], int(one["tags"]["pid"])): one["dps"][0][1]
+                          for one in json.loads(theirs)}, found)
+        others = {name: [row["values"][i] for row in table["rows"]] for i, name in enumerate(one["name"] for one in table["columns"])}
+        self.assertEqual(set(others["memory"]), {None})
+
+    def test_sorted_filtered_and_cut(self):
+        table = self.rows(sort="writes", limit=2)
+        self.assertEqual([(row["host"], row["process"]) for row in table["rows"]], [("host2", "P2"), ("host1", "P2")])
+        self.assertEqual(table["total"], 12)
+        table = self.rows(sort="writes", desc="false", filter="p1")
+        self.assertEqual([row["process"] for row in table["rows"]], ["P1", "P1"])
+        pids = [row["pid"] for row in self.rows(sort="pid", host="host1")["rows"]]
+        self.assertEqual(pids, sorted(pids))
+        self.assertEqual([row["pid"] for row in self.rows(sort="pid", host="host1", desc="true")["rows"]], pids[::-1])
+        self.assertIn("sort", self.refused("processes", sort="size"))
+
+    def test_one_process(self):
+        one = self.data("process", from_=T0, to=T0 + 60, host="host1", process="P2", pid="56")
+        self.assertEqual(one["identity"], {"host": "host1", "process": "P2", "pid": "56"})
+        self.assertEqual([metric["name"] for metric in one["metrics"]], ["proc.disk.writes.mb"])
+        self.assertEqual((one["stacks"], one["flows"], one["jvm"], one["phases"]), (False, False, False, []))
+        self.put_lines([{"kind": "stack", "time": (T0 + 10) * 10**9, "duration": 10**10, "text": "a;b",
+                         "tags": {"host": "host1", "process": "P2", "pid": "56", "profile": "cpu"}, "fields": {"profile.samples": 3}}])
+        self.assertTrue(self.data("process", from_=T0, to=T0 + 60, host="host1", pid="56")["stacks"])
+        self.assertFalse(self.data("process", from_=T0, to=T0 + 60, host="host2", pid="56")["stacks"])
+        self.assertIn("name a process", self.refused("process"))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,13 @@ struct PagePath {
   std::string (*answer)(PageCall &call);
 };
 constexpr std::array kPagePaths = {
-    PagePath{"info", page_info},   PagePath{"metrics", page_metrics},
-    PagePath{"tags", page_tags},   PagePath{"experiments", page_experiments},
+    PagePath{"info", page_info},
+    PagePath{"metrics", page_metrics},
+    PagePath{"tags", page_tags},
+    PagePath{"series", page_series},
+    PagePath{"processes", page_processes},
+    PagePath{"process", page_process},
+    PagePath{"experiments", page_experiments},
     PagePath{"spans", page_spans},
 };
 

@@ -14,6 +14,9 @@ Answer page_data(PageCall &call);
 std::string page_info(PageCall &call);
 std::string page_metrics(PageCall &call);
 std::string page_tags(PageCall &call);
+std::string page_series(PageCall &call);
+std::string page_processes(PageCall &call);
+std::string page_process(PageCall &call);
 std::string page_experiments(PageCall &call);
 std::string page_spans(PageCall &call);
 

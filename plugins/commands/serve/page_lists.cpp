@@ -8,6 +8,7 @@
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
+#include "plugins/commands/serve/page_spans.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
 #include "plugins/shared/analysis/query/pieces.h"
@@ -134,10 +135,7 @@ std::string page_experiments(PageCall &call) {
   return json.end_list().take();
 }
 
-std::string page_spans(PageCall &call) {
-  const std::string kind = page_choice(call.request, "kind", {"phase", "anomaly", "alert", "job", "stage", "task", "region"});
-  const store::Selection selection{{kind}, page_filters(call.request), call.range()};
-  JsonWriter json;
+void write_spans(JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call) {
   json.list();
   size_t count = 0;
   call.store.spans(selection, [&](const store::Span &span) {
@@ -145,7 +143,14 @@ std::string page_spans(PageCall &call) {
     if (++count > kMostSpans) throw query::TooMuch("more than 10000 spans in this time range; use a shorter one");
     write_span(json, span, kind, call.now_ns);
   });
-  return json.end_list().take();
+  json.end_list();
+}
+
+std::string page_spans(PageCall &call) {
+  const std::string kind = page_choice(call.request, "kind", {"phase", "anomaly", "alert", "job", "stage", "task", "region"});
+  JsonWriter json;
+  write_spans(json, kind, {{kind}, page_filters(call.request), call.range()}, call);
+  return json.take();
 }
 
 }  // namespace atalaya::serve
