@@ -8,7 +8,7 @@
 
 #include "core/cli/cli.h"
 #include "core/cli/features.h"
-#include "core/control/status_server.h"
+#include "core/base/status_socket.h"
 
 #include "core/base/files.h"
 #include "core/base/json.h"

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "core/cli/cli.h"
-#include "core/control/status_server.h"
+#include "core/base/status_socket.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -14,7 +14,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
@@ -22,7 +21,6 @@
 namespace atalaya::core {
 namespace {
 
-constexpr int kTimeoutMs = 2000;
 constexpr std::array<const char *, 4> kTypes = {"", "source", "stage", "sink"};
 
 const char *type_name(RowType type) {
@@ -84,45 +82,6 @@ void append_row(std::string &out, const LedgerRow &row) {
   out += "}}";
 }
 
-Result<sockaddr_un> address_of(const std::string &path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return Error{path + ": too long for a Unix socket"};
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-Result<Descriptor> connect_to(const std::string &path) {
-  auto address = address_of(path);
-  if (!address) return Error{address.error()};
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return Error{"socket: " + error_text(errno)};
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof(sockaddr_un)) != 0)
-    return Error{path + ": " + error_text(errno)};
-  return socket;
-}
-
-std::string folder_of(const std::string &path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder;
-}
-
-bool ready(int fd, short events, int timeout_ms) {
-  pollfd wait{fd, events, 0};
-  return ::poll(&wait, 1, timeout_ms) > 0;
-}
-
-bool send_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    if (!ready(fd, POLLOUT, kTimeoutMs)) return false;
-    const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (sent <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(sent));
-  }
-  return true;
-}
-
 // What is not as it should be, above all tables.
 void append_trouble(std::string &out, const LedgerRow &row) {
   const Counts &c = row.counts;
@@ -179,16 +138,12 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
   return out;
 }
 
-std::string default_status_socket() {
-  return runtime_folder() + "/status.sock";
-}
-
 Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer) {
-  auto address = address_of(path);
+  auto address = unix_address(path);
   if (!address) return Error{address.error()};
   if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
   if (const Status own = check_own_folder(folder_of(path)); !own) return Error{own.error() + "; this agent has no status"};
-  if (connect_to(path))
+  if (connect_unix(path))
     return Error{path + ": another agent uses this socket; this agent has no status (use another socket with --socket)"};
   ::unlink(path.c_str());  // the socket of a killed agent
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -232,34 +187,12 @@ void StatusServer::answer(int client) const {
   char request[16] = {};
   size_t size = 0;
   while (size < sizeof(request) - 1 && std::memchr(request, '\n', size) == nullptr) {
-    if (!ready(client, POLLIN, kTimeoutMs)) return;
+    if (!ready(client, POLLIN, kStatusPatienceMs)) return;
     const ssize_t got = ::read(client, request + size, sizeof(request) - 1 - size);
     if (got <= 0) return;
     size += static_cast<size_t>(got);
   }
   send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
-}
-
-static constexpr const char *kCheckAgent =
-    "; check that an agent is running (atalaya run FILE, or systemctl status atalaya), and see --socket "
-    "(service: /run/atalaya/status.sock)";
-
-Result<std::string> ask_status(const std::string &path, bool json) {
-  // If other users can write to the folder, any of them could answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers: " + own.error() + kCheckAgent};
-  auto socket = connect_to(path);
-  if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
-  if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not accept the request"};
-  std::string text;
-  char buffer[16384];
-  for (;;) {
-    if (!ready(socket->get(), POLLIN, kTimeoutMs)) return Error{path + ": the agent does not answer"};
-    const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
-    if (size < 0) return Error{path + ": " + error_text(errno)};
-    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the answer of the agent is incomplete"};
-    if (size == 0) return text;
-    text.append(buffer, static_cast<size_t>(size));
-  }
 }
 
 }  // namespace atalaya::core

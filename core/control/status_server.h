@@ -11,6 +11,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/base/status_socket.h"
 #include "core/ledger/ledger.h"
 
 namespace atalaya::core {
@@ -24,9 +25,6 @@ struct AgentFacts {
 
 std::string status_json(const AgentFacts &facts, const std::vector<LedgerRow> &rows);
 std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &rows);
-
-// <runtime folder>/status.sock
-std::string default_status_socket();
 
 // Answers status requests on a separate thread, one client at a time, with a time limit for each.
 class StatusServer {
@@ -48,8 +46,5 @@ class StatusServer {
   Answer answer_;
   std::thread thread_;
 };
-
-// Queries a running agent.
-Result<std::string> ask_status(const std::string &path, bool json);
 
 }  // namespace atalaya::core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of unknown clients: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments. The first byte chooses.
+// Requests of unknown clients: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments, the page's parameters. The
+// first byte chooses.
 #include <simdjson.h>
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "plugins/commands/serve/opentsdb.h"
+#include "plugins/commands/serve/page_request.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
 #include "plugins/shared/analysis/query/downsample.h"
@@ -50,10 +52,23 @@ static void ask(query::Query query) {
   write(query::answers_to(query, store, budget), budget);
 }
 
+// A form with the parameters that all paths of the page have.
+static void read_page(const std::string &text, int64_t now) {
+  serve::Request request{"GET", "/api/page/series", {}, "", ""};
+  if (!serve::read_form(text, request.arguments)) return;
+  for (const store::TagFilter &filter : serve::page_filters(request))
+    if (filter.key.empty() || filter.patterns.empty()) std::abort();
+  const query::Range range = serve::page_times(request, now);
+  if (range.from_ns >= range.to_ns) std::abort();
+  const int64_t points = serve::page_count(request, "points", 300, 1, 5000);
+  if (points < 1 || points > 5000) std::abort();
+  (void)serve::page_choice(request, "sort", {"cpu", "memory"});
+}
+
 static void read(uint8_t kind, const std::string &text) {
   constexpr int64_t now = 1'700'000'000'000'000'000;
   serve::Request request{"POST", "/", {}, text, ""};
-  switch (kind % 8) {
+  switch (kind % 9) {
     case 0:
       (void)serve::read_form(text, request.arguments);
       request.method = "GET";
@@ -83,6 +98,9 @@ static void read(uint8_t kind, const std::string &text) {
     }
     case 5:
       (void)query::parse_time(text, now);
+      break;
+    case 7:
+      read_page(text, now);
       break;
     case 6:
       (void)query::experiments_json(query::read_experiments(text, now));

@@ -53,6 +53,23 @@ class Jvms(QueryCase):
             for host, pid in (("h1", "7"), ("h2", "9"))])
         self.assertEqual(answer["cpu"], {"samples": 200, "outside": 200})
 
+    def test_the_page_has_the_same(self):
+        base, command = self.serve(), self.ask()
+        when = {"from": T0, "to": T0 + 60}
+        share = lambda value: value if value is None else round(value, 12)  # the command rounds them
+        page = self.get(base, "/api/page/jvms", **when)
+        self.assertEqual((page["count"], page["rate_hz"], page["detail"]), (2, command["rate"], None))
+        self.assertEqual([{key: value for key, value in jvm.items() if value is not None} for jvm in page["jvms"]],
+                         [{key: value for key, value in jvm.items() if key != "flags"} for jvm in command["jvms"]])
+        self.assertEqual([(one["name"], one["self"], share(one["self_share"]), one["samples"], share(one["samples_share"])) for one in page["functions"]],
+                         [(one["function"], one.get("dumps", {}).get("self"), one.get("dumps", {}).get("share"),
+                           one.get("cpu", {}).get("samples"), one.get("cpu", {}).get("share")) for one in command["functions"]])
+        for name in (WORK, WORK.replace(" ", ".")):
+            detail = self.get(base, "/api/page/jvms", function=name, **when)["detail"]
+            self.assertEqual((detail["name"], detail["trace"]), (WORK, TRACE))
+            self.assertEqual({(jvm["host"], jvm["self"]) for jvm in detail["jvms"]}, {("h1", 0.5), ("h2", 0.25)})
+        self.assertIsNone(self.get(base, "/api/page/jvms", function="app.Main.other", **when)["detail"])
+
     def test_functions_by_thread_dumps_next_to_those_by_samples(self):
         self.assertEqual(self.ask()["functions"], [
             {"function": HOT, "cpu": {"samples": 120, "share": 0.6}},

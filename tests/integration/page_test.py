@@ -4,13 +4,17 @@
 import json
 import os
 import re
+import socket
+import threading
 import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
+import xml.dom.minidom
 
 from harness import PATIENCE, main
-from questions import T0, WRITES, QueryCase, http, status_of
+from graph_test import documents as traffic
+from questions import T0, WHEN, WRITES, QueryCase, http, status_of
 
 EVIL = '<img src=x onerror=alert(1)>"\'&;</script>'
 
@@ -296,6 +300,163 @@ class Processes(PageCase):
         self.assertTrue(self.data("process", from_=T0, to=T0 + 60, host="host1", pid="56")["stacks"])
         self.assertFalse(self.data("process", from_=T0, to=T0 + 60, host="host2", pid="56")["stacks"])
         self.assertIn("name a process", self.refused("process"))
+
+
+def stack(second, host, process, pid, folded, samples, profile="cpu"):
+    field = {"profile.samples": samples} if profile == "cpu" else {"profile.samples": 1, "profile.ns": samples}
+    return {"kind": "stack", "time": (T0 + second) * 10**9, "duration": 10**10, "text": folded,
+            "tags": {"host": host, "process": process, "pid": pid, "profile": profile}, "fields": field}
+
+
+class Pictures(PageCase):
+    """Images of the page: those of the commands, as XML without script and style."""
+
+    def xml(self, svg):
+        image = xml.dom.minidom.parseString(svg)
+        for name in ("script", "style", "a", "image", "use", "iframe"):
+            self.assertEqual(image.getElementsByTagName(name), [], name)
+        for node in image.getElementsByTagName("*"):
+            for name, value in node.attributes.items():
+                self.assertFalse(name.startswith("on") or name == "style" or "href" in name, (name, value))
+        return image
+
+    def frames(self, svg):
+        """Values by name of the frames, from their titles."""
+        titles = [title.firstChild.data for title in self.xml(svg).getElementsByTagName("title")]
+        return {title.rsplit(" (", 1)[0]: title.rsplit(" (", 1)[1].split(" sample")[0] for title in titles}
+
+    def test_a_flame_graph(self):
+        self.put_lines([stack(10, "host1", "P", "1", "a;b", 30), stack(10, "host1", "P", "1", "a;c_[k]", 10),
+                        stack(10, "host2", EVIL, "2", f"a;{EVIL.replace(';', ':')}", 2), stack(20, "host1", "P", "1", "a;b", 100),
+                        stack(10, "host1", "P", "1", "wait", 5 * 10**9, "offcpu")])
+        graph = self.data("flamegraph", from_=T0, to=T0 + 15)
+        self.assertEqual((graph["total"], graph["unit"], graph["empty"]), (42, "samples", None))
+        self.assertEqual(graph["profiles"], ["cpu", "offcpu"])
+        frames = self.frames(graph["svg"])
+        self.assertEqual((frames["P-1"], frames["b"], frames["c_[k]"]), ("40", "30", "10"))
+        self.assertIn(EVIL.replace(";", ":") + "-2", frames)
+        self.assertEqual(self.data("flamegraph", from_=T0, to=T0 + 15, host="host2")["total"], 2)
+        self.assertEqual(self.data("flamegraph", from_=T0, to=T0 + 15, pid="1", keep="kernel")["total"], 10)
+        waiting = self.data("flamegraph", from_=T0, to=T0 + 15, profile="offcpu", by="host")
+        self.assertEqual((waiting["total"], waiting["unit"]), (5 * 10**9, "ns"))
+        change = self.data("flamegraph", from_=T0 + 15, to=T0 + 25, diff_from=T0, diff_to=T0 + 15)
+        self.assertIn("before", change["svg"])
+        self.assertEqual(change["total"], 100)
+        nothing = self.data("flamegraph", from_=T0 + 100, to=T0 + 200, process="nobody")
+        self.assertEqual(nothing["total"], 0)
+        self.assertIn("nobody", nothing["empty"])
+        self.xml(nothing["svg"])
+        self.assertIn("diff_from", self.refused("flamegraph", diff_from=T0))
+        self.assertIn("width", self.refused("flamegraph", width="1"))
+
+    def test_traffic_is_that_of_the_command(self):
+        self.put_lines([{"kind": "metrics", "time": one["timestamp"] * 10**9, "tags": one["tags"], "fields": {one["metric"]: one["value"]}}
+                        for one in traffic()])
+        for by in ("process", "command", "container", "host"):
+            with self.subTest(by=by):
+                theirs = json.loads(self.atalaya("graph", *WHEN, "--by", by, "--format", "json", "--top", "100"))
+                ours = self.data("graph", from_=T0, to=T0 + 60, by=by, min_share="0%")
+                self.assertEqual(len(ours["nodes"]), len(theirs["nodes"]))
+                self.assertEqual(ours["total"], sum(edge["bytes"] for edge in ours["edges"]))
+                matrix = self.data("matrix", from_=T0, to=T0 + 60, by=by, top=100)
+                self.assertEqual((matrix["names"], matrix["values"]), (theirs["matrix"]["names"], theirs["matrix"]["bytes"]))
+                self.xml(matrix["svg"])
+                image = self.xml(ours["svg"])
+                pairs = {tuple(sorted((edge["from"], edge["to"]))) for edge in ours["edges"]}
+                self.assertEqual(len(image.getElementsByTagName("path")), len(pairs))
+                self.assertEqual(len(image.getElementsByTagName("circle")), len({node for pair in pairs for node in pair}))
+        circle = self.atalaya("graph", *WHEN, "--format", "circle", "--min-share", "0%")
+        self.assertEqual(circle, self.data("graph", from_=T0, to=T0 + 60, min_share="0%")["svg"])
+        self.assertIn("is not a share", self.refused("graph", min_share="half"))
+
+    def test_without_traffic(self):
+        empty = self.data("graph", from_=T0, to=T0 + 60)
+        self.assertEqual((empty["nodes"], empty["edges"], empty["total"]), ([], [], 0))
+        self.assertIn("no traffic", empty["svg"])
+
+
+def span(kind, start, length, **tags):
+    fields = {"span.outcome": 0, "span.bytes": tags.pop("bytes")} if length >= 0 else {}
+    return {"kind": "span", "time": (T0 + start) * 10**9, "duration": length * 10**9 if length >= 0 else -1, "text": kind, "tags": tags,
+            "fields": fields}
+
+
+class Jobs(PageCase):
+    def setUp(self):
+        super().setUp()
+        self.tasks = {}
+        spans = [span("job", 0, 100, job="j1", name=EVIL, framework="spark", bytes=1), span("job", 50, -1, job="j2", name="second")]
+        for i in range(12):
+            node, length = f"n{i % 3}", 40 if i % 3 == 2 else 10
+            tags = {"job": "j1", "stage": "map", "task": f"t{i:02}", "attempt": f"t{i:02}_0", "host": node}
+            self.tasks[f"t{i:02}"] = (node, (T0 + i) * 1000, (T0 + i + length) * 1000)
+            spans += [span("task", i, length, bytes=1 << 20, **tags), span("phase", i, 4, bytes=1, phase="read", **tags),
+                      span("phase", i + 4, length - 4, bytes=1, phase="map", **tags)]
+        self.put_lines(spans)
+
+    def test_jobs_of_a_range(self):
+        second, first = self.data("jobs", from_=T0, to=T0 + 200)
+        self.assertEqual(first, {"id": "j1", "name": EVIL, "kind": "spark", "from": T0 * 1000, "to": (T0 + 100) * 1000, "state": "succeeded",
+                                 "tasks": 12})
+        self.assertEqual((second["id"], second["state"], second["to"], second["tasks"]), ("j2", "running", None, 0))
+        self.assertEqual(self.data("jobs", from_=T0 - 200, to=T0 - 100), [])
+
+    def test_tasks_of_a_job_on_a_time_line(self):
+        job = self.data("job", id="j1")
+        self.assertEqual(job["job"]["id"], "j1")
+        self.assertEqual({one["id"]: (one["node"], one["from"], one["to"]) for one in job["tasks"]}, self.tasks)
+        for one in job["tasks"]:
+            read, mapped = sorted(one["phases"], key=lambda phase: phase["from"])
+            self.assertEqual((read["name"], read["from"], read["to"]), ("read", one["from"], one["from"] + 4000))
+            self.assertEqual((mapped["name"], mapped["from"], mapped["to"]), ("map", read["to"], one["to"]))
+        grades = {one["node"]: one["grade"] for one in job["tasks"]}
+        self.assertEqual(grades["n0"], grades["n1"])
+        self.assertNotEqual(grades["n0"], grades["n2"])
+        self.assertEqual(job["slow_per_node"][0], {"node": "n2", "count": 4})
+        theirs = json.loads(self.atalaya("bottleneck", "--job", "j1", "--format", "json"))
+        self.assertEqual([(one["text"], one["evidence"]) for one in job["findings"]],
+                         [(one["summary"], one["evidence"]) for one in theirs["findings"]])
+        self.assertEqual(job["notes"], theirs["notes"])
+        self.assertIn("j9", self.refused("job", id="j9"))
+        self.assertIn("id is missing", self.refused("job"))
+
+
+class Health(PageCase):
+    def test_the_ledger_of_the_agent(self):
+        self.base = self.serve("--socket", self.agents[0].socket)
+        health = self.data("health")
+        ours, theirs = health["status"], self.agents[0].status()
+        self.assertEqual((ours["pid"], ours["file"], ours["balanced"]), (theirs["pid"], theirs["file"], True))
+        self.assertEqual([(row["pipeline"], row["component"], row["out"]) for row in ours["ledger"]],
+                         [(row["pipeline"], row["component"], row["out"]) for row in theirs["ledger"]])
+        self.assertIsNone(health["reason"])
+
+    def test_why_there_is_none(self):
+        self.base = self.serve("--socket", self.path("nothing.sock"))
+        health = self.data("health")
+        self.assertIsNone(health["status"])
+        self.assertIn("nothing.sock", health["reason"])
+        self.assertIn("atalaya doctor", health["doctor_reason"])
+
+    def test_another_program_at_the_socket(self):
+        for text in (b"{\"status\": 1", b"[1]\n", b"<html>\n", b"\n"):
+            path = self.path("other.sock")
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
+                listener.listen()
+                answer = threading.Thread(target=lambda text=text: self.answer(listener, text))
+                answer.start()
+                self.base = self.serve("--socket", path)
+                self.assertIsNone(self.data("health")["status"], text)
+                answer.join()
+            os.unlink(path)
+
+    @staticmethod
+    def answer(listener, text):
+        client = listener.accept()[0]
+        client.recv(100)
+        client.sendall(text)
+        client.close()
 
 
 if __name__ == "__main__":

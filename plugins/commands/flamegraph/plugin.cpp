@@ -156,7 +156,7 @@ class FlamegraphCommand final : public Command {
   void finish(Tree &tree, const Classes &classes) {
     if (tree.cut() > 0)
       std::fprintf(stderr, "%zu stacks are shown with their first frames only: too deep, or too many different ones\n", tree.cut());
-    if (keep_ != "all") tree.keep([&](uint32_t node) { return is_wanted(classes, node, tree.name(node)); });
+    if (keep_ != "all") keep_class(tree, classes, keep_);
     tree.finish();
     if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
   }
@@ -178,12 +178,6 @@ class FlamegraphCommand final : public Command {
                  "%.0f %% of the samples have incomplete stacks: JVMs need -XX:+PreserveFramePointer; programs without frame "
                  "pointers need unwind = \"auto\" of the source perf, with BPF\n",
                  100 * share);
-  }
-
-  bool is_wanted(const Classes &classes, uint32_t node, std::string_view name) const {
-    if (keep_ == "jvm") return classes.in_jvm(node);
-    if (keep_ == "kernel") return name.ends_with("_[k]");
-    return classes.of(node) == Class::application;
   }
 
   bool is_profile() const { return format_ == "pprof" || format_ == "speedscope"; }

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/base/safe_text.h"
-#include "plugins/commands/graph/colours.h"
+#include "plugins/shared/analysis/graph/colours.h"
+#include "plugins/shared/analysis/graph/edges.h"
 #include "plugins/shared/analysis/graph/text.h"
 
 namespace atalaya::graph {
@@ -44,20 +45,10 @@ double scaled(double value, double most, double low, double high) {
 
 class Dot {
  public:
-  Dot(const Graph &graph, double min_share) : graph_(graph) {
-    std::map<Ends, double> both;
-    for (const auto &[ends, bytes] : graph.bytes) both[std::minmax(ends.first, ends.second)] += bytes;
-    for (const auto &[ends, bytes] : both) {
-      drawing_.largest = std::max(drawing_.largest, bytes);
-      if (bytes < min_share * graph.total) {
-        ++drawing_.hidden;
-        drawing_.hidden_bytes += bytes;
-        continue;
-      }
-      edges_[ends] = bytes;
+  Dot(const Graph &graph, double min_share) : graph_(graph), edges_(edges_of(graph, min_share)) {
+    drawing_ = {"", edges_.drawn.size(), edges_.hidden, edges_.hidden_bytes, edges_.largest};
+    for (const auto &[ends, bytes] : edges_.drawn)
       for (const size_t node : {ends.first, ends.second}) by_host_[graph.nodes[node].host].push_back(node);
-    }
-    drawing_.shown = edges_.size();
     for (auto &[host, nodes] : by_host_) {
       std::sort(nodes.begin(), nodes.end());
       nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -79,7 +70,7 @@ class Dot {
       for (const size_t node : nodes) add_node(node, inside ? "    " : "  ");
       if (inside) out_ += "  }\n";
     }
-    for (const auto &[ends, bytes] : edges_) add_edge(ends, bytes);
+    for (const auto &[ends, bytes] : edges_.drawn) add_edge(ends, bytes);
     drawing_.text = out_ + "}\n";
     return drawing_;
   }
@@ -122,7 +113,7 @@ class Dot {
   }
 
   const Graph &graph_;
-  std::map<Ends, double> edges_;
+  const Edges edges_;
   std::map<std::string, std::vector<size_t>> by_host_;
   Resources most_;
   Drawing drawing_;

@@ -11,7 +11,8 @@
 #include "core/base/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
-#include "plugins/commands/graph/heat_map.h"
+#include "plugins/shared/analysis/graph/circle.h"
+#include "plugins/shared/analysis/graph/heat_map.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/analysis/graph/text.h"
@@ -23,28 +24,19 @@ namespace {
 
 using namespace atalaya::literals;
 
-double share_of(const std::string &text) {
-  const bool per_cent = text.ends_with('%');
-  const char *end = text.data() + text.size() - (per_cent ? 1 : 0);
-  double value = -1;
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (per_cent) value /= 100;
-  if (error != std::errc() || stop != end || !(value >= 0 && value <= 1))
-    throw Failure(Code::bad_config, "--min-share: " + core::in_quotes(text) + " is not a share; write 10% or 0.1");
-  return value;
-}
-
 class GraphCommand final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::listed(
           param::choice("by", "process|command|container|host", "Entity of a node; command: all processes of one name on all hosts")
               .defaults("process"),
-          param::choice("format", "matrix|svg|dot|json|cypher|graphml",
-                        "matrix: table of senders and receivers; svg: the matrix as an image; dot: drawing for Graphviz; "
-                        "cypher, graphml: input of graph databases")
+          param::choice(
+              "format", "matrix|svg|circle|dot|json|cypher|graphml",
+              "matrix: table of senders and receivers; svg: the matrix as an image; circle: the nodes and their traffic as an "
+              "image; dot: drawing for Graphviz; "
+              "cypher, graphml: input of graph databases")
               .defaults("matrix"),
-          param::string("min_share", "dot: minimum share of all bytes of a drawn edge").defaults("10%").unit("SHARE"),
+          param::string("min_share", "dot, circle: minimum share of all bytes of a drawn edge").defaults("10%").unit("SHARE"),
           param::integer("top", "Maximum rows of the matrix, by traffic; the others are summed").defaults("20").range(1, 1000),
           query::kTag),
       query::kWindowParams, query::listed(kConntrack), query::kStoreParams);
@@ -60,7 +52,7 @@ class GraphCommand final : public Command {
       : read_(query::read_options(host)),
         by_(*by_of(host.text("by"))),
         format_(host.text("format")),
-        min_share_(share_of(std::string(host.text("min_share")))),
+        min_share_(query::answered([&] { return share_of("--min-share", host.text("min_share")); })),
         top_(static_cast<size_t>(host.integer("top"))),
         translations_(read_translations(host)),
         tags_(query::read_tags(host)) {}
@@ -90,6 +82,7 @@ class GraphCommand final : public Command {
  private:
   std::string text_of(const Graph &graph, const query::Range &range) const {
     if (format_ == "dot") return drawing_of(graph);
+    if (format_ == "circle") return as_circle(graph, min_share_, "Traffic from " + query::span_text(range));
     if (format_ == "json") return as_json(graph, matrix_of(graph, top_), range);
     if (format_ == "cypher") return as_cypher(graph);
     if (format_ == "graphml") return as_graphml(graph);

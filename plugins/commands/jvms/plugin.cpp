@@ -11,9 +11,9 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "plugins/commands/jvms/frames.h"
-#include "plugins/commands/jvms/gather.h"
 #include "plugins/commands/jvms/text.h"
+#include "plugins/shared/analysis/jvms/frames.h"
+#include "plugins/shared/analysis/jvms/gather.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
 

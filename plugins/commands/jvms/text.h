@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "plugins/commands/jvms/gather.h"
+#include "plugins/shared/analysis/jvms/gather.h"
 
 namespace atalaya::jvms {
 

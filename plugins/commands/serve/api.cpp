@@ -131,7 +131,7 @@ Answer Api::route(const Request &request) {
 
 Answer Api::page(const Request &request) {
   if (request.method == "POST") return wrong_method(request);
-  PageCall call{request, store(), query::Budget(limits_), core::realtime()};
+  PageCall call{request, store(), query::Budget(limits_), core::realtime(), status_socket_};
   return page_data(call);
 }
 

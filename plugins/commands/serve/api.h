@@ -18,7 +18,8 @@ namespace atalaya::serve {
 
 class Api {
  public:
-  Api(Host host, std::string store, const query::Limits &limits) : host_(host), path_(std::move(store)), limits_(limits) {}
+  Api(Host host, std::string store, std::string status_socket, const query::Limits &limits)
+      : host_(host), path_(std::move(store)), status_socket_(std::move(status_socket)), limits_(limits) {}
 
   // Answers every request; a failure is an answer with a status and a reason.
   Answer answer(const Request &request);
@@ -52,7 +53,7 @@ class Api {
   store::Store &store();
 
   Host host_;
-  const std::string path_;
+  const std::string path_, status_socket_;
   const query::Limits limits_;
   std::unique_ptr<store::Store> store_;
 };

@@ -18,6 +18,13 @@ constexpr std::array kPagePaths = {
     PagePath{"series", page_series},
     PagePath{"processes", page_processes},
     PagePath{"process", page_process},
+    PagePath{"flamegraph", page_flamegraph},
+    PagePath{"graph", page_graph},
+    PagePath{"matrix", page_matrix},
+    PagePath{"jvms", page_jvms},
+    PagePath{"jobs", page_jobs},
+    PagePath{"job", page_job},
+    PagePath{"health", page_health},
     PagePath{"experiments", page_experiments},
     PagePath{"spans", page_spans},
 };

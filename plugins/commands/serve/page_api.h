@@ -17,6 +17,13 @@ std::string page_tags(PageCall &call);
 std::string page_series(PageCall &call);
 std::string page_processes(PageCall &call);
 std::string page_process(PageCall &call);
+std::string page_flamegraph(PageCall &call);
+std::string page_graph(PageCall &call);
+std::string page_matrix(PageCall &call);
+std::string page_jvms(PageCall &call);
+std::string page_jobs(PageCall &call);
+std::string page_job(PageCall &call);
+std::string page_health(PageCall &call);
 std::string page_experiments(PageCall &call);
 std::string page_spans(PageCall &call);
 

@@ -29,6 +29,7 @@ struct PageCall {
   store::Store &store;
   query::Budget budget;
   int64_t now_ns;
+  const std::string &status_socket;  // of the agent; "": the default
 
   // The times, or those of experiment= and workload=. Throws query::Wrong.
   query::Range range() const;

@@ -32,6 +32,7 @@ class Serve final : public Command {
                     "File with one bearer token per line; a request must carry one of them. "
                     "Required if other hosts can reach the server")
           .unit("FILE"),
+      param::string("socket", "Status socket of the agent, for the page (default: status.sock in the runtime folder)").unit("PATH"),
       http_server::kCertificate,
       http_server::kKey,
       param::integer("max_connections", "Maximum connections").defaults("1000").range(1, 1e6),
@@ -61,6 +62,7 @@ class Serve final : public Command {
     options_.workers = static_cast<unsigned>(host.integer("workers"));
     tls_ = http_server::read_tls_files(host);
     if (const auto path = host.find("tokens")) token_file_ = path->text();
+    if (const auto path = host.find("socket")) socket_ = path->text();
   }
 
   int run(std::span<const atalaya_str>) override {
@@ -88,7 +90,7 @@ class Serve final : public Command {
     Server server(
         options_, tokens_.get(),
         [this] {
-          auto api = std::make_shared<Api>(host_, read_.store, read_.limits);
+          auto api = std::make_shared<Api>(host_, read_.store, socket_, read_.limits);
           return [api](const Request &request) { return api->answer(request); };
         },
         [host = host_](std::string_view text) { host.log(Level::warning, text); });
@@ -103,7 +105,7 @@ class Serve final : public Command {
   const query::ReadOptions read_;
   const http_server::Address address_;
   http_server::TlsFiles tls_;
-  std::string token_file_;
+  std::string token_file_, socket_;
   std::unique_ptr<http_server::Tokens> tokens_;
   ServerOptions options_;
   std::mutex mutex_;

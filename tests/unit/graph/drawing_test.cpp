@@ -6,8 +6,8 @@
 
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
-#include "plugins/commands/graph/heat_map.h"
 #include "plugins/shared/analysis/graph/graph.h"
+#include "plugins/shared/analysis/graph/heat_map.h"
 #include "plugins/shared/analysis/graph/matrix.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/jvms/frames.h"
+#include "plugins/shared/analysis/jvms/frames.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/jvms/gather.h"
+#include "plugins/shared/analysis/jvms/gather.h"
 
 #include <doctest/doctest.h>
 

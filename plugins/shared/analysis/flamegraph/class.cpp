@@ -107,4 +107,12 @@ Classes::Classes(const Tree &tree, uint32_t group_depth)
     if (tree.node(i).depth > group_depth) classes_[i] = class_of(tree.name(i), companies_[process_[i]]);
 }
 
+void keep_class(Tree &tree, const Classes &classes, std::string_view kept) {
+  tree.keep([&](uint32_t node) {
+    if (kept == "jvm") return classes.in_jvm(node);
+    if (kept == "kernel") return tree.name(node).ends_with("_[k]");
+    return classes.of(node) == Class::application;
+  });
+}
+
 }  // namespace atalaya::flamegraph

@@ -44,4 +44,7 @@ class Classes {
   std::vector<Class> classes_;
 };
 
+// Keeps the stacks of JVMs ("jvm"), those with application code ("app"), or those with kernel code ("kernel").
+void keep_class(Tree &tree, const Classes &classes, std::string_view kept);
+
 }  // namespace atalaya::flamegraph

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/graph/params.h"
 
+#include <charconv>
 #include <string>
 #include <vector>
 
 #include "core/base/files.h"
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::graph {
 namespace {
@@ -24,9 +27,24 @@ Translations read_translations(Host host) {
     if (add_translations(text.value(), found) == 0 && !text.value().empty())
       throw Failure(Code::bad_config, "--conntrack: " + path + ": no connections found; use the output of conntrack -L");
   }
-  if (!files.empty()) return found;
+  return files.empty() ? own_translations() : found;
+}
+
+Translations own_translations() {
+  Translations found;
   if (const auto text = core::read_file(kTable, kMaxTable)) add_translations(text.value(), found);
   return found;
+}
+
+double share_of(std::string_view where, std::string_view text) {
+  const bool per_cent = text.ends_with('%');
+  const char *end = text.data() + text.size() - (per_cent ? 1 : 0);
+  double value = -1;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (per_cent) value /= 100;
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 1))
+    throw query::Wrong(std::string(where) + ": " + core::in_quotes(text) + " is not a share; write 10% or 0.1");
+  return value;
 }
 
 }  // namespace atalaya::graph

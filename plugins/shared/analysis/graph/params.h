@@ -4,6 +4,8 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <string_view>
+
 #include "plugins/shared/analysis/graph/conntrack.h"
 #include "plugins/shared/analysis/query/params.h"
 
@@ -17,5 +19,10 @@ inline constexpr Param kConntrack =
         .unit("FILE");
 // Throws Failure.
 Translations read_translations(Host host);
+// The table of this host, if it is readable.
+Translations own_translations();
+
+// "10%" or "0.1". Throws query::Wrong.
+double share_of(std::string_view where, std::string_view text);
 
 }  // namespace atalaya::graph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/graph/heat_map.h"
+#include "plugins/shared/analysis/graph/heat_map.h"
 
 #include <algorithm>
 #include <array>

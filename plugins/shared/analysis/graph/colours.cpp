@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/graph/colours.h"
+#include "plugins/shared/analysis/graph/colours.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/jvms/gather.h"
+#include "plugins/shared/analysis/jvms/gather.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plugins/commands/jvms/frames.h"
+#include "plugins/shared/analysis/jvms/frames.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/usage.h"
 

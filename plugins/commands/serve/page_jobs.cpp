@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs, and the tasks, slow nodes and findings of one: the data of the command bottleneck.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "plugins/commands/serve/json_writer.h"
+#include "plugins/commands/serve/page_api.h"
+#include "plugins/shared/analysis/bottleneck/analyse.h"
+#include "plugins/shared/analysis/bottleneck/read_jobs.h"
+
+namespace atalaya::serve {
+namespace {
+
+using bottleneck::Analysis;
+using bottleneck::JobData;
+
+constexpr size_t kMostJobs = 1000, kMostTasks = 10'000;
+
+// From the first start to the last end, and the number of tasks; an open part has no end.
+struct JobExtent {
+  int64_t from_ns = std::numeric_limits<int64_t>::max();
+  int64_t to_ns = 0;
+  bool open = false;
+  size_t tasks = 0;
+
+  void add(const bottleneck::Work &work) {
+    from_ns = std::min(from_ns, work.start_ns);
+    open = open || work.duration_ns < 0;
+    to_ns = std::max(to_ns, work.duration_ns < 0 ? work.start_ns : work.end_ns());
+  }
+};
+
+std::vector<JobExtent> extents_of(const JobData &data) {
+  std::vector<JobExtent> extents(data.jobs.size());
+  for (const bottleneck::Task &task : data.tasks) {
+    extents[task.job].add(task.work);
+    ++extents[task.job].tasks;
+  }
+  for (size_t i = 0; i < data.jobs.size(); ++i) {
+    if (!data.jobs[i].has_span) continue;
+    const size_t tasks = extents[i].tasks;
+    extents[i] = {};  // its own span is more exact
+    extents[i].add(data.jobs[i].work);
+    extents[i].tasks = tasks;
+  }
+  return extents;
+}
+
+void write_end(JsonWriter &json, bool open, int64_t to_ns) {
+  json.key("to");
+  if (open)
+    json.null();
+  else
+    json.milliseconds(to_ns);
+}
+
+void write_job(JsonWriter &json, const JobData &data, size_t index, const JobExtent &extent) {
+  const bottleneck::Job &job = data.jobs[index];
+  const std::string_view state = extent.open ? "running" : bottleneck::outcome_text(job.outcome);
+  json.object().key("id").text(data.name(job.id)).key("name").text_or_null(data.name(job.name));
+  json.key("kind").text_or_null(data.name(job.framework)).key("from").milliseconds(extent.from_ns);
+  write_end(json, extent.open, extent.to_ns);
+  json.key("state").text_or_null(state).key("tasks").count(extent.tasks).end_object();
+}
+
+void write_phases(JsonWriter &json, const JobData &data, uint32_t task, size_t &next) {
+  json.key("phases").list();
+  for (; next < data.phases.size() && data.phases[next].task <= task; ++next) {
+    const bottleneck::Phase &phase = data.phases[next];
+    if (phase.task < task) continue;
+    json.object().key("name").text(data.name(phase.phase)).key("from").milliseconds(phase.work.start_ns);
+    write_end(json, phase.work.duration_ns < 0, phase.work.end_ns());
+    json.end_object();
+  }
+  json.end_list();
+}
+
+void write_task(JsonWriter &json, const Analysis &all, uint32_t index, size_t &next_phase) {
+  const JobData &data = all.data;
+  const bottleneck::Task &task = data.tasks[index];
+  json.object().key("id").text(task.task()).key("attempt").text_or_null(task.attempt());
+  json.key("node").text_or_null(data.name(task.host)).key("stage").text_or_null(data.name(task.stage));
+  json.key("from").milliseconds(task.work.start_ns);
+  write_end(json, task.work.duration_ns < 0, task.work.end_ns());
+  json.key("state").text_or_null(bottleneck::outcome_text(task.outcome));
+  json.key("grade").text_or_null(std::isnan(all.speeds[index]) ? "" : bottleneck::grade_text(all.grades[index]));
+  json.key("slow").boolean(all.bottlenecks[index]);
+  write_phases(json, data, index, next_phase);
+  json.end_object();
+}
+
+// Tasks in the two lowest grades.
+void write_slow_nodes(JsonWriter &json, const Analysis &all) {
+  std::map<std::string, size_t> nodes;
+  for (size_t i = 0; i < all.data.tasks.size(); ++i)
+    if (!std::isnan(all.speeds[i]) && all.grades[i] <= bottleneck::Grade::lower) ++nodes[all.data.name(all.data.tasks[i].host)];
+  std::vector<std::pair<size_t, std::string>> order;
+  for (const auto &[node, count] : nodes) order.emplace_back(count, node);
+  std::sort(order.begin(), order.end(),
+            [](const auto &a, const auto &b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  json.key("slow_per_node").list();
+  for (const auto &[count, node] : order) json.object().key("node").text(node).key("count").count(count).end_object();
+  json.end_list();
+}
+
+void write_findings(JsonWriter &json, const Analysis &all) {
+  json.key("findings").list();
+  for (const bottleneck::Finding &finding : all.findings) {
+    json.object().key("text").text(finding.summary).key("node").text_or_null(all.data.name(finding.host)).key("evidence").list();
+    for (const std::string &evidence : finding.evidence) json.text(evidence);
+    json.end_list().end_object();
+  }
+  json.end_list().key("notes").list();
+  for (const std::string &note : all.notes) json.text(note);
+  json.end_list();
+}
+
+}  // namespace
+
+std::string page_jobs(PageCall &call) {
+  const JobData data = bottleneck::read_jobs({}, page_filters(call.request), call.range(), call.store, call.budget);
+  const std::vector<JobExtent> extents = extents_of(data);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < data.jobs.size(); ++i)
+    if (data.jobs[i].has_span || extents[i].tasks > 0) order.push_back(i);
+  // The latest first.
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extents[a].from_ns > extents[b].from_ns; });
+  order.resize(std::min(order.size(), kMostJobs));
+  JsonWriter json;
+  json.list();
+  for (const size_t i : order) write_job(json, data, i, extents[i]);
+  return json.end_list().take();
+}
+
+std::string page_job(PageCall &call) {
+  const std::string id = call.request.text("id");
+  if (id.empty()) throw query::Wrong("parameter id is missing");
+  const query::Range any{0, call.now_ns};
+  const Analysis all =
+      bottleneck::analyse(bottleneck::read_jobs({id}, {}, any, call.store, call.budget), {}, call.store, call.budget);
+  const std::vector<JobExtent> extents = extents_of(all.data);
+  const auto job = std::find_if(all.data.jobs.begin(), all.data.jobs.end(),
+                                [&](const bottleneck::Job &one) { return all.data.name(one.id) == id; });
+  if (job == all.data.jobs.end()) throw query::Wrong("job " + id + " has no tasks");
+  const auto index = static_cast<size_t>(job - all.data.jobs.begin());
+  JsonWriter json;
+  write_job(json.object().key("job"), all.data, index, extents[index]);
+  json.key("tasks").list();
+  size_t next_phase = 0;
+  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), kMostTasks); ++i) write_task(json, all, i, next_phase);
+  json.end_list().key("more").boolean(all.data.tasks.size() > kMostTasks);
+  write_slow_nodes(json, all);
+  write_findings(json, all);
+  return json.end_object().take();
+}
+
+}  // namespace atalaya::serve

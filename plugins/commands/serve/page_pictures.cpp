@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flame graphs and traffic, drawn by the renderers of the commands.
+#include <algorithm>
+
+#include "plugins/commands/serve/json_writer.h"
+#include "plugins/commands/serve/page_api.h"
+#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/stored.h"
+#include "plugins/shared/analysis/graph/circle.h"
+#include "plugins/shared/analysis/graph/heat_map.h"
+#include "plugins/shared/analysis/graph/matrix.h"
+#include "plugins/shared/analysis/graph/params.h"
+#include "plugins/shared/analysis/graph/read.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
+
+namespace atalaya::serve {
+namespace {
+
+using flamegraph::Side;
+
+constexpr size_t kMostFrames = 10'000;                 // in a picture of the page
+constexpr size_t kMostNodes = 400, kMostEdges = 2000;  // in a list
+
+flamegraph::Wanted read_stacks_wanted(const Request &request) {
+  flamegraph::Wanted wanted;
+  wanted.tags = page_filters(request);
+  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall"});
+  const std::string by = page_choice(request, "by", {"process", "name", "host"});
+  wanted.by = by == "host" ? flamegraph::By::host : by == "name" ? flamegraph::By::name : flamegraph::By::process;
+  return wanted;
+}
+
+// The range to compare with; nothing without diff_from.
+std::optional<query::Range> compared_range(const PageCall &call) {
+  const std::string from = call.request.text("diff_from"), to = call.request.text("diff_to");
+  if (from.empty() && to.empty()) return std::nullopt;
+  if (from.empty() || to.empty()) throw query::Wrong("diff_from and diff_to belong together");
+  const query::Range range{query::time_of("diff_from", from, call.now_ns), query::time_of("diff_to", to, call.now_ns)};
+  if (range.from_ns >= range.to_ns) throw query::Wrong("diff_from is not before diff_to");
+  return range;
+}
+
+flamegraph::Style page_style(const PageCall &call, const flamegraph::Wanted &wanted, const query::Range &range,
+                             const std::optional<query::Range> &before) {
+  flamegraph::Style style;
+  style.self_contained = false;
+  style.frames = kMostFrames;
+  style.width = static_cast<int>(page_count(call.request, "width", 1200, 300, 10'000));
+  style.icicle = call.request.flag("icicle");
+  style.compared = before.has_value();
+  if (wanted.counts_time()) style.unit = flamegraph::Unit::nanoseconds;
+  style.title = wanted.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
+  style.subtitle = query::span_text(range) + (before ? ", compared with " + query::span_text(*before) : "");
+  return style;
+}
+
+struct Traffic {
+  query::Range range;
+  graph::Graph graph;
+};
+
+Traffic read_traffic(PageCall &call) {
+  const query::Range range = call.range();
+  const auto by = graph::by_of(page_choice(call.request, "by", {"process", "command", "container", "host"}));
+  const auto flows = graph::read_flows(page_filters(call.request), range, call.store, call.budget);
+  const auto links = graph::paired(flows, graph::own_translations());
+  return {range, graph::graph_of(flows, links, graph::read_workers(range, call.store, call.budget), *by)};
+}
+
+double page_share(const Request &request) {
+  const std::string text = request.text("min_share");
+  if (text.empty()) return 0.01;
+  return graph::share_of("min_share", text);
+}
+
+void write_nodes(JsonWriter &json, const graph::Graph &graph) {
+  json.key("nodes").list();
+  for (size_t i = 0; i < std::min(graph.nodes.size(), kMostNodes); ++i) {
+    const graph::Node &node = graph.nodes[i];
+    json.object().key("host").text_or_null(node.host).key("name").text(node.name).key("command").text_or_null(node.command);
+    json.key("pid").text_or_null(node.pid).key("outside").boolean(node.outside);
+    json.key("cpu").number(node.used.known ? std::optional(node.used.cpu) : std::nullopt);
+    json.key("memory").number(node.used.known ? std::optional(node.used.memory) : std::nullopt).end_object();
+  }
+  json.end_list();
+}
+
+// The largest first.
+void write_edges(JsonWriter &json, const graph::Graph &graph) {
+  std::vector<std::pair<double, std::pair<size_t, size_t>>> edges;
+  for (const auto &[ends, bytes] : graph.bytes)
+    if (ends.first < kMostNodes && ends.second < kMostNodes) edges.emplace_back(-bytes, ends);
+  std::sort(edges.begin(), edges.end());
+  edges.resize(std::min(edges.size(), kMostEdges));
+  json.key("edges").list();
+  for (const auto &[negative, ends] : edges) {
+    json.object().key("from").count(ends.first).key("to").count(ends.second).key("bytes").number(-negative).end_object();
+  }
+  json.end_list();
+}
+
+}  // namespace
+
+std::string page_flamegraph(PageCall &call) {
+  const flamegraph::Wanted wanted = read_stacks_wanted(call.request);
+  const std::string keep = page_choice(call.request, "keep", {"all", "jvm", "app", "kernel"});
+  const query::Range range = call.range();
+  const auto before = compared_range(call);
+  flamegraph::Style style = page_style(call, wanted, range, before);
+  flamegraph::Tree tree;
+  flamegraph::add_stored(tree, Side::shown, call.store, wanted, range, call.budget);
+  if (before) flamegraph::add_stored(tree, Side::before, call.store, wanted, *before, call.budget);
+  const flamegraph::Classes classes(tree, wanted.group_depth());
+  if (keep != "all") flamegraph::keep_class(tree, classes, keep);
+  tree.finish();
+  const double total = tree.root().shown();
+  std::string why;
+  if (total == 0) why = "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget);
+  style.subtitle = flamegraph::value_text(total, style.unit) + ", " + style.subtitle;
+
+  JsonWriter json;
+  json.object().key("svg").text(flamegraph::svg_of(tree, classes, style)).key("total").number(total);
+  json.key("unit").text(wanted.counts_time() ? "ns" : "samples").key("profiles").list();
+  for (const std::string &profile : call.store.tag_values("profile")) json.text(profile);
+  return json.end_list().key("empty").text_or_null(why).end_object().take();
+}
+
+std::string page_graph(PageCall &call) {
+  const double min_share = page_share(call.request);
+  const Traffic traffic = read_traffic(call);
+  JsonWriter json;
+  json.object().key("svg").text(graph::as_circle(traffic.graph, min_share, "Traffic from " + query::span_text(traffic.range)));
+  write_nodes(json, traffic.graph);
+  write_edges(json, traffic.graph);
+  json.key("total").number(traffic.graph.total).key("estimated").number(traffic.graph.estimated);
+  return json.end_object().take();
+}
+
+std::string page_matrix(PageCall &call) {
+  const auto top = static_cast<size_t>(page_count(call.request, "top", 20, 1, 200));
+  const Traffic traffic = read_traffic(call);
+  const graph::Matrix matrix = graph::matrix_of(traffic.graph, top);
+  JsonWriter json;
+  json.object().key("names").list();
+  for (const std::string &name : matrix.names) json.text(name);
+  json.end_list().key("values").list();
+  for (const std::vector<double> &row : matrix.bytes) {
+    json.list();
+    for (const double bytes : row) json.number(bytes);
+    json.end_list();
+  }
+  json.end_list().key("unit").text("By");
+  json.key("svg").text(graph::as_svg(matrix, "Traffic from " + query::span_text(traffic.range)));
+  return json.end_object().take();
+}
+
+}  // namespace atalaya::serve
