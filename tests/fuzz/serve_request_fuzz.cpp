@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of unknown clients: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments, the page's parameters. The
-// first byte chooses.
+// Requests of unknown clients: forms, OpenTSDB's m= and JSON, selectors, formulas, times, experiments, the page's parameters,
+// PromQL. The first byte chooses.
 #include <simdjson.h>
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/page_request.h"
 #include "plugins/commands/serve/prometheus.h"
+#include "plugins/commands/serve/promql.h"
 #include "plugins/commands/serve/stacks.h"
 #include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -52,6 +53,20 @@ static void ask(query::Query query) {
   write(query::answers_to(query, store, budget), budget);
 }
 
+// Every valid expression is evaluated, in a range and at an instant.
+static void evaluate(const std::string &text) {
+  const serve::Part expression = serve::read_promql(text);
+  query::test::MemoryStore store;
+  store.add("a.b", {{"host", "h"}, {"pid", "1"}}, {{0, 2}, {10, 3}, {20, 1}});
+  store.add("a.b", {{"host", "h"}, {"pid", "2"}}, {{0, 1e308}, {10, 1e308}, {20, 0}});
+  store.add("c", {{"host", "h"}}, {{5, 0}, {15, -1}});
+  const serve::Steps steps{query::test::kT0, query::test::kT0 + 30'000'000'000, 7'000'000'000};
+  query::Budget budget({100, 10'000, 1'000'000'000});
+  parse("[" + serve::matrix_json(serve::evaluated(*expression, steps, false, store, budget).columns, steps) + "]");
+  const serve::Steps now{steps.to_ns, steps.to_ns, 1};
+  parse("[" + serve::vector_json(serve::evaluated(*expression, now, true, store, budget).columns, now.to_ns) + "]");
+}
+
 // A form with the parameters that all paths of the page have.
 static void read_page(const std::string &text, int64_t now) {
   serve::Request request{"GET", "/api/page/series", {}, "", ""};
@@ -68,7 +83,7 @@ static void read_page(const std::string &text, int64_t now) {
 static void read(uint8_t kind, const std::string &text) {
   constexpr int64_t now = 1'700'000'000'000'000'000;
   serve::Request request{"POST", "/", {}, text, ""};
-  switch (kind % 9) {
+  switch (static_cast<uint8_t>(kind - '0') % 10) {
     case 0:
       (void)serve::read_form(text, request.arguments);
       request.method = "GET";
@@ -82,6 +97,9 @@ static void read(uint8_t kind, const std::string &text) {
     }
     case 2:
       for (const query::Query &query : serve::read_opentsdb(request, now).queries) ask(query);
+      break;
+    case 9:
+      evaluate(text);
       break;
     case 3: {
       query::Query query = serve::read_selector(text, {"proc.cpu.user"});
@@ -99,7 +117,7 @@ static void read(uint8_t kind, const std::string &text) {
     case 5:
       (void)query::parse_time(text, now);
       break;
-    case 7:
+    case 8:
       read_page(text, now);
       break;
     case 6:

@@ -423,7 +423,12 @@ class Served(QueryCase):
         self.assertEqual(self.get(base, "/api/v1/query", query="1+1", time=T0)["data"], {"resultType": "scalar", "result": [T0, "2"]})
         self.assertEqual([value for _, value in self.get(base, "/api/v1/query_range", query="1+1", start=1, end=3, step=1)["data"]["result"][0]["values"]],
                          ["2"] * 3)
-        self.assertEqual(status_of(base + "/api/v1/query_range?query=rate(x[5m])&start=1&end=2&step=1"), 400)
+        self.assertEqual(status_of(base + "/api/v1/query_range?query=histogram_quantile(0.5,x)&start=1&end=2&step=1"), 400)
+        sums = self.get(base, "/api/v1/query_range", query="sum by (host) (proc_disk_writes_mb)", start=T0 + 10, end=T0 + 30, step=10)
+        self.assertEqual({one["metric"]["host"]: [float(value) for _, value in one["values"]] for one in sums["data"]["result"]},
+                         {one["tags"]["host"]: [value for _, value in one["dps"]] for one in self.answers("--group-by", "host")})
+        self.assertIn("proc_disk_writes_mb", self.get(base, "/api/v1/label/__name__/values")["data"])
+        self.assertEqual(self.get(base, "/api/v1/metadata")["data"]["proc_disk_writes_mb"][0]["unit"], "MiBy/s")
         self.assertEqual(self.get(base, "/api/v1/query_range", query="nobody_wrote_it", start=1, end=2, step=1)["data"]["result"], [])
 
     def test_many_matches_are_one_question(self):
@@ -508,13 +513,17 @@ class Served(QueryCase):
 
         def series(url):
             found = self.get(url, "/api/v1/query_range", **ask)["data"]["result"]
-            return {json.dumps(one["metric"], sort_keys=True): [(float(t), float(v)) for t, v in one["values"]] for one in found}
+            # Ours have the form of names that PromQL can have.
+            return {json.dumps(dict(one["metric"], __name__=one["metric"]["__name__"].replace(".", "_")), sort_keys=True): [(float(t), float(v)) for t, v in one["values"]] for one in found}
         self.assertEqual(series(base), series(theirs))
         # Sums over a tag, by our aggregation and by theirs.
         total = dict(ask, query='sum({__name__="proc.disk.writes.mb"}) by (host)')
         theirs_by_host = {one["metric"]["host"]: [[int(t) * 1000, float(v)] for t, v in one["values"]]
                           for one in self.get(theirs, "/api/v1/query_range", **total)["data"]["result"]}
         self.assertEqual({one["tags"]["host"]: one["dps"] for one in self.answers("--group-by", "host")}, theirs_by_host)
+        ours_by_host = {one["metric"]["host"]: [[int(t) * 1000, float(v)] for t, v in one["values"]]
+                        for one in self.get(base, "/api/v1/query_range", **total)["data"]["result"]}
+        self.assertEqual(ours_by_host, theirs_by_host)
 
 
 if __name__ == "__main__":

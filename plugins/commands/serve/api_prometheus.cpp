@@ -4,8 +4,8 @@
 #include "core/base/now.h"
 #include "plugins/commands/serve/api.h"
 #include "plugins/commands/serve/prometheus.h"
+#include "plugins/commands/serve/promql.h"
 #include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/formula.h"
 #include "plugins/shared/analysis/query/pieces.h"
 
 namespace atalaya::serve {
@@ -30,6 +30,11 @@ query::Range range_of(const Request &request) {
 std::string_view prometheus_type(store::Kind kind) {
   if (kind == store::Kind::unknown) return "unknown";
   return kind == store::Kind::total ? "counter" : "gauge";
+}
+
+// Its values may be exact counts, beyond what a double holds.
+bool is_plain(const Expression &expression) {
+  return expression.kind == Expression::Kind::selector && expression.offset_ns == 0;
 }
 
 // Prometheus treats an unknown metric as one without points.
@@ -72,9 +77,12 @@ Answer Api::prometheus(const Request &request) {
 
 Answer Api::query_range(const Request &request) {
   const Steps steps = read_steps(request, core::realtime());
-  if (const auto number = query::constant_of(request.text("query"))) return success(constant_json(*number, steps));
-  const query::Query wanted = read_selector(request.text("query"), store().metrics());
+  const Part expression = read_promql(request.text("query"));
   query::Budget budget(limits_);
+  if (!is_plain(*expression))
+    return success(R"({"resultType":"matrix","result":[)" +
+                   matrix_json(evaluated(*expression, steps, false, store(), budget).columns, steps) + "]}");
+  const query::Query wanted = query_of(*expression, store().metrics());
   auto answers = answers_to_selector(stretches_of(wanted, steps), store(), budget);
   for (query::Answer &answer : answers_to_selector(moments_of(wanted, steps), store(), budget))
     answers.push_back(std::move(answer));
@@ -84,15 +92,18 @@ Answer Api::query_range(const Request &request) {
 Answer Api::instant(const Request &request) {
   const int64_t time = time_or("now", request, "time");
   const Steps step{time, time, kLookback};
-  if (const auto number = query::constant_of(request.text("query"))) {  // clients send 1+1 to test the connection
-    std::string value;
-    append_step(value, {}, {time, {time, *number}});
-    return success("{\"resultType\":\"scalar\",\"result\":" + value + "}");
+  const Part expression = read_promql(request.text("query"));
+  query::Budget budget(limits_);
+  if (!is_plain(*expression)) {
+    const PromqlResult result = evaluated(*expression, step, true, store(), budget);
+    if (!result.scalar) return success(R"({"resultType":"vector","result":[)" + vector_json(result.columns, time) + "]}");
+    std::string value;  // clients send 1+1 to test the connection
+    append_step(value, {}, {time, {time, result.columns.front().values.front()}});
+    return success(R"({"resultType":"scalar","result":)" + value + "}");
   }
-  query::Query wanted = read_selector(request.text("query"), store().metrics());
+  query::Query wanted = query_of(*expression, store().metrics());
   wanted.range = {time - kLookback, time};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
-  query::Budget budget(limits_);
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step, patience_of(answer));
     if (points.empty()) continue;
@@ -138,18 +149,23 @@ Answer Api::label_values(const Request &request, const std::string &label) {
   const auto values = matched(request, [&](const store::Series &one, Texts &texts) {
     const auto tag = one.tags.find(label);
     if (label == "__name__")
-      texts.insert(one.metric);
+      texts.insert(legal_name(one.metric));
     else if (tag != one.tags.end())
       texts.insert(tag->second);
   });
-  if (!values) return success(list_json(label == "__name__" ? store().metrics() : store().tag_values(label)));
+  if (!values && label != "__name__") return success(list_json(store().tag_values(label)));
+  if (!values) {
+    Texts names;
+    for (const std::string &metric : store().metrics()) names.insert(legal_name(metric));
+    return success(list_json({names.begin(), names.end()}));
+  }
   return success(list_json({values->begin(), values->end()}));
 }
 
 Answer Api::metadata() {
   std::string out = "{";
   for (const auto &[metric, info] : store().catalogue()) {
-    core::append_json_string(out.size() > 1 ? out += ',' : out, metric);
+    core::append_json_string(out.size() > 1 ? out += ',' : out, legal_name(metric));
     core::append_json_string(out += ":[{\"type\":", prometheus_type(info->kind));
     core::append_json_string(out += ",\"help\":", info->summary);
     core::append_json_string(out += ",\"unit\":", info->unit);

@@ -85,7 +85,12 @@ void write_task(JsonWriter &json, const Analysis &all, uint32_t index, size_t &n
   json.key("from").milliseconds(task.work.start_ns);
   write_end(json, task.work.duration_ns < 0, task.work.end_ns());
   json.key("state").text_or_null(bottleneck::outcome_text(task.outcome));
-  json.key("grade").text_or_null(std::isnan(all.speeds[index]) ? "" : bottleneck::grade_text(all.grades[index]));
+  // 5: the slowest.
+  json.key("grade");
+  if (std::isnan(all.speeds[index]))
+    json.null();
+  else
+    json.integer(5 - static_cast<int64_t>(all.grades[index]));
   json.key("slow").boolean(all.bottlenecks[index]);
   write_phases(json, data, index, next_phase);
   json.end_object();

@@ -21,80 +21,11 @@ using query::time_of;
 using query::Wrong;
 
 constexpr int64_t kMaxSteps = 11'000;
-constexpr size_t kMaxMatchers = 64;
+constexpr const char *kNameOfMetric = "__name__";
 
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
 }
-
-// The name in Prometheus' form.
-std::string legal(std::string_view metric) {
-  std::string name;
-  for (const char c : metric) name += is_word(c) ? c : '_';
-  return name;
-}
-
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) {}
-
-  std::string name() {
-    space();
-    std::string word;
-    // A backslash escapes other characters of a name: proc\.cpu\.user.
-    while (at_ < text_.size() && (is_word(text_[at_]) || (text_[at_] == '\\' && at_ + 1 < text_.size()))) {
-      if (text_[at_] == '\\') ++at_;
-      word += text_[at_++];
-    }
-    return word;
-  }
-  bool take(char c) {
-    space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  std::string sign() {
-    space();
-    for (const std::string_view sign : {"=~", "!~", "!=", "="})
-      if (text_.substr(at_, sign.size()) == sign) {
-        at_ += sign.size();
-        return std::string(sign);
-      }
-    wrong("= != =~ or !~");
-  }
-  std::string quoted() {
-    space();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    if (quote != '"' && quote != '\'') wrong("a text in quotes");
-    std::string value;
-    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) {
-        const char c = text_[++at_];
-        value += c == 'n' ? '\n' : c == 't' ? '\t' : c;
-      } else {
-        value += text_[at_];
-      }
-    }
-    if (!take(quote)) wrong("the end of a text");
-    return value;
-  }
-  bool done() {
-    space();
-    return at_ == text_.size();
-  }
-  [[noreturn]] void wrong(const std::string &wanted) const {
-    throw Wrong("query " + core::in_quotes(text_) + ": expected " + wanted + " at position " + std::to_string(at_ + 1) +
-                "; only selectors are supported, such as name{label=\"value\"}");
-  }
-
- private:
-  void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
-  }
-  std::string_view text_;
-  size_t at_ = 0;
-};
 
 std::string pattern_of(const std::string &sign, const std::string &value) {
   const std::string negation = sign[0] == '!' ? "!" : "";
@@ -107,13 +38,15 @@ bool matches_nothing(const std::string &expression) {
   return matcher && matcher.value().matches("");
 }
 
+// A name in the store, or in Prometheus' form.
+bool has_name(const std::string &metric, const LabelMatcher &matcher) {
+  const auto pattern = core::Matcher::parse(pattern_of(matcher.sign.back() == '~' ? "=~" : "=", matcher.value));
+  if (!pattern) throw Wrong("__name__: " + pattern.error());
+  const bool matches = pattern.value().matches(metric) || pattern.value().matches(legal_name(metric));
+  return matches == (matcher.sign.front() == '=');
+}
+
 void add_matcher(Query &query, const std::string &label, const std::string &sign, const std::string &value) {
-  if (label.empty()) throw Wrong("a matcher has no label");
-  if (query.tags.size() + query.tags_if_any.size() + query.metrics.size() >= kMaxMatchers) throw Wrong("more than 64 matchers");
-  if (label == "__name__") {
-    query.metrics.push_back(pattern_of(sign, value));
-    return;
-  }
   // In Prometheus an empty value and an absent label are equal; stored tags are never empty.
   if (value.empty()) return query.tags.push_back({label, {sign[0] == '=' ? "!*" : "*"}});
   if (sign.back() == '~' && matches_nothing(value)) {
@@ -135,27 +68,39 @@ double seconds_of(const std::string &text) {
 
 }  // namespace
 
-Query read_selector(std::string_view text, const std::vector<std::string> &known) {
-  Parser parser(text);
+std::string legal_name(std::string_view metric) {
+  std::string name;
+  for (const char c : metric) name += is_word(c) ? c : '_';
+  return name;
+}
+
+Query query_of(const Expression &selector, const std::vector<std::string> &known) {
   Query query;
   query.group = false;
-  const std::string name = parser.name();
-  for (const std::string &metric : known)
-    if (!name.empty() && (metric == name || legal(metric) == name)) query.metrics.push_back(exactly(metric));
-  if (!name.empty() && query.metrics.empty()) query.metrics.push_back(exactly(name));
-  if (parser.take('{')) {
-    while (!parser.take('}')) {
-      const std::string label = parser.name();
-      const std::string sign = parser.sign();
-      add_matcher(query, label, sign, parser.quoted());
-      if (parser.take(',')) continue;
-      if (parser.take('}')) break;
-      parser.wrong("\",\" or \"}\"");
-    }
+  const std::string &name = selector.word;
+  std::vector<LabelMatcher> names;
+  if (!name.empty()) names.push_back({kNameOfMetric, "=", name});
+  for (const LabelMatcher &matcher : selector.matchers) {
+    if (matcher.label == kNameOfMetric)
+      names.push_back(matcher);
+    else
+      add_matcher(query, matcher.label, matcher.sign, matcher.value);
   }
-  if (!parser.done()) parser.wrong("the end");
-  if (query.metrics.empty() && query.tags.empty()) parser.wrong("a name or a matcher");
+  if (names.empty() && query.tags.empty())
+    throw Wrong("a selector needs a name, or a matcher that does not match an empty text, such as {host=\"a\"}");
+  if (names.empty()) return query;
+  for (const std::string &metric : known)
+    if (std::all_of(names.begin(), names.end(), [&](const LabelMatcher &one) { return has_name(metric, one); }))
+      query.metrics.push_back(exactly(metric));
+  if (query.metrics.empty()) query.metrics.push_back(exactly(names.front().value));  // an unknown metric
   return query;
+}
+
+Query read_selector(std::string_view text, const std::vector<std::string> &known) {
+  const Part selector = read_promql(text);
+  if (selector->kind != Expression::Kind::selector || selector->offset_ns != 0)
+    throw Wrong("query " + core::in_quotes(text) + ": expected a selector, such as name{label=\"value\"}");
+  return query_of(*selector, known);
 }
 
 Steps read_steps(const Request &request, int64_t now_ns) {
@@ -208,9 +153,9 @@ double unix_seconds(int64_t time_ns) {
 }
 
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags) {
-  core::append_json_string(out += "{\"__name__\":", metric);
+  core::append_json_string(out += "{\"__name__\":", legal_name(metric));
   for (const auto &[key, value] : tags) {
-    core::append_json_string(out += ',', key);
+    core::append_json_string(out += ',', legal_name(key));
     core::append_json_string(out += ':', value);
   }
   out += '}';
@@ -244,16 +189,6 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
     out += "]}";
   }
   return out;
-}
-
-std::string constant_json(double value, const Steps &steps) {
-  std::string out = R"({"resultType":"matrix","result":[{"metric":{},"values":[)";
-  const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
-  for (int64_t i = 0; i <= count; ++i) {
-    const int64_t time = steps.from_ns + i * steps.step_ns;
-    append_step(i == 0 ? out : out += ',', {}, {time, {time, value}});
-  }
-  return out + "]}]}";
 }
 
 Answer prometheus_error(unsigned status, std::string_view message) {

@@ -7,14 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/commands/serve/promql_syntax.h"
 #include "plugins/commands/serve/request.h"
 #include "plugins/shared/analysis/query/budget.h"
 #include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::serve {
 
-// name{label="value",other!="x",third=~"a|b"}: a name in Prometheus' form ("proc_cpu_user"), or {__name__="proc.cpu.user"}.
-// `known`: the metrics of the store. Throws query::Wrong: functions and operators are not supported.
+// "proc_cpu_user" of proc.cpu.user.
+std::string legal_name(std::string_view metric);
+// The series of a selector. `known`: the metrics of the store; their names may be in Prometheus' form.
+query::Query query_of(const Expression &selector, const std::vector<std::string> &known);
+// name{label="value",other!="x",third=~"a|b"}. Throws query::Wrong.
 query::Query read_selector(std::string_view text, const std::vector<std::string> &known);
 
 struct Steps {
@@ -47,8 +51,6 @@ void append_step(std::string &out, const query::Answer &answer, const Step &step
 // The elements of "result" of a matrix: one per answer; answers without a value are left out. Answers of stretches have their
 // values at the steps.
 std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &steps, query::Budget &budget);
-// "data" of a constant: a matrix with it at each step.
-std::string constant_json(double value, const Steps &steps);
 Answer prometheus_error(unsigned status, std::string_view message);
 
 }  // namespace atalaya::serve
