@@ -102,7 +102,7 @@ Answer Api::instant(const Request &request) {
     return success(R"({"resultType":"scalar","result":)" + value + "}");
   }
   query::Query wanted = query_of(*expression, store().metrics());
-  wanted.range = {time - kLookback, time};
+  wanted.range = {time - kLookbackOfInstant, time};
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step, patience_of(answer));

@@ -116,7 +116,7 @@ class Evaluation {
     Columns columns;
     if (instant_) {
       query::Query wanted = selector;
-      wanted.range = {steps.from_ns - kLookback, steps.to_ns};
+      wanted.range = {steps.from_ns - kLookbackOfInstant, steps.to_ns};
       add_values(columns, answers(wanted), steps, false);
       return columns;
     }
