@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows of a store.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/commands/top/table.h"
+#include "plugins/shared/analysis/query/options.h"
+
+namespace atalaya::top {
+
+class Replay {
+ public:
+  // Throws as query::Reading does.
+  Replay(const query::ReadOptions &options, std::vector<store::TagFilter> tags);
+
+  // The last window that ends at or before this time (Unix ns); of the same length as those around it. Throws query::Wrong if the
+  // store has none in the day before.
+  Window at(int64_t time_ns);
+  // The next window after this one, or the one before it; the same one at the end of the data.
+  Window step(const Window &window, bool forward);
+  int64_t now_ns() const { return now_ns_; }
+
+ private:
+  struct Place {
+    int64_t time_ns = 0, length_ns = 0;
+  };
+  Place last_before(int64_t time_ns, int64_t reach_ns);
+  Window read(const Place &place);
+
+  const query::ReadOptions options_;
+  const std::vector<store::TagFilter> tags_;
+  int64_t now_ns_ = 0;
+};
+
+}  // namespace atalaya::top
