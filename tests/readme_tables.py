@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_-]+)|metrics) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_/-]+)|metrics) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 METRICS = "### Metrics\n"
 
 
@@ -27,7 +27,7 @@ def metrics(command):
     listed = json.loads(subprocess.run([*command, "--format", "json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
     text = ""
     for one in listed:
-        before, found, table = page(command, one["name"]).partition(METRICS)
+        before, found, table = page(command, f"{one['kind']}/{one['name']}").partition(METRICS)
         if found:
             text += f"## {one['kind'].capitalize()} `{one['name']}`\n\n{before.partition(chr(10))[0]}.\n\n{table.strip()}\n\n"
     return text

@@ -15,7 +15,13 @@
 namespace atalaya::core::cli {
 namespace {
 
-// The pages of all components, or of those with that name (or of the plugin with that name).
+// "top" is each component with that name, and those of the plugin with that name; "filter/top" is one component.
+bool is_wanted(const std::string &wanted, uint32_t kind, const std::string &name, std::string_view plugin) {
+  if (wanted.empty() || name == wanted || plugin == wanted) return true;
+  return wanted == std::string(kind_name(kind)) + "/" + name;
+}
+
+// The pages of all components, or of those that are wanted.
 std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
   std::vector<Page> pages;
   for (const uint32_t kind : kComponentKinds) {
@@ -25,7 +31,7 @@ std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
         log(LogLevel::warning, opened.error());
         continue;
       }
-      if (!wanted.empty() && name != wanted && opened->plugin->name() != wanted) continue;
+      if (!is_wanted(wanted, kind, name, opened->plugin->name())) continue;
       std::vector<atalaya_param> common;
       if (kind != ATALAYA_COMMAND) common = common_params(*opened->component);
       const Schema schema(common.data(), static_cast<uint32_t>(common.size()), sizeof(atalaya_param));
@@ -101,11 +107,11 @@ Registry scan_plugins(const Arguments &arguments) {
 
 const Command plugins_command = {
     .name = "plugins",
-    .operands = "[NAME]",
+    .operands = "[NAME|KIND/NAME]",
     .summary = "List components, or the parameters, needs and metrics of one",
     .example =
         "atalaya plugins\n"
-        "atalaya plugins proc\n"
+        "atalaya plugins filter/top\n"
         "atalaya plugins --verify ./libatalaya_uptime.so",
     .min_operands = 0,
     .max_operands = 1,
