@@ -170,11 +170,15 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.done();
   });
 
-  test("an experiment sets the window", async () => {
+  test("an experiment sets the window, and another one is compared with it", async () => {
     const visit = await Visit.open(target, "#explore");
     await visit.page.getByLabel("Experiment").selectOption({ label: "terasort <b>" });
     await visit.settled();
     assert.equal(Number(visit.state().get("to")) - Number(visit.state().get("from")), 300_000);
+    await visit.page.getByLabel("Compare with").selectOption({ label: `terasort <b>, ${kHostile[0]}` });
+    await visit.settled();
+    const query = visit.api("flamegraph").at(-1);
+    assert.equal(query.get("diff_to") - query.get("diff_from"), 100_000);
     await visit.done();
   });
 

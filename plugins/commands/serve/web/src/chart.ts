@@ -6,7 +6,7 @@ import { Legend } from "./legend";
 import { add_keys } from "./chart_keys";
 import { colour_at, colour_of, rest_colour } from "./colours";
 import { h } from "./dom";
-import { choose, go } from "./state";
+import { choose, compare } from "./state";
 import { is_dark } from "./theme";
 import { mark_texts, moment_text, time_marks } from "./time";
 import type { Span } from "./types";
@@ -254,9 +254,9 @@ export class Chart {
   private selected(u: uPlot): void {
     if (u.select.width < 4) return;
     const from = u.posToVal(u.select.left, "x"), to = u.posToVal(u.select.left + u.select.width, "x");
-    const compare = u.cursor.event?.shiftKey === true;
+    const compares = u.cursor.event?.shiftKey === true;
     u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    if (compare) go({ baseline: { from: Math.round(from), to: Math.round(to) } });
+    if (compares) compare({ from, to });
     else choose({ from, to });
   }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls above all views: host, range, window, live, experiments, theme, help.
-import { get } from "./api";
 import { announce, h, replace, select } from "./dom";
+import { named_times } from "./experiments";
 import { current, go, kRanges, moves, outer, refresh, shift, visit, choose, widen, window_span } from "./state";
 import { next_theme, theme } from "./theme";
 import { duration_text, moment_of, moment_text, now, span_text, zone_text } from "./time";
-import type { Experiment, Info } from "./types";
+import type { Info } from "./types";
 
 const kNames: Record<string, string> = { "5m": "5 minutes", "15m": "15 minutes", "1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days" };
 
@@ -72,12 +72,11 @@ export class Header {
   }
 
   private load_experiments(): void {
-    get<Experiment[]>("experiments").then((list) => {
-      if (list.length === 0) return;
-      const spans = list.flatMap((one) => [{ label: one.name, from: one.from, to: one.to }, ...one.workloads.map((workload) => ({ label: `${one.name}, ${workload.name}`, from: workload.from, to: workload.to }))]);
-      const box = select("Experiment", [["", "choose…"], ...spans.map((span, i) => [String(i), span.label] as const)], "", (value) => {
-        const span = spans[Number(value)];
-        if (value !== "" && span !== undefined) visit({ from: span.from, to: span.to ?? now() });
+    named_times().then((times) => {
+      if (times.length === 0) return;
+      const box = select("Experiment", [["", "choose…"], ...times.map((time, i) => [String(i), time.label] as const)], "", (value) => {
+        const time = times[Number(value)];
+        if (value !== "" && time !== undefined) visit(time);
       });
       replace(this.experiments, box);
     }, () => undefined);  // the views report a store that cannot be read

@@ -147,6 +147,11 @@ export function visit(span: Span): void {
   go({ window: span, range: `${Math.floor(span.from - margin)}-${Math.ceil(span.to + margin)}`, live: false });
 }
 
+// The time to compare with.
+export function compare(span: Span): void {
+  go({ baseline: { from: Math.round(span.from), to: Math.round(span.to) } });
+}
+
 // Back to the whole range; from there to one of twice the length.
 export function widen(): void {
   if (state.window !== null) return go({ window: null });

@@ -4,7 +4,7 @@
 import { address, exactly, get } from "./api";
 import { known_of } from "./catalogue";
 import { announce, h, s } from "./dom";
-import { choose, current, go, outer, window_span } from "./state";
+import { choose, compare, current, go, outer, window_span } from "./state";
 import { mark_texts, moment_text, span_text, time_marks } from "./time";
 import type { SeriesAnswer, Span } from "./types";
 
@@ -148,7 +148,7 @@ export class Strip {
     const span = this.pending;
     this.drop();
     if (span === null || span.to - span.from < 1000) return;
-    if (event.shiftKey) go({ baseline: { from: Math.round(span.from), to: Math.round(span.to) } });
+    if (event.shiftKey) compare(span);
     else choose(span);
   }
 

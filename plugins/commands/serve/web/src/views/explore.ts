@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts and flame graphs of one window next to each other. One drag retimes all of them.
 import { ChartCard } from "../chart_card";
-import { choice, h, press } from "../dom";
+import { choice, h, press, select } from "../dom";
+import { named_times } from "../experiments";
 import { FlameCard } from "../flame";
 import { kFirstPanels, panel_of_text, spec_of, text_of_panel, type Panel } from "../panel";
 import { PanelEditor } from "../panel_editor";
-import { current, go, own, window_span } from "../state";
+import { compare as compare_with, current, go, own, window_span } from "../state";
 import { span_text } from "../time";
 import type { Info } from "../types";
 import type { View } from "../view";
@@ -39,9 +40,17 @@ export function make_explore(_info: Info): View {
   const flame = new FlameCard(() => ({ process: own("process") }), true);
   const heights = choice<Height>("Height of all charts", [["small", "S"], ["medium", "M"], ["large", "L"]], height(), (value) => go({ own: { height: value } }, true));
   const compare = h("button", { type: "button", title: "Compare with the time before, of the same length (b). Shift and drag selects any other time.", onclick: () => compare_with_before() }, "Compare with before");
+  const others = h("span");
+  named_times().then((times) => {
+    if (times.length === 0) return;
+    others.append(select("Compare with", [["", "choose…"], ...times.map((time, i) => [String(i), time.label] as const)], "", (value) => {
+      const time = times[Number(value)];
+      if (value !== "" && time !== undefined) compare_with(time);
+    }));
+  }, () => undefined);  // the charts report a store that cannot be read
   const base = h("span", { class: "muted" });
   const tools = h("div", { class: "toolbar" },
-    h("button", { type: "button", onclick: () => store([...panels(), { ...kFirstPanels[0]!, metrics: [], by: [] }]) }, "Add a panel"), heights, compare, base);
+    h("button", { type: "button", onclick: () => store([...panels(), { ...kFirstPanels[0]!, metrics: [], by: [] }]) }, "Add a panel"), heights, compare, others, base);
   let shown: Shown[] = [];
 
   const rebuild = (list: readonly Panel[]) => {
@@ -91,5 +100,5 @@ export function make_explore(_info: Info): View {
 
 export function compare_with_before(): void {
   const { from, to } = window_span();
-  go({ baseline: { from: Math.round(2 * from - to), to: Math.round(from) } });
+  compare_with({ from: 2 * from - to, to: from });
 }
