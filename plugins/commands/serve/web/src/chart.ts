@@ -73,6 +73,13 @@ export class Chart {
     this.legend.values(this.values_at(null));
   }
 
+  // The known data in a new window, until that of the window comes.
+  preview(window: Span): void {
+    if (this.plot === null || this.data === null) return;
+    this.data = { ...this.data, window };
+    this.plot.setScale("x", { min: window.from, max: window.to });
+  }
+
   resize(height = this.height): void {
     this.height = height;
     const width = Math.floor(this.place.clientWidth);

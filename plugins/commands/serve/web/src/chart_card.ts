@@ -86,6 +86,7 @@ export class ChartCard {
     const queries = asks.map((ask) => query_of(ask, points));
     const key = queries.map((query) => address("series", query)).join(" ");
     const window = window_span();
+    if (this.shown && !current().live) this.chart.preview(window);
     void this.card.run("series", key, async (signal) => Promise.all(queries.map((query, i) => series_of(asks[i]!, query, signal))), (answers) => this.draw(answers, window));
   }
 
