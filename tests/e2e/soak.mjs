@@ -38,7 +38,10 @@ for (let minute = 1; minute <= kMinutes; ++minute) {
 }
 const third = Math.floor(seen.length / 3), mean = (rows, i) => rows.reduce((sum, row) => sum + row[i], 0) / rows.length;
 const grown = third < 2 ? [] : seen[0].flatMap((_, i) => (mean(seen.slice(-third), i) > kGrowth * mean(seen.slice(third, 2 * third), i) ? [i] : []));
-for (const visit of visits) await visit.done();
+for (const visit of visits) {
+  for (const problem of visit.problems) console.log(problem);
+  await visit.page.context().close();
+}
 for (const target of targets) await target.close();
 console.log(grown.length === 0 ? "no growth" : `growth of the values ${grown.map((i) => i + 1).join(", ")}`);
 process.exitCode = grown.length === 0 ? 0 : 1;
