@@ -1,6 +1,19 @@
 # What operators need: the binary and the plugins install themselves; beside them lies what pipeline files require.
 include(GNUInstallDirs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/lua/atalaya DESTINATION share/atalaya/lua)
+# Definitions of all components for the Lua language server, printed by the agent that was built.
+if(NOT CMAKE_CROSSCOMPILING AND NOT ATALAYA_FIRST_RUN)
+  get_property(plugins GLOBAL PROPERTY ATALAYA_PLUGIN_TARGETS)
+  set(meta ${PROJECT_BINARY_DIR}/generated/lua/meta)
+  add_custom_command(
+    OUTPUT ${meta}/atalaya.lua
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${meta}
+    COMMAND $<TARGET_FILE:atalaya> plugins --stubs --plugins ${PROJECT_BINARY_DIR}/plugins > ${meta}/atalaya.lua
+    DEPENDS atalaya ${plugins}
+    VERBATIM)
+  add_custom_target(editor_stubs ALL DEPENDS ${meta}/atalaya.lua)
+  install(FILES ${meta}/atalaya.lua DESTINATION share/atalaya/lua/meta)
+endif()
 # A pipeline is in the package that has its plugins.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya
         PATTERN kafka.lua EXCLUDE PATTERN riemann.lua EXCLUDE)

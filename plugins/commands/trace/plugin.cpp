@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command trace: spans and metrics of the store over time, for Perfetto and Chrome's tracing page.
+#include <algorithm>
+#include <array>
+#include <atalaya/plugin.hpp>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/commands/trace/timeline.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+
+namespace atalaya::trace {
+namespace {
+
+using namespace atalaya::literals;
+
+const std::vector<std::string> kUsualMetrics = {"proc.cpu.user", "proc.cpu.kernel", "jvm.gc.time"};
+
+std::string tag_of(const store::Tags &tags, const char *key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string() : found->second;
+}
+
+// "h1: java-7"; a span of no process is one of its job, or of its host.
+std::string process_of(const store::Tags &tags) {
+  const std::string host = tag_of(tags, "host");
+  const std::string process = tag_of(tags, "process");
+  const std::string pid = tag_of(tags, "pid");
+  std::string name = process.empty() ? "" : pid.empty() ? process : process + "-" + pid;
+  if (const std::string job = tag_of(tags, "job"); name.empty() && !job.empty()) name = "job " + job;
+  if (host.empty()) return name.empty() ? "all hosts" : name;
+  return name.empty() ? host : host + ": " + name;
+}
+
+// The most specific of the tags that make spans different things.
+std::string category_of(const store::Tags &tags) {
+  for (const char *key : {"alert", "anomaly", "phase", "region", "attempt", "task", "stage", "workload", "experiment", "job"})
+    if (tags.contains(key)) return key;
+  return "span";
+}
+
+class Trace final : public Command {
+ public:
+  static constexpr auto params = query::joined(
+      query::listed(query::kTag, query::metric_param(0),
+                    param::integer("top", "Maximum series of each metric, those with the largest integrals; 0: no metrics")
+                        .defaults("20")
+                        .range(0, 1e6)),
+      query::kWindowParams, query::kStoreParams,
+      query::listed(param::string("o", "Output file (default: standard output)").unit("FILE.json")));
+  static constexpr Description description = {.name = "trace"_str,
+                                              .summary = "Write jobs, tasks, phases and metrics for Perfetto"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya trace -o trace.json\n"
+                                                  "atalaya trace --experiment sort -o sort.json\n"
+                                                  "atalaya trace --from -10m --metric 'jvm.gc.*' -o gc.json"_str};
+
+  explicit Trace(Host host)
+      : options_(query::read_options(host)),
+        tags_(query::read_tags(host)),
+        metrics_(host.texts("metric")),
+        top_(static_cast<size_t>(host.integer("top"))) {
+    if (const auto file = host.find("o")) file_ = file->text();
+    usual_ = metrics_.empty();
+    if (usual_) metrics_ = kUsualMetrics;
+  }
+
+  int run(std::span<const atalaya_str>) override {
+    return query::answered(
+        [&] {
+          query::Reading reading(options_);
+          Timeline timeline;
+          add_spans(timeline, reading);
+          if (top_ > 0)
+            for (const std::string &metric : metrics_) add_metric(timeline, metric, reading);
+          if (timeline.size() == 0) {
+            query::say_nothing("spans or values", reading.range);
+            return 1;
+          }
+          query::write_output(file_, timeline.text());
+          return 0;
+        },
+        query::kAskForLessTime);
+  }
+
+ private:
+  void add_spans(Timeline &timeline, query::Reading &reading) const {
+    store::Selection selection;
+    selection.tags = tags_;
+    selection.range = reading.range;
+    reading.store->spans(selection, [&](const store::Span &span) {
+      reading.budget.work(1);
+      reading.budget.hold(1);
+      if (std::any_of(span.fields.begin(), span.fields.end(), [](const auto &field) { return field.name == query::kDeleted; })) return;
+      timeline.add(slice_of(span, std::min(reading.range.to_ns, reading.now_ns)));
+    });
+  }
+
+  static Slice slice_of(const store::Span &span, int64_t now_ns) {
+    Slice slice{process_of(span.tags), category_of(span.tags), std::string(span.name), span.start_ns, 0, span.duration_ns < 0, {}, {}};
+    slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : span.start_ns + span.duration_ns;
+    if (slice.name.empty()) slice.name = tag_of(span.tags, slice.category.c_str());
+    for (const auto &[key, value] : span.tags) slice.texts.emplace_back(key, value);
+    for (const store::Field &field : span.fields)
+      if (const double value = field.is_count ? static_cast<double>(field.count) : field.value; std::isfinite(value))
+        slice.numbers.emplace_back(field.name, value);
+    return slice;
+  }
+
+  void add_metric(Timeline &timeline, const std::string &metric, query::Reading &reading) const {
+    query::Query question;
+    question.metrics = {metric};
+    question.tags = tags_;
+    question.range = reading.range;
+    question.group_by = {"host", "process", "pid"};
+    try {
+      std::vector<query::Answer> answers = query::answers_to(question, *reading.store, reading.budget);
+      query::keep_top(answers, top_, reading.budget);
+      for (const query::Answer &answer : answers)
+        for (const query::Point &point : answer.points)
+          // The value of a window is drawn from its begin.
+          if (std::isfinite(point.value))
+            timeline.add(Value{process_of(answer.tags), answer.metric, point.time_ns - answer.window_ns, point.value});
+    } catch (const query::UnknownMetric &) {
+      if (!usual_) throw;
+    }
+  }
+
+  const query::ReadOptions options_;
+  const std::vector<store::TagFilter> tags_;
+  std::vector<std::string> metrics_;
+  const size_t top_;
+  std::string file_;
+  bool usual_ = false;
+};
+
+}  // namespace
+}  // namespace atalaya::trace
+
+ATALAYA_PLUGIN("trace", "0.1.0", "command trace", atalaya::trace::Trace)

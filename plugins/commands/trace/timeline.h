@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans and values over time as JSON of the Trace Event Format, which Perfetto and Chrome's about:tracing read. Source: "Trace Event
+// Format", the document of the Chromium project. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace atalaya::trace {
+
+struct Slice {
+  std::string process;   // the group of lanes: a host, a process, a job
+  std::string category;  // the name of its lanes: "task", "phase"
+  std::string name;
+  int64_t start_ns = 0, end_ns = 0;
+  bool open = false;  // it has no end yet; end_ns is the end of the range
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::pair<std::string, double>> numbers;
+};
+
+struct Value {
+  std::string process, name;
+  int64_t time_ns = 0;
+  double value = 0;
+};
+
+class Timeline {
+ public:
+  void add(Slice slice) { slices_.push_back(std::move(slice)); }
+  void add(Value value) { values_.push_back(std::move(value)); }
+  size_t size() const { return slices_.size() + values_.size(); }
+
+  // {"traceEvents":[...],"displayTimeUnit":"ms"}. In one lane slices are disjoint or one contains the other: the viewers draw others
+  // wrongly, so a process has as many lanes of a category as its slices need.
+  std::string text();
+
+ private:
+  struct Lane {
+    int number = 0;
+    std::vector<int64_t> ends;  // of the slices that contain the next one, outermost first
+  };
+
+  int number_of(const std::string &process);
+  int lane_for(const Slice &slice);
+  void begin_event(char phase, int process, int lane);
+  void append_slice(const Slice &slice);
+  void append_value(const Value &value);
+  void append_name(std::string_view kind, int process, int lane, std::string_view name);
+
+  std::vector<Slice> slices_;
+  std::vector<Value> values_;
+  std::map<std::string, int> processes_;
+  std::map<std::pair<std::string, std::string>, std::vector<Lane>> lanes_;  // by process and category
+  int last_lane_ = 0;
+  std::string out_;
+};
+
+}  // namespace atalaya::trace
