@@ -56,20 +56,13 @@ std::string tag_value(const query::Tags &tags, const char *key) {
 // A metric that few sources report has no container.
 using ProcessTable = std::map<std::array<std::string, 3>, ProcessRow>;
 
-void add_column(PageCall &call, query::Query wanted, size_t column, const char *metric, ProcessTable &table) {
-  wanted.metrics = {metric};
-  const auto answers = query::answers_to(wanted, call.store, call.budget);
-  for (const query::Answer &answer : answers) {
-    if (answer.points.empty()) continue;
-    ProcessId id;
-    for (size_t i = 0; i < id.size(); ++i) id[i] = tag_value(answer.tags, kProcessKeys[i]);
-    ProcessRow &row = table[{id[0], id[1], id[2]}];
-    const std::string container = row.id[3].empty() ? id[3] : row.id[3];
-    row.id = id;
-    row.id[3] = container;
-    row.values[column] = row.values[column].value_or(0) + answer.points.front().value;
-  }
-  query::release(answers, call.budget);
+void add_value(const query::Answer &answer, size_t column, ProcessTable &table) {
+  ProcessId id;
+  for (size_t i = 0; i < id.size(); ++i) id[i] = tag_value(answer.tags, kProcessKeys[i]);
+  ProcessRow &row = table[{id[0], id[1], id[2]}];
+  if (id[3].empty()) id[3] = row.id[3];
+  row.id = id;
+  row.values[column] = row.values[column].value_or(0) + answer.points.front().value;
 }
 
 std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) {
@@ -79,10 +72,18 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
   wanted.group_by.assign(kProcessKeys.begin(), kProcessKeys.end());
   wanted.downsample = query::Downsample{};
   const std::vector<std::string> known = call.store.metrics();
-  ProcessTable table;
+  std::map<std::string, size_t, std::less<>> columns;
   for (size_t i = 0; i < kProcessColumns.size(); ++i)
     for (const char *metric : kProcessColumns[i].metrics)
-      if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) add_column(call, wanted, i, metric, table);
+      if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) columns.emplace(metric, i);
+  if (columns.empty()) return {};
+  // All at once: the metrics of a process are in the same rows of the store.
+  for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exactly(metric));
+  ProcessTable table;
+  const auto answers = query::answers_to(wanted, call.store, call.budget);
+  for (const query::Answer &answer : answers)
+    if (!answer.points.empty()) add_value(answer, columns.find(answer.metric)->second, table);
+  query::release(answers, call.budget);
   std::vector<ProcessRow> rows;
   rows.reserve(table.size());
   for (auto &[id, row] : table) rows.push_back(std::move(row));

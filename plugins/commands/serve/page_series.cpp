@@ -47,14 +47,13 @@ std::vector<query::Answer> answers_of(const PageCall &call, query::Query wanted,
   if (metrics.empty()) throw Wrong("parameter metric is missing");
   if (metrics.size() > kMostMetrics) throw Wrong("more than 16 metrics");
   const std::vector<std::string> known = call.store.metrics();
-  std::vector<query::Answer> all;
   for (const std::string &metric : metrics) {
     // Of several, those that the store has: not every host measures the network.
     if (metrics.size() > 1 && !std::binary_search(known.begin(), known.end(), metric)) continue;
-    wanted.metrics = {query::exactly(metric)};
-    for (query::Answer &answer : query::answers_to(wanted, call.store, budget)) all.push_back(std::move(answer));
+    wanted.metrics.push_back(query::exactly(metric));
   }
-  return all;
+  if (wanted.metrics.empty()) return {};
+  return query::answers_to(wanted, call.store, budget);
 }
 
 // The values of the keys that it was grouped by; else the tags in which it differs from the others; else the metric.
