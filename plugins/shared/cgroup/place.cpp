@@ -15,6 +15,8 @@ struct Spelled {
   std::string_view id, pod, unit, slice;
   std::optional<uint32_t> user;
   int containers = 0;  // one in another
+  bool slurm = false;  // below a cgroup of slurmd
+  std::string_view job, job_step, job_user, yarn_container;
 };
 
 struct Container {
@@ -126,6 +128,43 @@ std::optional<uint32_t> user_in(std::string_view part) {
   return user;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Version 1: "/slurm/uid_1000/job_42/step_0/task_0", with "slurm_NODE" where several slurmd share a host. Version 2:
+// "/system.slice/slurmstepd.scope/job_42/step_batch/user/task_0", with "NODE_slurmstepd.scope".
+// Source: Slurm's documentation of cgroups, cgroup.html and cgroup_v2.html.
+void read_slurm(std::string_view part, Spelled &out) {
+  if (part == "slurm" || part.starts_with("slurm_") || part.ends_with("slurmstepd.scope")) out.slurm = true;
+  if (!out.slurm) return;
+  if (const std::string_view job = between(part, "job_", ""); is_number(job)) out.job = job;
+  if (const std::string_view user = between(part, "uid_", ""); is_number(user)) out.job_user = user;
+  const std::string_view step = between(part, "step_", "");
+  if (is_number(step) || step == "batch" || step == "extern" || step == "interactive") out.job_step = step;
+}
+
+// "container_e17_1410901177871_0001_01_000005": epoch, start of the resource manager, application, attempt, container.
+// Source: Hadoop, ContainerId.toString.
+bool is_yarn_container(std::string_view part) {
+  std::string_view rest = between(part, "container_", "");
+  if (rest.starts_with('e')) {
+    rest.remove_prefix(1);
+    if (!is_number(next_part(rest, '_'))) return false;
+  }
+  for (int i = 0; i < 4; ++i)
+    if (!is_number(next_part(rest, '_'))) return false;
+  return rest.empty();
+}
+
+std::string yarn_application(std::string_view container) {
+  std::string_view rest = between(container, "container_", "");
+  if (rest.starts_with('e')) next_part(rest, '_');
+  std::string application = "application_";
+  application.append(next_part(rest, '_')).append(1, '_').append(next_part(rest, '_'));
+  return application;
+}
+
 Spelled read(std::string_view path) {
   Spelled out;
   std::optional<uint32_t> user;
@@ -139,6 +178,8 @@ Spelled read(std::string_view path) {
       ++out.containers;
     }
     if (const std::string_view pod = pod_in(part); !pod.empty()) out.pod = pod;
+    read_slurm(part, out);
+    if (is_yarn_container(part)) out.yarn_container = part;
     if (const auto here = user_in(part)) user = here;
     // systemd puts "_" before a name that could be a file of the kernel.
     const std::string_view name = part.substr(part.starts_with('_') ? 1 : 0);
@@ -222,6 +263,9 @@ Place place_of(std::string_view path) {
       .pod = std::string(spelled.pod),
       .unit = unescaped(spelled.unit),
       .slice = unescaped(spelled.slice),
+      .job = spelled.job.empty() && !spelled.yarn_container.empty() ? yarn_application(spelled.yarn_container) : std::string(spelled.job),
+      .job_step = std::string(spelled.job_step),
+      .job_user = std::string(spelled.job.empty() ? std::string_view() : spelled.job_user),
       .user = spelled.user};
   std::replace(place.pod.begin(), place.pod.end(), '_', '-');
   return place;

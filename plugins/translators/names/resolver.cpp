@@ -89,7 +89,9 @@ void Resolver::find_places(std::string_view cgroup, Answer &answer) {
   answer.places = Places{container.name,    std::string(containers::runtime_name(place.runtime)),
                          container.pod,     container.name_space,
                          container.project, container.service,
-                         place.unit,        place.slice};
+                         place.unit,        place.slice,
+                         place.job,         place.job_step,
+                         place.job_user};
   answer.remark = std::exchange(remark_, {});
 }
 

@@ -205,5 +205,35 @@ TEST_CASE("ids and runtimes as people see them") {
   CHECK(runtime_name(Runtime::unknown).empty());
 }
 
+TEST_CASE("jobs of Slurm and YARN") {
+  struct Job {
+    const char *path, *job, *step, *user;
+  };
+  const Job cases[] = {
+      {"/slurm/uid_1000/job_42/step_0/task_3", "42", "0", "1000"},
+      {"/slurm/uid_1000/job_42/step_batch/task_0", "42", "batch", "1000"},
+      {"/slurm_node7/uid_0/job_9/step_extern", "9", "extern", "0"},
+      {"/slurm/uid_1000/job_42", "42", "", "1000"},
+      {"/system.slice/slurmstepd.scope/job_42/step_0/user/task_0", "42", "0", ""},
+      {"/system.slice/node7_slurmstepd.scope/job_42/step_interactive/user/task_special", "42", "interactive", ""},
+      {"/system.slice/slurmstepd.scope/system", "", "", ""},
+      {"/slurm/uid_1000", "", "", ""},
+      {"/slurm/uid_x/job_/step_", "", "", ""},
+      {"/user.slice/job_42/step_0", "", "", ""},
+      {"/hadoop-yarn/container_1410901177871_0001_01_000005", "application_1410901177871_0001", "", ""},
+      {"/yarn.slice/container_e17_1410901177871_0031_02_000001", "application_1410901177871_0031", "", ""},
+      {"/hadoop-yarn/container_1410901177871_0001_01", "", "", ""},
+      {"/hadoop-yarn/container_eX_1410901177871_0001_01_000005", "", "", ""},
+      {"/docker/container_a_b_c_d", "", "", ""},
+  };
+  for (const Job &expected : cases) {
+    CAPTURE(expected.path);
+    const Place place = place_of(expected.path);
+    CHECK(place.job == expected.job);
+    CHECK(place.job_step == expected.step);
+    CHECK(place.job_user == expected.user);
+  }
+}
+
 }  // namespace
 }  // namespace atalaya::containers
