@@ -2,6 +2,7 @@
 // The table of processes, and one process.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
