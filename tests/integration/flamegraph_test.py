@@ -57,7 +57,7 @@ class Stored(QueryCase):
     def test_nothing_is_no_picture_and_leaves_the_one_that_is_there(self):
         with open(self.path("good.svg"), "w") as file:
             file.write("good")
-        for words, said in (((*WHEN, "--process", "jaba"), 'no stacks from 2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z of process "jaba"; did you mean "java"?'),
+        for words, said in (((*WHEN, "--process", "jaba"), 'no stacks from 2023-11-14 22:13:20 to 2023-11-14 22:14:20 UTC of process "jaba"; did you mean "java"?'),
                             ((*WHEN, "--process", "nothing-like-it"), 'of process "nothing-like-it"; available: java, shop'),
                             ((*WHEN, "--host", "h3"), "with these tags"),
                             ((*WHEN, "--process", "shop", "--keep", "kernel"), "--keep kernel matches none"),

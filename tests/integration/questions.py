@@ -61,7 +61,7 @@ class QueryCase(AgentCase):
         http(self.hub + "/api/put", json.dumps(points).encode())
 
     def atalaya(self, *words, status=0, environment=None, **options):
-        env = dict(os.environ, ATALAYA_STORE=self.store, TZ="UTC", **(environment or {}))
+        env = dict(os.environ, ATALAYA_STORE=self.store, TZ="UTC") | (environment or {})
         done = subprocess.run([BINARY, *words], capture_output=True, env=env, timeout=PATIENCE, **options)
         self.assertEqual(done.returncode, status, done.stderr.decode())
         self.errors = done.stderr.decode()

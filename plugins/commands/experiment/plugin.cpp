@@ -53,14 +53,19 @@ std::string read_standard_input() {
 }
 
 void print_table(const std::vector<Experiment> &experiments) {
-  std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", "experiment", "workload", "start", "end", "duration", "user");
+  constexpr int64_t kSecond = 1'000'000'000;
+  query::LocalTimes times;
   for (const Experiment &one : experiments) {
-    const int64_t second = 1'000'000'000;
-    const std::string end = one.open() ? "open" : query::time_text(one.end_ns(0) / second * second);
-    const std::string length = one.open() ? "" : core::format_duration(one.duration_ns / second * second);
-    std::printf("%-24s %-20s %-20s %-20s %-10s %s\n", core::visible(one.name).c_str(), core::visible(one.workload).c_str(),
-                query::time_text(one.start_ns / second * second).c_str(), end.c_str(), length.c_str(),
-                core::visible(one.user).c_str());
+    times.add(one.start_ns);
+    if (!one.open()) times.add(one.end_ns(0));
+  }
+  constexpr const char *kFormat = "%-24s %-20s %-25s %-25s %-10s %s\n";
+  std::printf(kFormat, "experiment", "workload", times.title("start").c_str(), times.title("end").c_str(), "duration", "user");
+  for (const Experiment &one : experiments) {
+    const std::string end = one.open() ? "open" : times.text(one.end_ns(0) / kSecond * kSecond);
+    const std::string length = one.open() ? "" : core::format_duration(one.duration_ns / kSecond * kSecond);
+    std::printf(kFormat, core::visible(one.name).c_str(), core::visible(one.workload).c_str(),
+                times.text(one.start_ns / kSecond * kSecond).c_str(), end.c_str(), length.c_str(), core::visible(one.user).c_str());
   }
 }
 

@@ -97,8 +97,8 @@ TEST_CASE("a question that is too large is answered with options that its comman
 
 TEST_CASE("a time has a resolution of one second") {
   constexpr int64_t kTime = 1'700'000'000'895'658'614;
-  CHECK(query::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z");
-  CHECK(query::span_text({kTime, kTime + 1'000'000}) == "2023-11-14T22:13:20.895658614Z to 2023-11-14T22:13:20.896658614Z");
+  CHECK(query::span_text({kTime, kTime + 60'000'000'000}) == "2023-11-14 22:13:20 to 2023-11-14 22:14:20 UTC");
+  CHECK(query::span_text({kTime, kTime + 1'000'000}) == "2023-11-14 22:13:20.895658614 to 2023-11-14 22:13:20.896658614 UTC");
 }
 
 TEST_CASE("a long name of control characters is cut to its visible part") {

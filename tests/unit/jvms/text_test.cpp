@@ -20,7 +20,7 @@ struct Fixture {
 TEST_CASE("jvms: a table") {
   Fixture fixture;
   CHECK(overview_table(fixture.overview, 20) ==
-        "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 3 JVMs on 2 hosts, of which 2 report, 25.0 thread dumps/s in all, over 10s\n"
+        "2023-11-14 22:00:00 to 2023-11-14 22:00:10 UTC: 3 JVMs on 2 hosts, of which 2 report, 25.0 thread dumps/s in all, over 10s\n"
         "\n"
         "host  pid  process  dumps/s  cost %  version  collector\n"
         "h1      1  shop       20.00    2.00  17.0.10  G1\n"
@@ -51,7 +51,7 @@ TEST_CASE("jvms: a table that is cut states that") {
 TEST_CASE("jvms: one function") {
   Fixture fixture;
   CHECK(detail_table(fixture.detail, fixture.overview, 20) ==
-        "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 3 JVMs on 2 hosts, of which 2 report, 25.0 thread dumps/s in all, over 10s\n"
+        "2023-11-14 22:00:00 to 2023-11-14 22:00:10 UTC: 3 JVMs on 2 hosts, of which 2 report, 25.0 thread dumps/s in all, over 10s\n"
         "\n"
         "function       cpu samples  share %  self s/s  share %\n"
         "app.Main work           30     30.0    0.6000     60.0\n"
@@ -105,7 +105,7 @@ TEST_CASE("jvms: unknown values are not shown") {
   overview.jvms.push_back({.host = "h", .pid = "1", .process = "a\nb"});
   CHECK(
       overview_table(overview, 20) ==
-      "2023-11-14T22:00:00Z to 2023-11-14T22:00:10Z: 1 JVM on 1 host, no thread dumps\n\nhost  pid  process\nh       1  a\\x0ab\n");
+      "2023-11-14 22:00:00 to 2023-11-14 22:00:10 UTC: 1 JVM on 1 host, no thread dumps\n\nhost  pid  process\nh       1  a\\x0ab\n");
   CHECK(overview_json(overview, 20).find("rate") == std::string::npos);
 }
 

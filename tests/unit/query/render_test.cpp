@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include <cmath>
 #include <limits>
 
@@ -35,12 +38,16 @@ TEST_CASE("CSV has a column per tag, and quotes cells that need it") {
         "2023-11-14T22:13:22Z,x,,,,\r\n");
 }
 
-TEST_CASE("a table has units, and no control characters") {
+TEST_CASE("a table has units, local times whose zone the header states once, and no control characters") {
+  setenv("TZ", "<+01>-1", 1);
+  tzset();
   CHECK(as_table(answers()) ==
-        "time                    metric             tags                         value\n"
-        "2023-11-14T22:13:20Z    proc.cpu.user (%)  host=h,process=a \"b\", c\\x0a    1.5\n"
-        "2023-11-14T22:13:21.5Z  x                                                   2\n"
-        "2023-11-14T22:13:22Z    x                                                   -\n");
+        "time (UTC+01:00)       metric             tags                         value\n"
+        "2023-11-14 23:13:20    proc.cpu.user (%)  host=h,process=a \"b\", c\\x0a    1.5\n"
+        "2023-11-14 23:13:21.5  x                                                   2\n"
+        "2023-11-14 23:13:22    x                                                   -\n");
+  unsetenv("TZ");
+  tzset();
 }
 
 TEST_CASE("a value that is not finite is no number in any format") {

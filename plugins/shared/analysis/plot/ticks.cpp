@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "plugins/shared/analysis/query/time_text.h"
+
 namespace atalaya::plot {
 namespace {
 
@@ -91,7 +93,9 @@ std::string time_title(int64_t from_ns, int64_t to_ns) {
   const std::tm from = local(from_ns / kSecond);
   const std::tm to = local(to_ns / kSecond);
   const bool same_day = from.tm_yday == to.tm_yday && from.tm_year == to.tm_year;
-  return formatted("%Y-%m-%d %H:%M:%S", from) + " to " + formatted(same_day ? "%H:%M:%S %Z" : "%Y-%m-%d %H:%M:%S %Z", to);
+  const std::string zone = query::zone_text(from_ns), last_zone = query::zone_text(to_ns);
+  return formatted("%Y-%m-%d %H:%M:%S", from) + (zone == last_zone ? "" : " " + zone) + " to " +
+         formatted(same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", to) + " " + last_zone;
 }
 
 int64_t round_interval(int64_t range_ns, int64_t points) {

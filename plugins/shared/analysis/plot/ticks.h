@@ -24,7 +24,7 @@ struct TimeTick {
 };
 // At most `count`, at round local times within (from, to].
 std::vector<TimeTick> time_ticks(int64_t from_ns, int64_t to_ns, int count);
-// "2026-11-21 10:00:00 to 11:00:00 CET": the range of the axis.
+// "2026-11-21 10:00:00 to 11:00:00 UTC+01:00": the range of the axis.
 std::string time_title(int64_t from_ns, int64_t to_ns);
 
 // A round interval with at most this number of points.

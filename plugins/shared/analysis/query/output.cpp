@@ -85,8 +85,12 @@ void write_output(const std::string &file, std::string_view bytes) {
 std::string span_text(const Range &range) {
   constexpr int64_t kSecond = 1'000'000'000;
   const bool cut = range.to_ns - range.from_ns >= 2 * kSecond;
-  const auto text = [cut](int64_t time_ns) { return time_text(cut ? time_ns / kSecond * kSecond : time_ns); };
-  return text(range.from_ns) + " to " + text(range.to_ns);
+  const auto shown = [cut](int64_t time_ns) { return cut ? time_ns / kSecond * kSecond : time_ns; };
+  LocalTimes times;
+  times.add(range.from_ns);
+  times.add(range.to_ns);
+  const std::string zone = times.one_zone() ? " " + zone_text(range.from_ns) : "";
+  return times.text(shown(range.from_ns)) + " to " + times.text(shown(range.to_ns)) + zone;
 }
 
 void say_nothing(const char *what, const Range &range) {

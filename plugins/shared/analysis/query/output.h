@@ -15,7 +15,7 @@ void write_output(const std::string &file, std::string_view bytes);
 // The part after the last dot of its name, in lower case; "" if there is none.
 std::string suffix_of(const std::string &file);
 
-// "2026-11-21T10:00:00Z to 2026-11-21T11:00:00Z": to the second, but for a time that is hardly longer.
+// "2026-11-21 10:00:00 to 2026-11-21 11:00:00 UTC+01:00": local, to the second, but for a time that is hardly longer.
 std::string span_text(const Range &range);
 // "no points from .. to ..", on standard error.
 void say_nothing(const char *what, const Range &range);

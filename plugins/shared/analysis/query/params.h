@@ -29,8 +29,9 @@ inline constexpr Param kTag = param::list("tag", kText,
                                           "Several values of one key mean any of them")
                                   .unit("KEY=VALUE");
 inline constexpr Param kFrom = param::string("from",
-                                             "Start of the range (default: -1h): now, -1h, RFC 3339, "
-                                             "Unix seconds or milliseconds, or 2026/11/21-10:00:00")
+                                             "Start of the range (default: -1h): now, 10m (ago), today, yesterday, "
+                                             "05:08 (the last), RFC 3339, Unix seconds or milliseconds, "
+                                             "2026/11/21-10:00:00, or EXPERIMENT+2m (after its start)")
                                    .unit("TIME");
 inline constexpr Param kTo = param::string("to", "End of the range (default: now)").unit("TIME");
 inline constexpr Param kExperiment =

@@ -158,11 +158,14 @@ std::string as_csv(const std::vector<Answer> &answers) {
 }
 
 std::string as_table(const std::vector<Answer> &answers) {
-  std::vector<Row> rows = {{"time", "metric", "tags", "value"}};
+  LocalTimes times;
+  for (const Answer &answer : answers)
+    for (const Point &point : answer.points) times.add(point.time_ns);
+  std::vector<Row> rows = {{times.title("time"), "metric", "tags", "value"}};
   for (const Answer &answer : answers) {
     const std::string metric = with_unit(answer);
     const std::string tags = tags_text(answer.tags);
-    for (const Point &point : answer.points) rows.push_back({time_text(point.time_ns), metric, tags, shown_value(answer, point)});
+    for (const Point &point : answer.points) rows.push_back({times.text(point.time_ns), metric, tags, shown_value(answer, point)});
   }
   return as_columns(rows);
 }
@@ -197,6 +200,16 @@ std::string xml_text(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string svg_head(int width, int height) {
+  const std::string size[] = {std::to_string(width), std::to_string(height)};
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" + size[0] + "\" height=\"" + size[1] +
+         "\" viewBox=\"0 0 " + size[0] + " " + size[1] +
+         "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
+         "<style>@media (prefers-color-scheme:dark){.chart .paper{fill:#16181c}.chart text:not(.own){fill:#d6d9de}"
+         ".chart .grid{stroke:#30343b}.chart .zero{stroke:#9aa0a8}.chart .reference{stroke:#fff}}</style>\n"
+         "<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
 }
 
 std::string rounded_text(double value) {

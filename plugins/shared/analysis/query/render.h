@@ -38,6 +38,9 @@ std::string as_columns(const std::vector<Row> &rows);
 std::string as_csv_rows(const std::vector<Row> &rows);
 // Text of an XML document, with escaped quotes and control characters.
 std::string xml_text(std::string_view text);
+// The opening tag of a picture, its rules for readers who prefer dark, and its background. Texts with the class "own" and shapes
+// without the classes paper, grid, zero and reference keep their colours.
+std::string svg_head(int width, int height);
 // A point's value: the shortest decimal that is the same number, or the exact count. The caller handles NaN.
 void append_value(std::string &out, const Answer &answer, const Point &point);
 // 10 digits, and all digits of a whole number below 1e17: no digits from rounding errors.

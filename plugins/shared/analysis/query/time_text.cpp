@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/query/time_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <optional>
@@ -18,6 +20,10 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLastSecond = std::numeric_limits<int64_t>::max() / kSecond - 1;  // in the year 2262
+
+int64_t whole_seconds(int64_t time_ns) {
+  return time_ns / kSecond - (time_ns % kSecond < 0 ? 1 : 0);
+}
 
 // Numbers with a fixed count of digits, and their separators.
 class Reader {
@@ -166,8 +172,106 @@ std::optional<std::string_view> ago(std::string_view text) {
   return std::nullopt;
 }
 
+// The local day of this time, and the clock of `date`. Nothing if clocks skip that time on that day.
+std::optional<int64_t> local_second(const std::tm &date, int summer_time) {
+  std::tm made = date;
+  made.tm_isdst = summer_time;
+  const time_t seconds = std::mktime(&made);
+  const bool same = made.tm_mday == date.tm_mday && made.tm_hour == date.tm_hour && made.tm_min == date.tm_min;
+  return same && seconds >= 0 ? std::optional<int64_t>(seconds) : std::nullopt;
+}
+
+// The date so many days before that of `now`, at noon: each day has one.
+std::tm local_day(int64_t now, int days_before) {
+  const time_t time = now;
+  std::tm date{};
+  localtime_r(&time, &date);
+  date.tm_mday -= days_before;
+  date.tm_hour = 12;
+  date.tm_min = date.tm_sec = 0;
+  date.tm_isdst = -1;
+  std::mktime(&date);
+  return date;
+}
+
+// The last such time of the local clock until now, in seconds. A clock that is set back shows some times twice.
+std::optional<int64_t> last_clock(const std::tm &clock, int64_t now) {
+  constexpr int kDays = 3;  // clocks skip a time on one day at most
+  std::optional<int64_t> last;
+  for (int before = 0; before < kDays && !last; ++before) {
+    std::tm date = local_day(now, before);
+    date.tm_hour = clock.tm_hour;
+    date.tm_min = clock.tm_min;
+    date.tm_sec = clock.tm_sec;
+    for (const int summer_time : {0, 1})
+      if (const auto second = local_second(date, summer_time); second && *second <= now) last = std::max(last.value_or(0), *second);
+  }
+  return last;
+}
+
+// The first second of a local day: 00:00, or the first quarter of an hour after it that the clock does not skip.
+int64_t start_of_day(int64_t now, int days_before) {
+  constexpr int kDayInQuarters = 96;
+  std::tm date = local_day(now, days_before);
+  date.tm_hour = 0;
+  for (int quarter = 0; quarter < kDayInQuarters; ++quarter) {
+    const auto winter = local_second(date, 0), summer = local_second(date, 1);
+    if (winter && summer) return std::min(*winter, *summer);
+    if (winter || summer) return winter ? *winter : *summer;
+    date.tm_hour = (quarter + 1) / 4;
+    date.tm_min = (quarter + 1) % 4 * 15;
+  }
+  return now;
+}
+
+// "05:08" or "05:08:30": the last such local time.
+std::optional<int64_t> read_local_clock(std::string_view text, int64_t now_ns) {
+  Reader reader(text);
+  std::tm clock{};
+  if (!read_clock(reader, clock) || !reader.done() || clock.tm_sec > 59) return std::nullopt;
+  const auto second = last_clock(clock, now_ns / kSecond);
+  return second ? std::optional(*second * kSecond) : std::nullopt;
+}
+
+// Seconds east of Greenwich.
+long local_offset(int64_t time_ns) {
+  const time_t time = whole_seconds(time_ns);
+  std::tm date{};
+  localtime_r(&time, &date);
+  return date.tm_gmtoff;
+}
+
+std::string formatted(int64_t time_ns, const char *format, bool local) {
+  const time_t time = whole_seconds(time_ns);
+  std::tm date{};
+  local ? localtime_r(&time, &date) : gmtime_r(&time, &date);
+  std::array<char, 48> text{};
+  std::strftime(text.data(), text.size(), format, &date);
+  std::string result = text.data();
+  if (const int64_t rest = time_ns - int64_t{time} * kSecond; rest != 0) {
+    std::snprintf(text.data(), text.size(), ".%09lld", static_cast<long long>(rest));
+    result += text.data();
+    result.erase(result.find_last_not_of('0') + 1);
+  }
+  return result;
+}
+
+// "+01:00"
+std::string offset_text(long offset) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%c%02ld:%02ld", offset < 0 ? '-' : '+', std::labs(offset) / 3600,
+                std::labs(offset) / 60 % 60);
+  return text.data();
+}
+
+std::string zone_of(long offset) {
+  return offset == 0 ? "UTC" : "UTC" + offset_text(offset);
+}
+
 core::Result<int64_t> read_time(std::string_view text, int64_t now_ns) {
   if (text == "now") return now_ns;
+  if (text == "today") return start_of_day(now_ns / kSecond, 0) * kSecond;
+  if (text == "yesterday") return start_of_day(now_ns / kSecond, 1) * kSecond;
   if (const auto span = ago(text)) {
     const auto duration = parse_length(*span);
     if (!duration) return core::Error{core::in_quotes(text) + ": " + duration.error()};
@@ -175,8 +279,12 @@ core::Result<int64_t> read_time(std::string_view text, int64_t now_ns) {
   }
   for (const auto read : {read_number, read_rfc3339, read_opentsdb})
     if (const auto time = read(text)) return *time;
+  if (const auto time = read_local_clock(text, now_ns)) return *time;
+  // "10m" is that long ago.
+  if (const auto length = parse_length(text); length && length.value() >= 0) return now_ns - length.value();
   return core::Error{core::in_quotes(text) +
-                     " is not a time; write now, -1h, 2026-11-21T10:00:00Z, 2026/11/21-10:00:00, or Unix seconds or milliseconds"};
+                     " is not a time; write now, 10m (ago), today, yesterday, 05:08, 2026-11-21T10:00:00Z, 2026/11/21-10:00:00, "
+                     "or Unix seconds or milliseconds"};
 }
 
 }  // namespace
@@ -205,24 +313,26 @@ core::Result<int64_t> parse_length(std::string_view text) {
 }
 
 std::string time_text(int64_t time_ns) {
-  int64_t second = time_ns / kSecond;
-  int64_t rest = time_ns % kSecond;
-  if (rest < 0) {
-    rest += kSecond;
-    --second;
-  }
-  const time_t time = second;
-  std::tm date{};
-  gmtime_r(&time, &date);
-  std::array<char, 48> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &date);
-  std::string result = text.data();
-  if (rest != 0) {
-    std::snprintf(text.data(), text.size(), ".%09lld", static_cast<long long>(rest));
-    result += text.data();
-    result.erase(result.find_last_not_of('0') + 1);
-  }
-  return result + "Z";
+  return formatted(time_ns, "%Y-%m-%dT%H:%M:%S", false) + "Z";
+}
+
+std::string zone_text(int64_t time_ns) {
+  return zone_of(local_offset(time_ns));
+}
+
+void LocalTimes::add(int64_t time_ns) {
+  const long offset = local_offset(time_ns);
+  if (!offset_) offset_ = offset;
+  one_zone_ = one_zone_ && offset == *offset_;
+}
+
+std::string LocalTimes::title(const std::string &name) const {
+  return one_zone_ && offset_ ? name + " (" + zone_of(*offset_) + ")" : name;
+}
+
+std::string LocalTimes::text(int64_t time_ns) const {
+  const std::string text = formatted(time_ns, "%Y-%m-%d %H:%M:%S", true);
+  return one_zone_ ? text : text + offset_text(local_offset(time_ns));
 }
 
 }  // namespace atalaya::query
