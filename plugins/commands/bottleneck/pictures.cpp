@@ -28,14 +28,11 @@ std::string pixels(double value) {
 class Picture {
  public:
   Picture(const std::string &title, double highest) : scale_(plot::scale_of(0, highest, 5)) {
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" +
-           std::to_string(kHeight) + "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + std::to_string(kHeight) +
-           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
-           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    out_ = query::svg_head(kWidth, kHeight);
     text(kLeft, 18, "start", title, " font-size=\"13\"");
     for (const double mark : plot::marks(scale_)) {
       out_ += "<line x1=\"" + std::to_string(kLeft) + "\" y1=\"" + pixels(y(mark)) + "\" x2=\"" + std::to_string(kWidth - kRight) +
-              "\" y2=\"" + pixels(y(mark)) + "\" stroke=\"#ddd\"/>\n";
+              "\" y2=\"" + pixels(y(mark)) + "\" class=\"grid\" stroke=\"#ddd\"/>\n";
       text(kLeft - 6, y(mark) + 4, "end", plot::tick_text(mark, scale_.step));
     }
   }

@@ -24,6 +24,7 @@ namespace {
 using namespace atalaya::literals;
 
 constexpr size_t kMaxLines = 500;
+constexpr size_t kAreas = 8;  // of a stack, by default
 
 class PlotCommand final : public Command {
  public:
@@ -34,6 +35,9 @@ class PlotCommand final : public Command {
           param::string("title", "Title of the chart (default: the metrics)"),
           param::string("compare", "Add a dashed line: this function over all lines of a metric, to find the one that deviates")
               .unit("FUNCTION"),
+          param::boolean(
+              "stacked",
+              "Areas that add up to the total: the largest --top series of each metric (default: 8) and the rest as other"),
           param::boolean("bands", "Shade the experiments and workloads in the range; --experiment shades its workloads"),
           param::integer("width", "Width of the chart").defaults("1000").range(300, 10000).unit("pixels"),
           param::integer("height", "Height of each panel").defaults("400").range(150, 10000).unit("pixels")),
@@ -44,6 +48,7 @@ class PlotCommand final : public Command {
                                               .example =
                                                   "atalaya plot --metric sys.cpu.usage -o cpu.svg\n"
                                                   "atalaya plot --metric proc.cpu.user --group-by process --top 5 -o top.png\n"
+                                                  "atalaya plot --metric proc.cpu.user --group-by process --stacked -o cpu.svg\n"
                                                   "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
 
   explicit PlotCommand(Host host)
@@ -54,6 +59,8 @@ class PlotCommand final : public Command {
     if (const auto bands = host.find("bands")) bands_ = bands->boolean();
     if (const auto compare = host.find("compare"))
       compare_ = query::answered([&] { return query::aggregator_of("--compare", compare->text()); });
+    if (const auto stacked = host.find("stacked")) plot_.stacked = stacked->boolean();
+    if (plot_.stacked) query::answered([&] { check_stack(); });
     const std::string suffix = query::suffix_of(file_);
     png_ = suffix == "png";
     if (!png_ && suffix != "svg" && !suffix.empty())
@@ -67,9 +74,9 @@ class PlotCommand final : public Command {
       set_interval(question_, range);
       plot_.from_ns = range.from_ns;
       plot_.to_ns = range.to_ns;
-      // The comparison includes all lines, not only those that are drawn.
-      const size_t top = compare_ ? std::exchange(question_.top, 0) : 0;
-      draw(query::answers_to(question_, reading), top, reading.budget);
+      // The comparison and the stack include all series, not only those that are drawn.
+      const size_t top = compare_ || plot_.stacked ? std::exchange(question_.top, 0) : 0;
+      draw(query::answers_to(question_, reading), plot_.stacked && top == 0 ? kAreas : top, reading.budget);
       if (bands_ || !options_.experiment.empty())
         add_bands(plot_, query::experiments(*reading.store, options_.experiment), options_.experiment, reading.now_ns);
       if (plot_.title.empty()) plot_.title = title();
@@ -80,9 +87,23 @@ class PlotCommand final : public Command {
   }
 
  private:
+  // Only sums of all series add up to the total.
+  void check_stack() const {
+    if (question_.query.group && question_.query.aggregator.name != query::Aggregator::zimsum().name)
+      throw query::Wrong("--stacked adds up: --aggregate must be zimsum or none");
+    if (!question_.formula.empty() || compare_) throw query::Wrong("--stacked adds up: omit --formula and --compare");
+  }
+  void check_areas() const {
+    for (const Line &line : plot_.lines)
+      for (const query::Point &point : line.points)
+        if (point.value < 0)
+          throw query::Wrong("--stacked: " + line.label + " has values below 0, which have no area; omit --stacked");
+  }
+
   void draw(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
     const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
-    query::keep_top(answers, top, budget);
+    std::vector<query::Answer> rest;
+    query::keep_top(answers, top, budget, plot_.stacked ? &rest : nullptr);
     if (answers.size() > kMaxLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are too many for a chart; select with --tag or --top, or aggregate them with --aggregate");
@@ -91,6 +112,8 @@ class PlotCommand final : public Command {
     else
       query::check_keys(question_.query.group_by, answers);
     add_lines(plot_, std::move(answers), question_);
+    add_others(plot_, std::move(rest), budget);
+    if (plot_.stacked) check_areas();
     plot_.lines.insert(plot_.lines.end(), references.begin(), references.end());
   }
 
@@ -101,7 +124,7 @@ class PlotCommand final : public Command {
       std::vector<std::vector<query::Point>> members;
       while (end < answers.size() && answers[end].metric == answers[begin].metric) members.push_back(answers[end++].points);
       lines.push_back({compare_->name + " of " + answers[begin].metric, unit_of(answers[begin]),
-                       query::merged(members, *compare_, budget), true});
+                       query::merged(members, *compare_, budget), Role::reference});
       begin = end;
     }
     return lines;

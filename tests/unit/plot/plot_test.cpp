@@ -4,9 +4,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <map>
+#include <random>
+#include <tuple>
 
 #include "plugins/commands/report/page.h"
+#include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/analysis/plot/stack.h"
 #include "plugins/shared/analysis/plot/svg.h"
 #include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/analysis/query/downsample.h"
@@ -86,7 +91,7 @@ std::vector<query::Point> ramp() {
 }
 
 TEST_CASE("a picture has a line a series, its label and its unit, and texts that are only texts") {
-  const std::string svg = svg_of(plot_of({{"proc.cpu.user{host=<h>}", "%", ramp(), false}, {"other", "%", ramp(), true}})).svg;
+  const std::string svg = svg_of(plot_of({{"proc.cpu.user{host=<h>}", "%", ramp()}, {"other", "%", ramp(), Role::reference}})).svg;
   CHECK(svg.find("a &lt;title&gt; &amp; more") != std::string::npos);
   CHECK(svg.find("proc.cpu.user{host=&lt;h&gt;}<") != std::string::npos);
   CHECK(count(svg, "<path ") == 2);
@@ -96,34 +101,34 @@ TEST_CASE("a picture has a line a series, its label and its unit, and texts that
 
 TEST_CASE("two units share a panel, a third one gets another") {
   const auto height = [](const Picture &picture) { return picture.height; };
-  const int one = height(svg_of(plot_of({{"a", "%", ramp(), false}})));
-  CHECK(height(svg_of(plot_of({{"a", "%", ramp(), false}, {"b", "MiB", ramp(), false}}))) == one);
-  CHECK(height(svg_of(plot_of({{"a", "%", ramp(), false}, {"b", "MiB", ramp(), false}, {"c", "s", ramp(), false}}))) > one + 300);
+  const int one = height(svg_of(plot_of({{"a", "%", ramp()}})));
+  CHECK(height(svg_of(plot_of({{"a", "%", ramp()}, {"b", "MiB", ramp()}}))) == one);
+  CHECK(height(svg_of(plot_of({{"a", "%", ramp()}, {"b", "MiB", ramp()}, {"c", "s", ramp()}}))) > one + 300);
 }
 
 TEST_CASE("a line breaks where nothing is known") {
   auto points = ramp();
   points.erase(points.begin() + 4, points.begin() + 8);
-  const std::string gap = svg_of(plot_of({{"a", "%", points, false}})).svg;
+  const std::string gap = svg_of(plot_of({{"a", "%", points}})).svg;
   CHECK(count(gap.substr(gap.find("<path d="), 300), "M") == 2);
   points = ramp();
   points[5].value = std::nan("");
-  const std::string unknown = svg_of(plot_of({{"a", "%", points, false}})).svg;
+  const std::string unknown = svg_of(plot_of({{"a", "%", points}})).svg;
   CHECK(count(unknown.substr(unknown.find("<path d="), 300), "M") == 2);
 }
 
 TEST_CASE("a point without neighbours is a dot") {
   auto points = ramp();
-  CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 0);
+  CHECK(count(svg_of(plot_of({{"a", "%", points}})).svg, "<circle") == 0);
   points[3].value = points[5].value = std::nan("");
-  CHECK(count(svg_of(plot_of({{"a", "%", points, false}})).svg, "<circle") == 1);
+  CHECK(count(svg_of(plot_of({{"a", "%", points}})).svg, "<circle") == 1);
   const std::vector<query::Point> seldom = {ramp().front(), ramp().back()};
-  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}})).svg, "<circle") == 0);
-  CHECK(count(svg_of(plot_of({{"a", "%", seldom, false}, {"b", "%", ramp(), false}})).svg, "<circle") == 2);
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom}})).svg, "<circle") == 0);
+  CHECK(count(svg_of(plot_of({{"a", "%", seldom}, {"b", "%", ramp()}})).svg, "<circle") == 2);
 }
 
 TEST_CASE("experiments are bands with their names") {
-  Plot plot = plot_of({{"a", "%", ramp(), false}});
+  Plot plot = plot_of({{"a", "%", ramp()}});
   plot.bands = {{kTen - 100 * kSecond, kTen + 30 * kSecond, "run 1"}, {kTen + 40 * kSecond, kTen + 900 * kSecond, "run 2"}};
   const std::string svg = svg_of(plot).svg;
   CHECK(count(svg, "fill-opacity") == 2);
@@ -133,7 +138,7 @@ TEST_CASE("experiments are bands with their names") {
 TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each its own look") {
   std::vector<Line> lines;
   lines.reserve(30);
-  for (int i = 0; i < 30; ++i) lines.push_back({"pid=" + std::to_string(i), "%", ramp(), false});
+  for (int i = 0; i < 30; ++i) lines.push_back({"pid=" + std::to_string(i), "%", ramp()});
   const Picture short_names = svg_of(plot_of(lines));
   CHECK(short_names.svg.find(">pid=29</text>") != std::string::npos);
   CHECK(short_names.svg.find("more lines") == std::string::npos);
@@ -141,7 +146,7 @@ TEST_CASE("thirty lines have thirty names, in as many columns as fit, and each i
   CHECK(svg_of(plot_of(lines)).height > short_names.height);
   lines.resize(70, lines[0]);
   CHECK(svg_of(plot_of(lines)).svg.find("and 10 more lines") != std::string::npos);
-  lines.push_back({"avg of all", "%", ramp(), true});
+  lines.push_back({"avg of all", "%", ramp(), Role::reference});
   CHECK(svg_of(plot_of(lines)).svg.find(">avg of all</text>") != std::string::npos);
 }
 
@@ -184,13 +189,106 @@ TEST_CASE("a group is named by its keys, without the keys that all groups share"
 TEST_CASE("in a page of a report names are only texts") {
   using report_command::Page;
   const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%", "core-seconds"};
-  Page page{"<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}}}}};
+  Page page{
+      "<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}, {}}}},
+      {}};
   page.experiments.push_back({"<i>", "", "&", "<script>", {{"k", "'\""}}, kTen, -1});
   const std::string html = report_command::as_page(page);
   for (const char *part : {"<b>", "<a>", "<i>", "<script", "<img"}) CHECK(html.find(part) == std::string::npos);
   CHECK(html.find("<td>&quot;&gt;&lt;img src=x&gt;</td>") != std::string::npos);
   CHECK(html.find(">open</td>") != std::string::npos);
   CHECK(html.find("<th class=\"n\">sum, core-seconds</th>") != std::string::npos);
+}
+
+// Points at some of the seconds, and for each second the sum of all lines: an oracle without the code of the stack.
+std::vector<Line> random_lines(std::mt19937_64 &random, std::map<int64_t, double> &sums) {
+  std::vector<Line> lines;
+  const size_t count = std::uniform_int_distribution<size_t>(1, 12)(random);
+  for (size_t i = 0; i < count; ++i) {
+    const bool mib = random() % 2 == 0;
+    Line line{"line " + std::to_string(i), mib ? "MiB" : "B", {}};
+    for (int second = 0; second <= 60; ++second) {
+      if (random() % 3 == 0) continue;
+      const double value = static_cast<double>(random() % 1000);
+      line.points.push_back({kTen + second * kSecond, random() % 50 == 0 ? std::nan("") : value});
+      if (!std::isnan(line.points.back().value)) sums[line.points.back().time_ns] += mib ? value * 1024 * 1024 : value;
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+TEST_CASE("the areas of a stack never cross, and their top is the sum of all lines at each time") {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 50; ++round) {
+    std::map<int64_t, double> sums;
+    const std::vector<Line> lines = random_lines(random, sums);
+    std::vector<size_t> members(lines.size());
+    for (size_t i = 0; i < members.size(); ++i) members[i] = i;
+    const Stack stack = stack_of(lines, members);
+    REQUIRE(stack.times_ns.size() == sums.size());
+    REQUIRE(stack.tops.size() == lines.size());
+    double highest = 0;
+    for (size_t at = 0; at < stack.times_ns.size(); ++at) {
+      CHECK(stack.tops.back()[at] == doctest::Approx(sums.at(stack.times_ns[at])));
+      highest = std::max(highest, sums.at(stack.times_ns[at]));
+      for (size_t i = 0; i < lines.size(); ++i) CHECK(stack.tops[i][at] >= (i == 0 ? 0 : stack.tops[i - 1][at]));
+    }
+    CHECK(stack.highest() == doctest::Approx(highest));
+  }
+}
+
+TEST_CASE("lines without an area of their own are other, whose area is their sum") {
+  query::Budget budget(query::Limits{});
+  Plot plot = plot_of({{"a", "%", ramp()}});
+  plot.stacked = true;
+  budget.hold(2 * ramp().size());
+  add_others(plot, {{"m", {{"process", "b"}}, {}, ramp(), {}}, {"m", {{"process", "c"}}, {}, ramp(), {}}}, budget);
+  REQUIRE(plot.lines.size() == 2);
+  CHECK(plot.lines[1].label == "other (2)");
+  for (size_t i = 0; i < ramp().size(); ++i) CHECK(plot.lines[1].points[i].value == 2 * ramp()[i].value);
+}
+
+TEST_CASE("an axis of bytes has the prefix of its largest value, and lines of all prefixes share it") {
+  for (const auto &[largest, name, factor] : {std::tuple(0.5, "B", 1.0),
+                                              {1023.0, "B", 1.0},
+                                              {1024.0, "KiB", 1024.0},
+                                              {3e6, "MiB", 1048576.0},
+                                              {5e9, "GiB", 1073741824.0},
+                                              {1e30, "PiB", std::pow(2, 50)}}) {
+    CHECK(axis_unit("MiB", largest).name == name);
+    CHECK(axis_unit("MiB", largest).factor == factor);
+  }
+  CHECK(axis_unit("MiB/s", 2048).name == "KiB/s");
+  CHECK(axis_unit("Mibit/s", 5e9).name == "Gibit/s");
+  CHECK(axis_unit("MiB", 0).name == "MiB");
+  for (const char *unit : {"%", "", "Bq", "ms/s", "Mi", "/s", "% of one core"}) {
+    CHECK(axis_unit(unit, 5e9).name == unit);
+    CHECK(base_factor(unit) == 1);
+  }
+  std::vector<query::Point> bytes = ramp();
+  for (query::Point &point : bytes) point.value *= 1024 * 1024;
+  const std::string svg = svg_of(plot_of({{"a", "MiB", ramp()}, {"b", "B", bytes}})).svg;
+  const auto path = [&](size_t from) {
+    return svg.substr(svg.find("<path d=", from), svg.find(" fill=", svg.find("<path d=", from)) - svg.find("<path d=", from));
+  };
+  CHECK(path(0) == path(svg.find("</path>")));
+  CHECK(count(svg, ">MiB</text>") == 1);
+}
+
+TEST_CASE("axes start at 0, but for counters") {
+  std::vector<query::Point> high = ramp();
+  for (query::Point &point : high) point.value += 1000;
+  CHECK(count(svg_of(plot_of({{"a", "%", high}})).svg, ">0</text>") == 1);
+  CHECK(count(svg_of(plot_of({{"a", "%", high, Role::member, false}})).svg, ">0</text>") == 0);
+  high[3].value = -1000;
+  CHECK(count(svg_of(plot_of({{"a", "%", high}})).svg, "class=\"zero\"") == 1);
+}
+
+TEST_CASE("each panel has the names of its own lines below it, once") {
+  const std::string svg = svg_of(plot_of({{"first", "%", ramp()}, {"second", "ms", ramp()}, {"third", "s", ramp()}})).svg;
+  for (const char *name : {"first [%]", "second [ms]", "third"}) CHECK(count(svg, ">" + std::string(name) + "</text>") == 1);
+  CHECK(svg.find(">second [ms]</text>") < svg.find("third"));
 }
 
 TEST_CASE("a picture without points has its axes") {
@@ -204,8 +302,8 @@ TEST_CASE("a report shows no number for a missing value") {
   usage.sum = INFINITY;
   usage.average = -INFINITY;
   usage.max = usage.min = 1;
-  const report_command::Usages usages{{}, {{{}, {}, {usage}}}};
-  CHECK(report_command::as_csv(usages) == "metric,sum,of,avg,max,min,unit\r\nm,,value-seconds,,1,1,\r\n");
+  const report_command::Usages usages{{}, {{{}, {}, {usage}, {}}}};
+  CHECK(report_command::as_csv(usages) == "metric,sum,of,share %,avg,max,min,unit\r\nm,,value-seconds,,,1,1,\r\n");
   const std::string table = report_command::as_table(usages);
   CHECK(table.find("1.000") != std::string::npos);
   CHECK(table.find("inf") == std::string::npos);

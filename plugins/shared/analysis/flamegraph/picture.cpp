@@ -21,6 +21,10 @@ constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
 constexpr double kGap = 0.5;       // between neighbours
 constexpr double kLetter = 7.25;   // of the font of frames
 constexpr size_t kMaxName = 1000;  // columns
+// Of an image alone; a page has its own. Frames keep their colours and dark texts.
+constexpr const char *kDarkRules =
+    "@media (prefers-color-scheme:dark){.flamegraph>rect{fill:#16181c}.flamegraph>text{fill:#d6d9de}"
+    ".flamegraph .frames rect{stroke:#16181c}.flamegraph .frames g:hover rect{stroke:#fff}.flamegraph .reset{fill:#8ab4f8}}";
 constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: unknown";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
@@ -151,7 +155,7 @@ class Drawing {
             "\" viewBox=\"0 0 " + width + " " + tall + "\" data-unit=\"" +
             (style_.unit == Unit::samples ? "samples" : "nanoseconds") + "\" data-row=\"" + std::to_string(kRow) +
             "\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"12\">\n" +
-            (style_.self_contained ? "<style>" + std::string(kRules) + "</style>\n" : "") +
+            (style_.self_contained ? "<style>" + std::string(kRules) + kDarkRules + "</style>\n" : "") +
             "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
     const double middle = style_.width / 2.0;
     const auto room = [&](double letter) { return static_cast<size_t>((style_.width - 2 * kSide) / letter); };

@@ -62,10 +62,7 @@ class Picture {
     const int count = static_cast<int>(matrix_.names.size());
     const int width = std::max(left_ + count * kCell + right_ + kMargin, 2 * kMargin + static_cast<int>(title.size()) * 9);
     const int height = top_ + count * kRow + kMargin + 20;
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(width) + "\" height=\"" + std::to_string(height) +
-           "\" viewBox=\"0 0 " + std::to_string(width) + " " + std::to_string(height) +
-           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
-           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    out_ = query::svg_head(width, height);
     out_ += text_at(kMargin, 24, "start", title, " font-size=\"15\"");
     for (size_t i = 0; i < matrix_.names.size(); ++i) row(i);
     for (size_t i = 0; i < matrix_.names.size(); ++i) out_ += box(i, i) + " fill=\"none\" stroke=\"#444\"/>\n";
@@ -99,7 +96,7 @@ class Picture {
             query::xml_text(matrix_.names[from] + " to " + matrix_.names[to] + ": " + bytes_text(bytes)) + "</title></rect>\n";
     if (bytes > 0)
       out_ += text_at(x_of(to) + kCell / 2.0, y_of(from) + kRow * 0.65, "middle", bytes_text(bytes),
-                      how > 0.5 ? " fill=\"white\"" : " fill=\"#222\"");
+                      how > 0.5 ? " class=\"own\" fill=\"white\"" : " class=\"own\" fill=\"#222\"");
   }
 
   const Matrix &matrix_;

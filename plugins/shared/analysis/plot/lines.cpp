@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "plugins/shared/analysis/plot/ticks.h"
+#include "plugins/shared/analysis/query/merge.h"
 #include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/usage.h"
 #include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::plot {
@@ -33,7 +35,8 @@ void set_interval(query::Question &question, const query::Range &range) {
 }
 
 std::string unit_of(const query::Answer &answer) {
-  return answer.info ? core::shown_unit(answer.info->unit) : "";
+  if (!answer.info) return "";
+  return query::is_of_cores(answer.metric, *answer.info) ? "% of one core" : core::shown_unit(answer.info->unit);
 }
 
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {
@@ -43,11 +46,27 @@ void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Ques
   plot.subtitle = query::tags_text(common);
   plot.lines.reserve(plot.lines.size() + answers.size());
   for (query::Answer &answer : answers) {
-    Line line{"", unit_of(answer), std::move(answer.points), false};
+    const bool counter = answer.info && answer.info->kind == store::Kind::total;
+    Line line{"", unit_of(answer), std::move(answer.points), Role::member, !counter};
     answer.tags = naming_tags(answer, question.query);
     std::erase_if(answer.tags, [&](const auto &tag) { return common.contains(tag.first); });
     line.label = one_metric && !answer.tags.empty() ? query::tags_text(answer.tags) : query::label_of(answer);
     plot.lines.push_back(std::move(line));
+  }
+}
+
+void add_others(Plot &plot, std::vector<query::Answer> rest, query::Budget &budget) {
+  bool one_metric = true;
+  for (const query::Answer &answer : rest) one_metric = one_metric && answer.metric == rest.front().metric;
+  for (size_t begin = 0; begin < rest.size();) {
+    size_t end = begin;
+    std::vector<std::vector<query::Point>> members;
+    while (end < rest.size() && rest[end].metric == rest[begin].metric) members.push_back(std::move(rest[end++].points));
+    const std::string label = "other (" + std::to_string(members.size()) + ")";
+    plot.lines.push_back({one_metric ? label : rest[begin].metric + " " + label, unit_of(rest[begin]),
+                          query::merged(members, query::Aggregator::zimsum(), budget), Role::other});
+    for (const auto &member : members) budget.release(member.size());
+    begin = end;
   }
 }
 

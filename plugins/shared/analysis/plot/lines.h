@@ -17,6 +17,8 @@ void set_interval(query::Question &question, const query::Range &range);
 std::string unit_of(const query::Answer &answer);
 // A line per answer: their common tags are the picture's subtitle.
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question);
+// A line per metric with the sum of these answers, which have no line of their own: a stack with it shows the whole.
+void add_others(Plot &plot, std::vector<query::Answer> rest, query::Budget &budget);
 // Experiments within the chart's range; with a name, the workloads of that experiment.
 void add_bands(Plot &plot, const std::vector<query::Experiment> &experiments, const std::string &name, int64_t now_ns);
 

@@ -2,96 +2,109 @@
 #include "plugins/shared/analysis/plot/svg.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <numeric>
-#include <string_view>
+#include <utility>
 
 #include "core/base/safe_text.h"
+#include "plugins/shared/analysis/plot/axis_unit.h"
+#include "plugins/shared/analysis/plot/legend.h"
+#include "plugins/shared/analysis/plot/marks.h"
+#include "plugins/shared/analysis/plot/stack.h"
 #include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::plot {
 namespace {
 
-constexpr int kLeft = 72, kRight = 72, kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12, kLegendRow = 18;
-constexpr int kLetter = 7, kSwatch = 30;  // pixels: approximate width of a letter, and width of a line sample in the legend
-constexpr size_t kMaxLegends = 60, kMaxLegend = 100;
-// Okabe and Ito's colours, which are distinguishable for colour-blind readers.
-constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                  "#e69f00", "#56b4e9", "#8c6d31", "#444444"};
-constexpr std::array<const char *, 5> kDashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\"",
-                                                 " stroke-dasharray=\"9 3 2 3\"", " stroke-dasharray=\"14 3\""};
+constexpr int kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12;  // pixels
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
-void add_text(std::string &out, double x, double y, const char *anchor, std::string_view text, const char *more = "") {
-  out += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-         query::xml_text(text) + "</text>\n";
-}
-
-void add_line(std::string &out, double x1, double y1, double x2, double y2, const char *stroke) {
-  out += "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) + "\" y2=\"" + number(y2) + "\" stroke=\"" +
-         stroke + "\"/>\n";
-}
-
-// The lines of one unit, with their axis on the left or the right.
+// The lines of one dimension, with their axis on the left or the right.
 struct Axis {
-  std::string unit;
-  Scale scale;
+  std::string dimension;
+  AxisUnit unit;
+  Scale scale;  // of values in that unit
   std::vector<size_t> lines;
+  Stack stack;  // of a stacked plot
+
+  // A value of this line, in the unit of the axis.
+  double scaled(const Line &line, double value) const { return value * base_factor(line.unit) / unit.factor; }
 };
 
 struct Panel {
   std::vector<Axis> axes;  // one or two
 };
 
-Axis axis_of(const Plot &plot, const std::string &unit) {
+Axis axis_of(const Plot &plot, const std::string &dimension) {
   Axis axis;
-  axis.unit = unit;
+  axis.dimension = dimension;
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
+  bool from_zero = plot.stacked;
+  std::string own_unit;
   for (size_t i = 0; i < plot.lines.size(); ++i) {
-    if (plot.lines[i].unit != unit) continue;
+    const Line &line = plot.lines[i];
+    if (dimension_of(line.unit) != dimension) continue;
+    if (axis.lines.empty()) own_unit = line.unit;
     axis.lines.push_back(i);
-    for (const query::Point &point : plot.lines[i].points) {
+    from_zero = from_zero || line.from_zero;
+    for (const query::Point &point : line.points) {
       if (!std::isfinite(point.value)) continue;
-      low = std::min(low, point.value);
-      high = std::max(high, point.value);
+      low = std::min(low, point.value * base_factor(line.unit));
+      high = std::max(high, point.value * base_factor(line.unit));
     }
   }
-  axis.scale = scale_of(low, high, 6);
+  if (plot.stacked) {
+    axis.stack = stack_of(plot.lines, axis.lines);
+    high = axis.stack.highest();
+    low = std::min(low, high);
+  }
+  if (from_zero && low > 0) low = 0;
+  if (from_zero && high < 0) high = 0;
+  axis.unit = axis_unit(own_unit, std::max(std::fabs(low), std::fabs(high)));
+  axis.scale = scale_of(low / axis.unit.factor, high / axis.unit.factor, 6);
   return axis;
 }
 
+// Areas of a stacked plot would hide those of a second axis.
 std::vector<Panel> panels_of(const Plot &plot) {
-  std::vector<std::string> units;
+  const size_t axes = plot.stacked ? 1 : 2;
+  std::vector<std::string> dimensions;
   for (const Line &line : plot.lines)
-    if (std::find(units.begin(), units.end(), line.unit) == units.end()) units.push_back(line.unit);
+    if (std::find(dimensions.begin(), dimensions.end(), dimension_of(line.unit)) == dimensions.end())
+      dimensions.push_back(dimension_of(line.unit));
   std::vector<Panel> panels;
-  for (size_t i = 0; i < units.size(); ++i) {
-    if (i % 2 == 0) panels.emplace_back();
-    panels.back().axes.push_back(axis_of(plot, units[i]));
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (i % axes == 0) panels.emplace_back();
+    panels.back().axes.push_back(axis_of(plot, dimensions[i]));
   }
   if (panels.empty()) panels.push_back({{Axis{}}});
   return panels;
 }
 
+Legend legend_of(const Plot &plot, const Panel &panel) {
+  std::vector<Legend::Entry> entries;
+  for (const Axis &axis : panel.axes)
+    for (const size_t line : axis.lines) entries.push_back({line, axis.unit.name});
+  return Legend(plot, std::move(entries));
+}
+
 // The usual distance of two points; a much longer distance is a gap. The 80 % quantile, because series with pauses have more long
 // distances than short ones.
-int64_t usual_distance(const std::vector<query::Point> &points) {
+int64_t usual_distance(const std::vector<int64_t> &times) {
   std::vector<int64_t> distances;
-  for (size_t i = 1; i < points.size(); ++i) distances.push_back(points[i].time_ns - points[i - 1].time_ns);
+  for (size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
   if (distances.empty()) return 0;
   const auto usual = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 5);
   std::nth_element(distances.begin(), usual, distances.end());
   return *usual;
+}
+
+int64_t usual_distance(const std::vector<query::Point> &points) {
+  std::vector<int64_t> times;
+  times.reserve(points.size());
+  for (const query::Point &point : points) times.push_back(point.time_ns);
+  return usual_distance(times);
 }
 
 // Fewer points do not show the interval of a series.
@@ -119,7 +132,9 @@ class Drawing {
     times();
     for (size_t i = 0; i < panel.axes.size(); ++i) {
       axis(panel.axes[i], i == 1);
-      for (const size_t line : panel.axes[i].lines) draw(plot_.lines[line], line, panel.axes[i].scale);
+      const Axis &own = panel.axes[i];
+      for (size_t line = 0; line < own.lines.size(); ++line)
+        plot_.stacked ? area(own, line) : draw(plot_.lines[own.lines[line]], own.lines[line], own);
     }
   }
 
@@ -141,8 +156,8 @@ class Drawing {
       const double from = x_of(band.from_ns);
       const double to = x_of(band.to_ns);
       if (to - from < 0.1) continue;
-      out_ += "<rect x=\"" + number(from) + "\" y=\"" + number(upper()) + "\" width=\"" + number(to - from) + "\" height=\"" +
-              number(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
+      out_ += "<rect x=\"" + pixels(from) + "\" y=\"" + pixels(upper()) + "\" width=\"" + pixels(to - from) + "\" height=\"" +
+              pixels(lower() - upper()) + "\" fill=\"" + (row % 2 == 0 ? "#0072b2" : "#e69f00") +
               "\" fill-opacity=\"0.08\"><title>" + query::xml_text(band.label) + "</title></rect>\n";
       const auto room = static_cast<size_t>((to - from) / kLetter);
       if (labelled && room > 2)
@@ -154,15 +169,18 @@ class Drawing {
 
   void grid(const Panel &panel) {
     const Scale &scale = panel.axes[0].scale;
-    for (const double value : marks(scale)) add_line(out_, kLeft, y_of(value, scale), right(), y_of(value, scale), "#e4e4e4");
-    out_ += "<rect x=\"" + number(kLeft) + "\" y=\"" + number(upper()) + "\" width=\"" + number(right() - kLeft) + "\" height=\"" +
-            number(lower() - upper()) + "\" fill=\"none\" stroke=\"#999\"/>\n";
+    for (const double value : marks(scale))
+      add_line(out_, kLeft, y_of(value, scale), right(), y_of(value, scale), " class=\"grid\" stroke=\"#e4e4e4\"");
+    if (scale.low < 0 && scale.high > 0)
+      add_line(out_, kLeft, y_of(0, scale), right(), y_of(0, scale), " class=\"zero\" stroke=\"#777\"");
+    out_ += "<rect x=\"" + pixels(kLeft) + "\" y=\"" + pixels(upper()) + "\" width=\"" + pixels(right() - kLeft) + "\" height=\"" +
+            pixels(lower() - upper()) + "\" fill=\"none\" stroke=\"#999\"/>\n";
   }
 
   void times() {
     for (const TimeTick &tick : time_ticks(plot_.from_ns, plot_.to_ns, std::max(2, plot_.width / 110))) {
       const double x = x_of(tick.time_ns);
-      add_line(out_, x, lower(), x, lower() + 4, "#999");
+      add_line(out_, x, lower(), x, lower() + 4, " stroke=\"#999\"");
       add_text(out_, x, lower() + 17, "middle", tick.text);
     }
     add_text(out_, (kLeft + right()) / 2, lower() + 33, "middle", time_title(plot_.from_ns, plot_.to_ns), " fill=\"#555\"");
@@ -174,11 +192,11 @@ class Drawing {
       add_text(out_, x, y_of(value, axis.scale) + 4, on_right ? "start" : "end", tick_text(value, axis.scale.step));
     const double middle = (upper() + lower()) / 2;
     const double side = on_right ? plot_.width - 12 : 16;
-    const std::string turn = " transform=\"rotate(-90 " + number(side) + " " + number(middle) + ")\" fill=\"#555\"";
-    add_text(out_, side, middle, "middle", axis.unit, turn.c_str());
+    const std::string turn = " transform=\"rotate(-90 " + pixels(side) + " " + pixels(middle) + ")\" fill=\"#555\"";
+    add_text(out_, side, middle, "middle", axis.unit.name, turn.c_str());
   }
 
-  void draw(const Line &line, size_t index, const Scale &scale) {
+  void draw(const Line &line, size_t index, const Axis &axis) {
     const int64_t gap = distance_of(line) * 5 / 2;
     std::string path, dots;
     bool pen_down = false;
@@ -195,15 +213,49 @@ class Drawing {
         path += "M";
       else
         path += "L";
-      path += number(x_of(point.time_ns)) + " " + number(y_of(point.value, scale));
+      path += pixels(x_of(point.time_ns)) + " " + pixels(y_of(axis.scaled(line, point.value), axis.scale));
       // A single point has no visible line, so it is drawn as a dot.
-      if ((!pen_down || far) && next_far) dots += dot(point, index, line, scale);
+      if ((!pen_down || far) && next_far) dots += dot(point, index, line, axis);
       pen_down = true;
     }
     if (path.empty()) return;
-    out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour(index, line) + "\" stroke-width=\"" +
-            (line.reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"" + dash(index, line) + "><title>" +
-            query::xml_text(line.label) + "</title></path>\n" + dots;
+    out_ += "<path d=\"" + path + "\" fill=\"none\"" + stroke_of(index, line) + " stroke-width=\"" +
+            (line.role == Role::reference ? "2.5" : "1.4") + "\" stroke-linejoin=\"round\"><title>" + query::xml_text(line.label) +
+            "</title></path>\n" + dots;
+  }
+
+  // The area of one line of a stack: forward on its top, back on the top of the line below. Time without any sample is a gap.
+  void area(const Axis &axis, size_t place) {
+    const Stack &stack = axis.stack;
+    const Line &line = plot_.lines[axis.lines[place]];
+    const int64_t gap = usual_distance(stack.times_ns) * 5 / 2;
+    std::string path;
+    for (size_t begin = 0, end = 0; begin < stack.times_ns.size(); begin = end) {
+      for (end = begin + 1; end < stack.times_ns.size() && stack.times_ns[end] - stack.times_ns[end - 1] <= gap;) ++end;
+      path += piece(axis, place, begin, end);
+    }
+    if (path.empty()) return;
+    out_ += "<path d=\"" + path + "\"" + fill_of(axis.lines[place], line) + "><title>" + query::xml_text(line.label) +
+            "</title></path>\n";
+  }
+
+  // The points [begin, end) of a stack without a gap. One point alone has the width of a bar.
+  std::string piece(const Axis &axis, size_t place, size_t begin, size_t end) const {
+    constexpr double kBar = 1.5;
+    const Stack &stack = axis.stack;
+    const double half = end - begin == 1 ? kBar : 0;
+    std::string above, below;
+    for (size_t i = begin; i < end; ++i) {
+      const double x = x_of(stack.times_ns[i]);
+      const double top = y_of(stack.tops[place][i] / axis.unit.factor, axis.scale);
+      const double base = y_of((place == 0 ? 0 : stack.tops[place - 1][i]) / axis.unit.factor, axis.scale);
+      above += (above.empty() ? "M" : "L") + pixels(x - half) + " " + pixels(top);
+      if (half > 0) above += "L" + pixels(x + half) + " " + pixels(top);
+      std::string back = "L" + pixels(x + half) + " " + pixels(base);
+      if (half > 0) back += "L" + pixels(x - half) + " " + pixels(base);
+      below.insert(0, back);
+    }
+    return above + below + "Z";
   }
 
   // Two points of a short-lived process, far apart, get no connecting line next to lines of many points.
@@ -212,17 +264,9 @@ class Drawing {
     return line.points.size() < kFewPoints && shortest_distance_ > 0 ? std::min(own, shortest_distance_) : own;
   }
 
-  std::string dot(const query::Point &point, size_t index, const Line &line, const Scale &scale) const {
-    return "<circle cx=\"" + number(x_of(point.time_ns)) + "\" cy=\"" + number(y_of(point.value, scale)) + "\" r=\"2\" fill=\"" +
-           colour(index, line) + "\"/>\n";
-  }
-
- public:
-  static const char *colour(size_t index, const Line &line) {
-    return line.reference ? "#000000" : kColours[index % kColours.size()];
-  }
-  static const char *dash(size_t index, const Line &line) {
-    return line.reference ? " stroke-dasharray=\"8 4\"" : kDashes[index / kColours.size() % kDashes.size()];
+  std::string dot(const query::Point &point, size_t index, const Line &line, const Axis &axis) const {
+    return "<circle cx=\"" + pixels(x_of(point.time_ns)) + "\" cy=\"" + pixels(y_of(axis.scaled(line, point.value), axis.scale)) +
+           "\" r=\"1.5\" fill=\"none\"" + stroke_of(index, line) + "/>\n";
   }
 
  private:
@@ -232,76 +276,27 @@ class Drawing {
   const int64_t shortest_distance_;
 };
 
-// The legend, in columns for the longest name; references come first.
-class Legend {
- public:
-  explicit Legend(const Plot &plot) : plot_(plot), shown_(std::min(plot.lines.size(), kMaxLegends)), order_(plot.lines.size()) {
-    std::iota(order_.begin(), order_.end(), size_t{0});
-    std::stable_partition(order_.begin(), order_.end(), [&](size_t i) { return plot.lines[i].reference; });
-    const bool one_unit =
-        std::all_of(plot.lines.begin(), plot.lines.end(), [&](const Line &line) { return line.unit == plot.lines.front().unit; });
-    size_t longest = 1;
-    labels_.reserve(shown_);
-    for (size_t i = 0; i < shown_; ++i) {
-      const Line &line = plot.lines[order_[i]];
-      labels_.push_back(one_unit || line.unit.empty() ? line.label : line.label + " [" + line.unit + "]");
-      longest = std::max(longest, core::display_width(labels_.back()));
-    }
-    const int room = plot.width - kLeft - 12;
-    column_ = std::min(room, kSwatch + (static_cast<int>(std::min(longest, kMaxLegend)) + 2) * kLetter);
-    columns_ = static_cast<size_t>(room / column_);
-  }
-
-  int height() const { return static_cast<int>(rows() + (shown_ < plot_.lines.size() ? 1 : 0)) * kLegendRow; }
-
-  void draw(std::string &out, int top) const {
-    const auto y_of = [&](size_t row) { return top + 12 + static_cast<double>(row) * kLegendRow; };
-    for (size_t i = 0; i < shown_; ++i) {
-      const Line &line = plot_.lines[order_[i]];
-      const double x = kLeft + static_cast<double>(i % columns_) * column_;
-      const double y = y_of(i / columns_);
-      out += "<line x1=\"" + number(x) + "\" y1=\"" + number(y - 4) + "\" x2=\"" + number(x + kSwatch - 6) + "\" y2=\"" +
-             number(y - 4) + "\" stroke=\"" + Drawing::colour(order_[i], line) + "\" stroke-width=\"2.5\"" +
-             Drawing::dash(order_[i], line) + "/>\n";
-      add_text(out, x + kSwatch, y, "start", core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kLetter)));
-    }
-    if (plot_.lines.size() > shown_)
-      add_text(out, kLeft, y_of(rows()), "start", "and " + std::to_string(plot_.lines.size() - shown_) + " more lines");
-  }
-
- private:
-  size_t rows() const { return (shown_ + columns_ - 1) / columns_; }
-
-  const Plot &plot_;
-  const size_t shown_;
-  std::vector<size_t> order_;  // indices of lines
-  std::vector<std::string> labels_;
-  int column_ = 1;
-  size_t columns_ = 1;
-};
-
 }  // namespace
 
 Picture svg_of(const Plot &plot) {
   const std::vector<Panel> panels = panels_of(plot);
-  const Legend legend(plot);
+  std::vector<Legend> legends;
+  legends.reserve(panels.size());
+  for (const Panel &panel : panels) legends.push_back(legend_of(plot, panel));
   const int above = kTitle + (plot.subtitle.empty() ? 0 : kSubtitle);
-  const int height = above + plot.height * static_cast<int>(panels.size()) + legend.height() + 12;
-  std::string out =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(plot.width) + "\" height=\"" + std::to_string(height) +
-      "\" viewBox=\"0 0 " + std::to_string(plot.width) + " " + std::to_string(height) +
-      "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"white\"/>\n";
+  int height = above + 12;
+  for (const Legend &legend : legends) height += plot.height + legend.height();
+  std::string out = query::svg_head(plot.width, height);
   add_text(out, plot.width / 2.0, 22, "middle", core::cut_to_width(plot.title, static_cast<size_t>(plot.width / 9)),
            " font-size=\"15\"");
   add_text(out, plot.width / 2.0, 39, "middle", core::cut_to_width(plot.subtitle, static_cast<size_t>(plot.width / kLetter)),
            " fill=\"#555\"");
   int top = above;
-  for (const Panel &panel : panels) {
-    Drawing(plot, out, top).panel(panel, &panel == &panels.front());
-    top += plot.height;
+  for (size_t i = 0; i < panels.size(); ++i) {
+    Drawing(plot, out, top).panel(panels[i], i == 0);
+    legends[i].draw(out, top + plot.height);
+    top += plot.height + legends[i].height();
   }
-  legend.draw(out, top);
   return {out + "</svg>\n", plot.width, height};
 }
 

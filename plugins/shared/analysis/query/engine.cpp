@@ -164,7 +164,7 @@ void release(const std::vector<Answer> &answers, Budget &budget) {
   for (const Answer &answer : answers) budget.release(held_by(answer));
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget) {
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest) {
   if (top == 0) return;
   // Metrics in the order in which they came: a MiB is not more than a per cent.
   std::map<std::string_view, size_t> metrics;
@@ -180,7 +180,10 @@ void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget) {
   std::vector<Answer> kept;
   for (const auto &[metric, negative, i] : order) {
     if (left[metric] == 0) {
-      budget.release(held_by(answers[i]));
+      if (rest != nullptr)
+        rest->push_back(std::move(answers[i]));
+      else
+        budget.release(held_by(answers[i]));
       continue;
     }
     --left[metric];

@@ -17,8 +17,9 @@ std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
 
 // The order of "most": the average of an answer's points, or their sum, which a short peak does not make large.
-// Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others.
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget);
+// Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others,
+// or moves them to `rest`, by metric.
+void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest = nullptr);
 // Releases the points of the answers.
 void release(const std::vector<Answer> &answers, Budget &budget);
 

@@ -23,6 +23,9 @@ struct Usage {
   Coverage covered;         // by windows of the group
 };
 
+// The values are per cents of one core: 200 are two cores.
+bool is_of_cores(std::string_view metric, const store::MetricInfo &info);
+
 // The unit of the integral of a metric over time, for people, and the value of a second at 1: 0.01 core-seconds at 1 % of a core.
 struct IntegralUnit {
   std::string name;
