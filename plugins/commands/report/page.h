@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/parts.h"
+#include "plugins/commands/report/sections.h"
 #include "plugins/shared/analysis/query/experiments.h"
 
 namespace atalaya::report_command {
@@ -18,8 +20,11 @@ struct Page {
   std::vector<query::Experiment> experiments;  // those in the range, with their workloads
   std::vector<std::string> pictures;           // SVG
   Usages usages;
+  std::vector<Section> sections;
 };
 
 std::string as_page(const Page &page);
+// The comparison of two experiments.
+std::string as_page(const Comparison &comparison, const std::string &store, int64_t now_ns);
 
 }  // namespace atalaya::report_command

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/report/parts.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -23,23 +24,60 @@ std::string visible(const std::string &text) {
   return out;
 }
 
-std::vector<query::Row> rows_of(const Usages &usages, std::string (*text)(const std::string &), std::string (*number)(double),
-                                std::string (*unit)(std::string_view)) {
-  std::vector<query::Row> rows = {usages.keys};
-  for (const char *name : {"metric", "sum", "of", "avg", "max", "min", "unit"}) rows[0].emplace_back(name);
-  for (const Part &part : usages.parts) {
-    for (const Usage &usage : part.usages) {
-      query::Row row;
-      for (const std::string &key : usages.keys) row.push_back(text(cell(part, usage, key)));
-      row.push_back(text(usage.metric));
-      row.push_back(number(usage.sum));
-      row.emplace_back(usage.sum_unit);
-      for (const double value : {usage.average, usage.max, usage.min}) row.push_back(number(value));
-      row.push_back(unit(usage.unit));
-      rows.push_back(std::move(row));
-    }
+using Words = std::string (*)(const std::string &);
+using Number = std::string (*)(double);
+using Unit = std::string (*)(std::string_view);
+struct Texts {
+  Words words;
+  Number number;
+  Unit unit;
+};
+
+query::Row head_of(const Usages &usages) {
+  query::Row row = usages.keys;
+  for (const char *name : {"metric", "sum", "of", "share %", "avg", "max", "min", "unit"}) row.emplace_back(name);
+  return row;
+}
+
+query::Row row_of(const Usages &usages, const Part &part, const Usage &usage, const Texts &texts) {
+  query::Row row;
+  for (const std::string &key : usages.keys) row.push_back(texts.words(cell(part, usage, key)));
+  row.push_back(texts.words(usage.metric));
+  row.push_back(texts.number(usage.sum));
+  row.emplace_back(usage.sum_unit);
+  const double share = share_of(part, usage.metric, usage.sum);
+  row.push_back(std::isfinite(share) ? texts.number(share) : "");
+  for (const double value : {usage.average, usage.max, usage.min}) row.push_back(texts.number(value));
+  row.push_back(texts.unit(usage.unit));
+  return row;
+}
+
+// Ten letters are the whole.
+std::string bar_of(double share) {
+  constexpr std::array<const char *, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (!std::isfinite(share) || share <= 0) return "";
+  const auto eighths = static_cast<size_t>(std::lround(std::min(share, 100.0) * 0.8));
+  std::string bar;
+  for (size_t i = 0; i < eighths / 8; ++i) bar += "█";
+  return bar + kEighths[eighths % 8];
+}
+
+// The rows after the last one of a metric: the rest, and the total.
+void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &part, const Usage &last, const Texts &texts) {
+  const auto found = part.totals.find(last.metric);
+  if (found == part.totals.end() || usages.keys.empty()) return;
+  const Total &total = found->second;
+  Usage other = last;
+  other.sum = total.other;
+  other.average = other.max = other.min = std::nan("");
+  for (const auto &[name, usage] :
+       {std::pair{std::string("other (") + std::to_string(total.others) + ")", &other}, {std::string("total"), &total.whole}}) {
+    if (usage == &other && total.others == 0) continue;
+    query::Row row = row_of(usages, part, *usage, texts);
+    for (size_t i = 0; i < usages.keys.size(); ++i) row[i] = i == 0 ? name : "";
+    row.push_back(bar_of(share_of(part, last.metric, usage->sum)));
+    rows.push_back(std::move(row));
   }
-  return rows;
 }
 
 void append_finite(std::string &out, double value) {
@@ -61,6 +99,7 @@ void append_json(std::string &out, const Usages &usages, const Part &part, const
   core::append_json_string(out += "\"metric\":", usage.metric);
   for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
     append_finite(out += ",\"" + std::string(name) + "\":", value);
+  append_finite(out += ",\"share\":", share_of(part, usage.metric, usage.sum));
   core::append_json_string(out += ",\"sumUnit\":", usage.sum_unit);
   core::append_json_string(out += ",\"unit\":", usage.unit);
   out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";
@@ -81,14 +120,35 @@ std::string shown(double value) {
   return text.data();
 }
 
+double share_of(const Part &part, std::string_view metric, double sum) {
+  const auto found = part.totals.find(metric);
+  const double whole = found == part.totals.end() ? 0 : found->second.whole.sum;
+  return whole > 0 ? 100 * sum / whole : std::nan("");
+}
+
 std::string as_table(const Usages &usages) {
-  return query::as_columns(rows_of(usages, visible, shown, core::shown_unit));
+  const Texts texts{visible, shown, core::shown_unit};
+  std::vector<query::Row> rows = {head_of(usages)};
+  rows[0].emplace_back("");
+  for (const Part &part : usages.parts) {
+    for (size_t i = 0; i < part.usages.size(); ++i) {
+      const Usage &usage = part.usages[i];
+      rows.push_back(row_of(usages, part, usage, texts));
+      rows.back().push_back(bar_of(share_of(part, usage.metric, usage.sum)));
+      if (i + 1 == part.usages.size() || part.usages[i + 1].metric != usage.metric) add_total(rows, usages, part, usage, texts);
+    }
+  }
+  return query::as_columns(rows);
 }
 
 std::string as_csv(const Usages &usages) {
-  const auto number = [](double value) { return std::isfinite(value) ? query::rounded_text(value) : ""; };
-  return query::as_csv_rows(rows_of(
-      usages, [](const std::string &text) { return text; }, number, [](std::string_view unit) { return std::string(unit); }));
+  const Texts texts{[](const std::string &text) { return text; },
+                    [](double value) { return std::isfinite(value) ? query::rounded_text(value) : ""; },
+                    [](std::string_view unit) { return std::string(unit); }};
+  std::vector<query::Row> rows = {head_of(usages)};
+  for (const Part &part : usages.parts)
+    for (const Usage &usage : part.usages) rows.push_back(row_of(usages, part, usage, texts));
+  return query::as_csv_rows(rows);
 }
 
 std::string as_json(const Usages &usages) {

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
+#include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/page.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/pictures.h"
+#include "plugins/commands/report/sections.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
 #include "plugins/shared/analysis/query/options.h"
@@ -49,17 +52,23 @@ class Report final : public Command {
                     query::metric_param(0), query::kTag),
       query::kWindowParams, query::listed(param::integer("top", "Maximum rows per metric, by use").defaults("20").range(1, 1e6)),
       query::kStoreParams,
-      query::listed(param::string("o", "Output file; its suffix selects the format (default: standard output)")
-                        .unit("FILE.html|FILE.csv|FILE.json"),
-                    param::choice("format", "table|csv|json|html", "Output format; html is one self-contained page with charts")
-                        .defaults("table")));
+      query::listed(
+          param::string("compare", "Two experiments A and B: the use of each, the difference B - A, and its per cent of A")
+              .unit("A B"),
+          param::string("o", "Output file; its suffix selects the format (default: standard output)")
+              .unit("FILE.html|FILE.csv|FILE.json"),
+          param::choice("format", "table|csv|json|html", "Output format; html is one self-contained page with charts")
+              .defaults("table")));
   static constexpr Description description = {.name = "report"_str,
                                               .summary = "Report resource use: core-seconds, MiB-hours, averages, extremes"_str,
                                               .params = params,
+                                              .operands = "[B]"_str,
                                               .example =
                                                   "atalaya report\n"
                                                   "atalaya report --by process --from -1h -o report.html\n"
-                                                  "atalaya report --by host --experiment sort --format csv"_str};
+                                                  "atalaya report --by host --experiment sort --format csv\n"
+                                                  "atalaya report --experiment sort -o sort.html\n"
+                                                  "atalaya report --compare sort sort-tuned"_str};
 
   explicit Report(Host host)
       : options_(query::read_options(host)),
@@ -69,15 +78,23 @@ class Report final : public Command {
         top_(static_cast<size_t>(host.integer("top"))) {
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
+    if (const auto compare = host.find("compare")) set_compared(std::string(compare->text()));
     usual_ = metrics_.empty();
     if (usual_) metrics_ = kUsual;
   }
 
-  int run(std::span<const atalaya_str>) override {
+  int run(std::span<const atalaya_str> arguments) override {
     return query::answered([&] {
+      if (compares_ && arguments.size() != 1) throw query::Wrong("--compare: needs two experiments, as in --compare A B");
+      if (!compares_ && !arguments.empty())
+        throw query::Wrong("unexpected argument " + core::in_quotes(view(arguments[0])) + "; see atalaya report --help");
       query::Reading reading(options_);
+      if (compares_) {
+        query::write_output(file_, text_of(comparison_with(std::string(view(arguments[0])), reading), reading));
+        return 0;
+      }
       Usages usages{columns(), parts_of(reading)};
-      for (Part &part : usages.parts) part.usages = usages_of(part.range, reading);
+      for (Part &part : usages.parts) add_usages(part, reading);
       query::write_output(file_, text_of(std::move(usages), reading));
       return 0;
     });
@@ -88,12 +105,40 @@ class Report final : public Command {
     if (format_ == "json") return as_json(usages);
     if (format_ == "csv") return as_csv(usages);
     if (format_ == "table") return as_table(usages);
-    Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages)};
+    Page page{title(), reading.store->name(), reading.range, reading.now_ns, {}, {}, std::move(usages), {}};
     for (query::Experiment &one : query::experiments(*reading.store, options_.experiment))
       if (meets(one, reading)) page.experiments.push_back(std::move(one));
     const PictureOptions pictures{tags_, keys(), std::min(top_, kMaxLines), page.experiments, options_.experiment};
     for (const std::string &metric : metrics_) of_metric([&] { add_pictures(metric, pictures, reading, page.pictures); });
+    if (!options_.experiment.empty()) add_sections(page.sections, tags_, reading);
     return as_page(page);
+  }
+
+  // The first experiment is the range of the reading.
+  void set_compared(const std::string &first) {
+    compares_ = true;
+    if (!(options_.experiment + options_.from + options_.to).empty())
+      throw Failure(Code::bad_config, "--compare sets the time ranges; omit --experiment, --from and --to");
+    if (by_ == "experiment") throw Failure(Code::bad_config, "--compare: --by experiment has no rows in common; use another --by");
+    options_.experiment = first;
+  }
+
+  Comparison comparison_with(const std::string &second, query::Reading &reading) const {
+    const query::Experiment other = query::find_experiment(*reading.store, second, "");
+    Side sides[] = {{options_.experiment, reading.range, {}}, {other.name, {other.start_ns, other.end_ns(reading.now_ns)}, {}}};
+    for (Side &side : sides)
+      for (const std::string &metric : metrics_)
+        of_metric([&] {
+          for (Usage &usage : query::usage_of({metric}, tags_, keys(), side.range, *reading.store, reading.budget))
+            side.usages.push_back(std::move(usage));
+        });
+    return compared(std::move(sides[0]), std::move(sides[1]), keys(), top_);
+  }
+
+  std::string text_of(const Comparison &comparison, const query::Reading &reading) const {
+    if (format_ == "json") return as_json(comparison);
+    if (format_ == "csv") return as_csv(comparison);
+    return format_ == "table" ? as_table(comparison) : as_page(comparison, reading.store->name(), reading.now_ns);
   }
 
   std::string title() const {
@@ -107,13 +152,13 @@ class Report final : public Command {
   }
 
   std::vector<Part> parts_of(query::Reading &reading) const {
-    if (by_ != "experiment") return {{{}, reading.range, {}}};
+    if (by_ != "experiment") return {{{}, reading.range, {}, {}}};
     std::vector<Part> parts;
     for (const query::Experiment &one : query::experiments(*reading.store, options_.experiment)) {
       if (!meets(one, reading)) continue;
       query::Tags tags = {{"experiment", one.name}};
       if (!one.workload.empty()) tags["workload"] = one.workload;
-      parts.push_back({tags, {one.start_ns, one.end_ns(reading.now_ns)}, {}});
+      parts.push_back({tags, {one.start_ns, one.end_ns(reading.now_ns)}, {}, {}});
     }
     if (parts.empty()) query::say_nothing("experiments", reading.range);
     return parts;
@@ -139,26 +184,34 @@ class Report final : public Command {
     }
   }
 
-  std::vector<Usage> usages_of(const Range &range, query::Reading &reading) const {
-    std::vector<Usage> usages;
+  void add_usages(Part &part, query::Reading &reading) const {
+    const auto read = [&](const std::string &metric, const std::vector<std::string> &own) {
+      return query::usage_of({metric}, tags_, own, part.range, *reading.store, reading.budget);
+    };
     for (const std::string &metric : metrics_)
       of_metric([&] {
+        if (!keys().empty())
+          for (Usage &usage : read(metric, {})) part.totals[usage.metric].whole = std::move(usage);
         size_t row = 0;
-        for (Usage &usage : query::usage_of({metric}, tags_, keys(), range, *reading.store, reading.budget)) {
-          row = usages.empty() || usages.back().metric != usage.metric ? 0 : row + 1;
-          if (row < top_) usages.push_back(std::move(usage));
+        for (Usage &usage : read(metric, keys())) {
+          row = part.usages.empty() || part.usages.back().metric != usage.metric ? 0 : row + 1;
+          if (row < top_) {
+            part.usages.push_back(std::move(usage));
+          } else if (const auto total = part.totals.find(usage.metric); total != part.totals.end()) {
+            total->second.other += usage.sum;
+            ++total->second.others;
+          }
         }
       });
-    return usages;
   }
 
-  const query::ReadOptions options_;
+  query::ReadOptions options_;
   std::vector<std::string> metrics_;
   const std::vector<store::TagFilter> tags_;
   const std::string by_;
   const size_t top_;
   std::string file_, format_;
-  bool usual_ = false;
+  bool usual_ = false, compares_ = false;
 };
 
 }  // namespace
