@@ -19,7 +19,7 @@ import xml.dom.minidom
 
 from harness import BINARY, PATIENCE, main
 from http_servers import VictoriaMetrics, get
-from questions import T0, WHEN, QueryCase, documents, http, status_of
+from questions import T0, WHEN, WRITES, QueryCase, documents, http, status_of
 
 
 class Commands(QueryCase):
@@ -134,7 +134,7 @@ class Commands(QueryCase):
         self.assertIn("default-src 'none'", page)
         for part in ("<script", "<img", "http://", "https://", "@import", "url("):
             self.assertNotIn(part, page.replace('xmlns="http://www.w3.org/2000/svg"', ""))
-        for part in ("&lt;script&gt;alert(1)&lt;/script&gt;", "nodes=7", "<td>sort</td>", "2023-11-14T22:13:25Z"):
+        for part in ("&lt;script&gt;alert(1)&lt;/script&gt;", "nodes=7", "<td>sort</td>", "2023-11-14 22:13:25"):
             self.assertIn(part, page)
         [picture] = [xml.dom.minidom.parseString(part + "</svg>") for part in page.replace("<svg", "\0<svg").replace("</svg>", "\0").split("\0")
                      if part.startswith("<svg")]
@@ -148,6 +148,89 @@ class Commands(QueryCase):
         self.assertIn("unknown suffix; use .html, .csv, .json or .txt", self.errors)
         self.atalaya("report", "--experiment", "tera", "-o", self.path("no/such/folder.html"), status=1)
         self.assertIn("No such file or directory", self.errors)
+
+    def test_shares_of_a_report_add_up_with_the_total(self):
+        words = ("report", "--by", "pid", "--metric", "proc.disk.writes.mb", *WHEN)
+        everything = json.loads(self.atalaya(*words, "--format", "json"))
+        total = sum(row["sum"] for row in everything)
+        for top in (1, 3, 12, 20):
+            rows = json.loads(self.atalaya(*words, "--top", str(top), "--format", "json"))
+            self.assertEqual(len(rows), min(top, 12))
+            for row in rows:
+                self.assertAlmostEqual(row["share"], 100 * row["sum"] / total)
+            table = [line.split() for line in self.atalaya(*words, "--top", str(top)).splitlines()]
+            last = {line[0]: line for line in table}
+            self.assertAlmostEqual(float(last["total"][2]), total, 3)
+            self.assertEqual(last["total"][4:5] + last["total"][-1:], ["100.000", "█" * 10])
+            self.assertEqual("other" in last, top < 12)
+            if top < 12:
+                # other (N) metric sum unit share
+                self.assertEqual(last["other"][1], f"({12 - top})")
+                self.assertAlmostEqual(sum(row["share"] for row in rows) + float(last["other"][5]), 100, 2)
+        page = self.path("shares.html")
+        self.atalaya(*words, "--top", "3", "-o", page)
+        with open(page) as file:
+            html = file.read()
+        for part in (">other (9)</td>", ">total</td>", 'style="width:100.0%"'):
+            self.assertIn(part, html)
+
+    def test_a_comparison_has_the_sums_of_both_reports(self):
+        for name, begin, end in (("a", 0, 15), ("b", 15, 60), ("empty", 300, 400)):
+            self.atalaya("experiment", "start", name, "--at", str(T0 + begin))
+            self.atalaya("experiment", "end", name, "--at", str(T0 + end))
+        metric = ("--metric", "proc.disk.writes.mb")
+        for by, keys in (("process", ("host", "process")), ("host", ("host",)), ("pid", ("host", "process", "pid")), ("all", ())):
+            sums = {name: {tuple(row[key] for key in keys): row["sum"] for row in json.loads(
+                self.atalaya("report", "--by", by, "--experiment", name, *metric, "--format", "json"))} for name in ("a", "b")}
+            compared = json.loads(self.atalaya("report", "--by", by, "--compare", "a", "b", *metric, "--format", "json"))
+            duration, *rows = compared["rows"]
+            self.assertEqual((duration["metric"], duration["a"], duration["b"], duration["difference"], duration["percent"]),
+                             ("duration", 15, 45, 30, 200))
+            self.assertEqual({tuple(row["tags"][key] for key in keys) for row in rows}, set(sums["a"]) | set(sums["b"]))
+            for row in rows:
+                key = tuple(row["tags"][key] for key in keys)
+                a, b = sums["a"].get(key, 0), sums["b"].get(key, 0)
+                self.assertEqual((row["a"], row["b"], row["difference"]), (a, b, b - a))
+                if a == 0:
+                    self.assertIsNone(row["percent"])
+                else:
+                    self.assertAlmostEqual(row["percent"], 100 * (b - a) / a)
+        table = self.atalaya("report", "--by", "host", "--compare", "a", "b", *metric)
+        self.assertEqual(table.splitlines()[0].split(), ["host", "metric", "a", "b", "difference", "%", "of"])
+        total = [line.split() for line in table.splitlines() if line.startswith("total")][0]
+        hosts = [line.split() for line in table.splitlines() if line.startswith("host") and line.split()[1] == metric[1]]
+        for column in (2, 3, 4):
+            self.assertAlmostEqual(float(total[column]), sum(float(line[column]) for line in hosts), 2)
+        self.assertEqual(json.loads(self.atalaya("report", "--compare", "a", "empty", *metric, "--format", "json"))["rows"][1]["b"], 0)
+        self.atalaya("report", "--compare", "a", "b", "-o", self.path("compared.html"))
+        for words, said in ((["--compare", "a"], "needs two experiments"), (["--compare", "a", "b", "c"], "needs two experiments"),
+                            (["x"], 'unexpected argument "x"'), (["--compare", "a", "c"], 'experiment "c" is not in the store'),
+                            (["--compare", "a", "b", "--from", "-1h"], "--compare sets the time ranges"),
+                            (["--compare", "a", "b", "--by", "experiment"], "use another --by")):
+            self.atalaya("report", *words, status=2)
+            self.assertIn(said, self.errors)
+
+    def test_names_of_a_store(self):
+        listed = json.loads(self.atalaya("metrics", "proc.disk.*", "--format", "json"))
+        writes = [row for row in listed if row["metric"] == "proc.disk.writes.mb"]
+        self.assertEqual([(row["kind"], row["unit"]) for row in writes], [("rate", "MiB/s")])
+        self.assertTrue(all(row["metric"].startswith("proc.disk.") for row in listed))
+        used = json.loads(self.atalaya("metrics", "--format", "json", *WHEN))
+        self.assertEqual([row["metric"] for row in used], ["proc.disk.writes.mb"])
+        processes = json.loads(self.atalaya("processes", "--format", "json", *WHEN))
+        pids = {name: {(host, pid) for host, process, pid in WRITES if process == name} for _, name, _ in WRITES}
+        self.assertEqual(processes, [{"process": name, "hosts": 2, "pids": len(pids[name]), "metrics": 1} for name in sorted(pids)])
+        self.assertEqual(json.loads(self.atalaya("processes", "P1", "--tag", "host=host2", "--format", "json", *WHEN)),
+                         [{"process": "P1", "hosts": 1, "pids": 1, "metrics": 1}])
+        tags = {row["tag"]: row["values"] for row in json.loads(self.atalaya("tags", "--format", "json"))}
+        self.assertEqual((tags["host"], tags["process"], tags["pid"]), (2, 3, len({pid for _, _, pid in WRITES})))
+        self.assertEqual([row["process"] for row in json.loads(self.atalaya("tags", "process", "!P2", "--format", "json"))], ["P1", "P3"])
+        self.assertEqual(self.atalaya("tags", "process", "--limit", "2").split(), ["process", "P1", "P2"])
+        self.assertIn("1 more rows; write a pattern or raise --limit", self.errors)
+        self.atalaya("tags", "proces", status=2)
+        self.assertIn('did you mean "process"?', self.errors)
+        self.assertEqual(json.loads(self.atalaya("processes", "--format", "json", "--from", "1000", "--to", "2000")), [])
+        self.assertIn("no processes from 1970-01-01 00:16:40", self.errors)
 
     def put_two_metrics(self):
         """Of three processes each, one of them in MiB, of which there are more than of per cents."""
@@ -209,6 +292,31 @@ class Commands(QueryCase):
         self.assertIn("is not open", self.errors)
         self.atalaya(*words[:-1], "trea", status=2)
         self.assertIn('did you mean "tera"?', self.errors)
+
+    def test_times_count_from_the_start_of_an_experiment(self):
+        self.atalaya("experiment", "start", "a+b", "--at", str(T0 + 5))
+        words = ["query", "--metric", "proc.disk.writes.mb", "--tag", "pid=33", "--format", "json"]
+        for begin, length in ((0, "1m"), (10, "10s"), (3, "17s"), (0, "5000ms")):
+            to = T0 + 5 + begin + {"1m": 60, "10s": 10, "17s": 17, "5000ms": 5}[length]
+            first = f"a+b+{begin}s"
+            last = f"a+b+{to - T0 - 5}s"
+            self.assertEqual(self.atalaya(*words, "--from", first, "--to", last),
+                             self.atalaya(*words, "--from", str(T0 + 5 + begin), "--to", str(to)))
+        for text, said in (("c+2m", 'experiment "c" is not in the store'), ("a+b+x", '"a+b+x" is no time and not EXPERIMENT+LENGTH'),
+                           ("a+b", '"a+b" is no time and not EXPERIMENT+LENGTH')):
+            self.atalaya(*words, "--from", text, status=2)
+            self.assertIn(said, self.errors)
+
+    def test_tables_and_pictures_have_the_same_local_times(self):
+        zone = {"TZ": "<+0530>-5:30"}
+        table = self.atalaya("query", "--metric", "proc.disk.writes.mb", *WHEN, environment=zone)
+        self.assertEqual(table.splitlines()[0].split()[:2], ["time", "(UTC+05:30)"])
+        self.assertEqual(table.splitlines()[1].split()[:2], ["2023-11-15", "03:43:30"])
+        picture = self.atalaya("plot", "--metric", "proc.disk.writes.mb", *WHEN, "-o", "-", environment=zone)
+        self.assertIn(">2023-11-15 03:43:20 to 03:44:20 UTC+05:30</text>", picture)
+        self.assertEqual(picture.count("UTC"), 1)
+        self.assertEqual(self.atalaya("query", "--metric", "proc.disk.writes.mb", "--from", "2023-11-15 03:43:20",
+                                      "--to", "2023-11-15 03:44:20", environment=zone), table)
 
     def test_an_experiment_lasts_as_long_as_its_command(self):
         self.atalaya("experiment", "run", "job", "--", "sh", "-c", "exit 3", status=3)
@@ -311,6 +419,38 @@ class Commands(QueryCase):
         self.assertIn("unknown suffix; use .svg or .png", self.errors)
         self.atalaya("plot", "--metric", "proc.disk.writes.mb", "-o", self.path("a.webp"), status=2)
         self.assertIn("unknown suffix; use .svg or .png", self.errors)
+
+    def test_the_areas_of_a_stack_add_up_to_the_total(self):
+        file = self.path("a.svg")
+        words = ("--metric", "proc.disk.writes.mb", "--every", "10s", *WHEN)
+        for top in (1, 2, 4, 8):
+            self.atalaya("plot", *words, "--group-by", "process,pid", "--stacked", "--top", str(top), "-o", file, "--height", "2000")
+            picture = xml.dom.minidom.parse(file)
+            areas = [path for path in picture.getElementsByTagName("path") if path.getAttribute("fill") != "none"]
+            names = [area.getElementsByTagName("title")[0].firstChild.data for area in areas]
+            self.assertEqual(len(areas), top + 1)
+            self.assertTrue(names[-1].startswith("other ("), names)
+            # Each area runs forward on its top and back on its base.
+            edges = [[tuple(map(float, point.split())) for point in re.findall("[ML]([0-9.]+ [0-9.]+)", area.getAttribute("d"))]
+                     for area in areas]
+            tops = [edge[:len(edge) // 2] for edge in edges]
+            bases = [edge[len(edge) // 2:][::-1] for edge in edges]
+            self.assertEqual(tops[:-1], bases[1:])
+            # The scale, from the labels of the axis.
+            labels = [(float(text.firstChild.data), float(text.getAttribute("y")) - 4) for text in picture.getElementsByTagName("text")
+                      if text.getAttribute("text-anchor") == "end" and re.fullmatch("[0-9.]+", text.firstChild.data)]
+            (low, bottom), (high, upper) = min(labels), max(labels)
+            self.assertEqual(low, 0)
+            shown = [(bottom - y) / (bottom - upper) * high for _, y in tops[-1]]
+            total = [value for _, value in json.loads(self.atalaya("query", *words, "--format", "json"))[0]["dps"]]
+            for left, right in zip(shown, total, strict=True):
+                self.assertAlmostEqual(left, right, delta=high / 2000)
+        for more, said in ((["--aggregate", "avg"], "--aggregate must be zimsum or none"), (["--compare", "avg"], "omit --formula and --compare")):
+            self.atalaya("plot", *words, "--stacked", "-o", file, *more, status=2)
+            self.assertIn(said, self.errors)
+        self.put([{"metric": "made.up", "timestamp": T0 + 10, "value": -1, "tags": {"host": "h"}}])
+        self.atalaya("plot", "--metric", "made.up", "--stacked", "-o", file, *WHEN, status=2)
+        self.assertIn("has values below 0", self.errors)
 
     def test_a_picture_is_well_formed_for_any_process_name(self):
         self.put([{"metric": "proc.cpu.user", "timestamp": T0 + 10, "value": 1, "tags": {"process": name}} for name in ("a\uffff", "b\ufffe")])

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands metrics, processes and tags: names that a store holds.
+#include <atalaya/plugin.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "plugins/commands/contents/listing.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/units/unit_text.h"
+
+namespace atalaya::contents {
+namespace {
+
+using namespace atalaya::literals;
+using query::Wrong;
+
+constexpr Param kLimit = param::integer("limit", "Maximum rows").defaults("1000").range(1, 1e6);
+constexpr Param kFormat = param::choice("format", "table|json", "Output format").defaults("table");
+
+// Parameters and output of the three commands.
+class Contents : public Command {
+ protected:
+  explicit Contents(Host host)
+      : options_(query::read_options(host)),
+        tags_(host.find("tag") ? query::read_tags(host) : std::vector<store::TagFilter>{}),
+        limit_(static_cast<size_t>(host.integer("limit"))),
+        is_json_(host.text("format") == "json") {}
+
+  bool has_range() const { return !(options_.from + options_.to + options_.experiment).empty() || !tags_.empty(); }
+
+  int print(Listing listing, const std::string &missing) const {
+    const size_t rows = listing.rows.size();
+    if (rows == 0) std::fprintf(stderr, "no %s\n", missing.c_str());
+    listing.rows.resize(std::min(rows, limit_));
+    query::write_output("-", is_json_ ? as_json(listing) : as_table(listing));
+    if (rows > limit_) std::fprintf(stderr, "%zu more rows; write a pattern or raise --limit\n", rows - limit_);
+    return 0;
+  }
+
+  // Series with these metrics and tags in the range. Throws TooMuch.
+  std::vector<store::Series> series_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
+                                       query::Reading &reading) const {
+    const size_t most = options_.limits.series;
+    auto series = reading.store->series({metrics, tags, reading.range}, most + 1);
+    if (series.size() > most) throw query::TooMuch("more than " + std::to_string(most) + " series match" + query::kAskForLess);
+    return series;
+  }
+
+  static std::vector<std::string> patterns_of(std::span<const atalaya_str> arguments) {
+    std::vector<std::string> patterns;
+    for (const atalaya_str &argument : arguments) patterns.emplace_back(view(argument));
+    return patterns;
+  }
+
+  const query::ReadOptions options_;
+  const std::vector<store::TagFilter> tags_;
+
+ private:
+  const size_t limit_;
+  const bool is_json_;
+};
+
+core::MatcherList matcher_of(const std::vector<std::string> &patterns) {
+  auto matcher = core::MatcherList::parse(patterns);
+  if (!matcher) throw Wrong(matcher.error());
+  return std::move(matcher).value();
+}
+
+class Metrics final : public Contents {
+ public:
+  static constexpr auto params =
+      query::joined(query::listed(query::kTag), query::kWindowParams, query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr Description description = {.name = "metrics"_str,
+                                              .summary = "List the metrics of the store, with kinds and units"_str,
+                                              .params = params,
+                                              .operands = "[PATTERN...]"_str,
+                                              .example =
+                                                  "atalaya metrics\n"
+                                                  "atalaya metrics 'proc.*' --from -10m\n"
+                                                  "atalaya metrics --tag process=java --format json"_str};
+
+  explicit Metrics(Host host) : Contents(host) {}
+
+  int run(std::span<const atalaya_str> arguments) override {
+    return query::answered([&] {
+      query::Reading reading(options_);
+      const std::vector<std::string> patterns = patterns_of(arguments);
+      const core::MatcherList wanted = matcher_of(patterns);
+      std::set<std::string> present;
+      if (has_range())
+        for (const store::Series &series : series_of(patterns, tags_, reading)) present.insert(series.metric);
+      Listing listing{{"metric", "kind", "unit", "summary"}, {}};
+      for (const auto &[name, info] : reading.store->catalogue()) {
+        if (has_range() ? !present.contains(name) : !wanted.empty() && !wanted.matches(name)) continue;
+        const store::MetricInfo known = info ? *info : store::MetricInfo{};
+        listing.rows.push_back({name, std::string(store::text_of(known.kind)), core::shown_unit(known.unit), known.summary});
+      }
+      return print(std::move(listing), has_range() ? "metrics from " + query::span_text(reading.range) : "metrics");
+    });
+  }
+};
+
+class Processes final : public Contents {
+ public:
+  static constexpr auto params =
+      query::joined(query::listed(query::kTag), query::kWindowParams, query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr Description description = {.name = "processes"_str,
+                                              .summary = "List the processes of the store by name, with hosts and pids"_str,
+                                              .params = params,
+                                              .operands = "[PATTERN...]"_str,
+                                              .example =
+                                                  "atalaya processes\n"
+                                                  "atalaya processes 'java*' --tag host=node1 --from today\n"
+                                                  "atalaya processes --experiment sort --format json"_str};
+
+  explicit Processes(Host host) : Contents(host) {}
+
+  int run(std::span<const atalaya_str> arguments) override {
+    return query::answered([&] {
+      query::Reading reading(options_);
+      std::vector<std::string> patterns = patterns_of(arguments);
+      if (patterns.empty()) patterns.emplace_back("*");
+      std::vector<store::TagFilter> tags = tags_;
+      tags.push_back({"process", std::move(patterns)});
+      struct Seen {
+        std::set<std::string> hosts, metrics;
+        std::set<std::pair<std::string, std::string>> pids;
+      };
+      std::map<std::string, Seen> processes;
+      const auto tag = [](const store::Series &series, const char *key) {
+        const auto found = series.tags.find(key);
+        return found == series.tags.end() ? std::string() : found->second;
+      };
+      for (const store::Series &series : series_of({}, tags, reading)) {
+        if (!series.tags.contains("process")) continue;  // a negated pattern passes without the tag
+        Seen &seen = processes[tag(series, "process")];
+        seen.hosts.insert(tag(series, "host"));
+        seen.metrics.insert(series.metric);
+        if (const std::string pid = tag(series, "pid"); !pid.empty()) seen.pids.emplace(tag(series, "host"), pid);
+      }
+      Listing listing{{"process", "hosts", "pids", "metrics"}, {}};
+      for (const auto &[name, seen] : processes)
+        listing.rows.push_back({name, static_cast<int64_t>(seen.hosts.size()), static_cast<int64_t>(seen.pids.size()),
+                                static_cast<int64_t>(seen.metrics.size())});
+      return print(std::move(listing), "processes from " + query::span_text(reading.range));
+    });
+  }
+};
+
+class Tags final : public Contents {
+ public:
+  static constexpr auto params = query::joined(query::listed(kLimit, kFormat), query::kStoreParams);
+  static constexpr Description description = {.name = "tags"_str,
+                                              .summary = "List the tags of the store, or the values of one tag"_str,
+                                              .params = params,
+                                              .operands = "[KEY [PATTERN...]]"_str,
+                                              .example =
+                                                  "atalaya tags\n"
+                                                  "atalaya tags host\n"
+                                                  "atalaya tags process 'java*' --format json"_str};
+
+  explicit Tags(Host host) : Contents(host) {}
+
+  int run(std::span<const atalaya_str> arguments) override {
+    return query::answered([&] {
+      query::Reading reading(options_);
+      const std::vector<std::string> keys = reading.store->tag_keys();
+      if (arguments.empty()) {
+        Listing listing{{"tag", "values"}, {}};
+        for (const std::string &key : keys)
+          listing.rows.push_back({key, static_cast<int64_t>(reading.store->tag_values(key).size())});
+        return print(std::move(listing), "tags");
+      }
+      const std::string key(view(arguments[0]));
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        throw Wrong("tag " + core::in_quotes(key) + " is not in the store " + reading.store->name() +
+                    core::did_you_mean(key, keys));
+      const core::MatcherList wanted = matcher_of(patterns_of(arguments.subspan(1)));
+      Listing listing{{key}, {}};
+      for (const std::string &value : reading.store->tag_values(key))
+        if (wanted.empty() || wanted.matches(value)) listing.rows.push_back({value});
+      return print(std::move(listing), "values of the tag " + key);
+    });
+  }
+};
+
+}  // namespace
+}  // namespace atalaya::contents
+
+ATALAYA_PLUGIN("contents", "0.1.0", "command metrics\ncommand processes\ncommand tags", atalaya::contents::Metrics,
+               atalaya::contents::Processes, atalaya::contents::Tags)
