@@ -42,11 +42,8 @@ class Circle {
   }
 
   std::string draw(const std::string &title) {
-    const std::string wide = short_number(2 * centre(), 0), high = short_number(2 * centre() + kHead + kFoot, 0);
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"traffic\" width=\"" + wide + "\" height=\"" + high +
-           "\" viewBox=\"0 0 " + wide + " " + high +
-           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
-           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"14\" y=\"24\" font-size=\"15\">" +
+    const auto size = static_cast<int>(std::lround(2 * centre()));
+    out_ = query::svg_head(size, size + static_cast<int>(kHead + kFoot)) + "<text x=\"14\" y=\"24\" font-size=\"15\">" +
            query::xml_text(title) + "</text>\n";
     for (const auto &[ends, bytes] : edges_.drawn) edge(ends.first, ends.second, bytes);
     for (const Spot &spot : spots_) node(spot);
@@ -123,7 +120,7 @@ class Circle {
     std::string about = full_name(node);
     if (node.used.known) about += ": " + short_number(node.used.cpu, 2) + " cores, " + bytes_text(node.used.memory * 1024 * 1024);
     out_ += "<g><title>" + query::xml_text(about) + "</title><circle cx=\"" + short_number(spot.x, 1) + "\" cy=\"" +
-            short_number(spot.y, 1) + "\" r=\"" + short_number(size, 1) + "\" fill=\"white\" stroke=\"" +
+            short_number(spot.y, 1) + "\" r=\"" + short_number(size, 1) + "\" class=\"paper\" fill=\"white\" stroke=\"" +
             (node.outside ? "#555555" : colour_of(node.command)) + "\" stroke-width=\"" + short_number(line, 1) + "\"" +
             (node.outside ? " stroke-dasharray=\"3 2\"" : "") + "/>";
     // Outwards, and never upside down.

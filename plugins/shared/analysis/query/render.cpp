@@ -203,13 +203,13 @@ std::string xml_text(std::string_view text) {
 }
 
 std::string svg_head(int width, int height) {
-  const std::string size[] = {std::to_string(width), std::to_string(height)};
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" + size[0] + "\" height=\"" + size[1] +
-         "\" viewBox=\"0 0 " + size[0] + " " + size[1] +
+  const std::string wide = std::to_string(width), high = std::to_string(height);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" + wide + "\" height=\"" + high + "\" viewBox=\"0 0 " +
+         wide + " " + high +
          "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n"
+         "<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
          "<style>@media (prefers-color-scheme:dark){.chart .paper{fill:#16181c}.chart text:not(.own){fill:#d6d9de}"
-         ".chart .grid{stroke:#30343b}.chart .zero{stroke:#9aa0a8}.chart .reference{stroke:#fff}}</style>\n"
-         "<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+         ".chart .grid{stroke:#30343b}.chart .zero{stroke:#9aa0a8}.chart .reference{stroke:#fff}}</style>\n";
 }
 
 std::string rounded_text(double value) {
