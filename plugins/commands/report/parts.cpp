@@ -70,8 +70,8 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
   Usage other = last;
   other.sum = total.other;
   other.average = other.max = other.min = std::nan("");
-  for (const auto &[name, usage] :
-       {std::pair{std::string("other (") + std::to_string(total.others) + ")", &other}, {std::string("total"), &total.whole}}) {
+  using Row = std::pair<std::string, const Usage *>;
+  for (const auto &[name, usage] : {Row{"other (" + std::to_string(total.others) + ")", &other}, Row{"total", &total.whole}}) {
     if (usage == &other && total.others == 0) continue;
     query::Row row = row_of(usages, part, *usage, texts);
     for (size_t i = 0; i < usages.keys.size(); ++i) row[i] = i == 0 ? name : "";
