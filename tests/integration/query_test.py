@@ -246,7 +246,8 @@ class Commands(QueryCase):
         pictures = [part.split("</svg>")[0] for part in page.split("<svg")[1:]]
         self.assertEqual([metric for picture in pictures for metric in ("proc.cpu.user", "proc.mem.resident") if f">{metric}<" in picture],
                          ["proc.cpu.user", "proc.mem.resident"])
-        self.assertEqual([picture.count("<path ") for picture in pictures], [2, 2])
+        self.assertEqual([picture.count("<path ") for picture in pictures], [3, 3])
+        self.assertTrue(all(">other (1)</text>" in picture for picture in pictures))
 
     def test_a_page_holds_one_picture_at_a_time(self):
         words = self.put_two_metrics()
