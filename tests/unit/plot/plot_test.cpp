@@ -238,6 +238,14 @@ TEST_CASE("the areas of a stack never cross, and their top is the sum of all lin
   }
 }
 
+TEST_CASE("the areas of each panel begin with the same colour, as in its legend") {
+  Plot plot = plot_of({{"a", "%", ramp()}, {"b", "%", ramp()}, {"c", "MiB", ramp()}});
+  plot.stacked = true;
+  const std::string svg = svg_of(plot).svg;
+  CHECK(count(svg, "fill=\"#0072b2\"") == 4);  // a and c, each with its legend
+  CHECK(count(svg, "fill=\"#d55e00\"") == 2);
+}
+
 TEST_CASE("lines without an area of their own are other, whose area is their sum") {
   query::Budget budget(query::Limits{});
   Plot plot = plot_of({{"a", "%", ramp()}});

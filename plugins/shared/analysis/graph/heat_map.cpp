@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/graph/text.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr size_t kWidestName = 34, kLettersOfAValue = 9;
 constexpr int kCell = 62, kRow = 26, kTitle = 40, kLetter = 7, kMargin = 14;
+
+constexpr const char *kLegend = "rows send, columns receive; the diagonal stays within";
 
 std::string shown(const std::string &name) {
   return core::cut_to_width(core::visible(name), kWidestName);
@@ -60,14 +63,14 @@ class Picture {
 
   std::string draw(const std::string &title) {
     const int count = static_cast<int>(matrix_.names.size());
-    const int width = std::max(left_ + count * kCell + right_ + kMargin, 2 * kMargin + static_cast<int>(title.size()) * 9);
+    const int foot = left_ + static_cast<int>(std::string_view(kLegend).size()) * kLetter;
+    const int width = std::max({left_ + count * kCell + right_ + kMargin, foot, 2 * kMargin + static_cast<int>(title.size()) * 9});
     const int height = top_ + count * kRow + kMargin + 20;
     out_ = query::svg_head(width, height);
     out_ += text_at(kMargin, 24, "start", title, " font-size=\"15\"");
     for (size_t i = 0; i < matrix_.names.size(); ++i) row(i);
     for (size_t i = 0; i < matrix_.names.size(); ++i) out_ += box(i, i) + " fill=\"none\" stroke=\"#444\"/>\n";
-    out_ += text_at(left_, top_ + count * kRow + 18, "start", "rows send, columns receive; the diagonal stays within",
-                    " fill=\"#555\"");
+    out_ += text_at(left_, top_ + count * kRow + 18, "start", kLegend, " fill=\"#555\"");
     return out_ + "</svg>\n";
   }
 

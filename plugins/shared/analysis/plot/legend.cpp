@@ -39,15 +39,15 @@ int Legend::height() const {
 void Legend::draw(std::string &out, int top) const {
   const auto y_of = [&](size_t row) { return top + 12 + static_cast<double>(row) * kRow; };
   for (size_t i = 0; i < labels_.size(); ++i) {
-    const size_t index = entries_[i].line;
-    const Line &line = plot_.lines[index];
+    const size_t look = entries_[i].look;
+    const Line &line = plot_.lines[entries_[i].line];
     const double x = kLeft + static_cast<double>(i % columns_) * column_;
     const double y = y_of(i / columns_);
     if (plot_.stacked)
-      out += "<rect x=\"" + pixels(x + 6) + "\" y=\"" + pixels(y - 10) + "\" width=\"16\" height=\"12\"" + fill_of(index, line) +
+      out += "<rect x=\"" + pixels(x + 6) + "\" y=\"" + pixels(y - 10) + "\" width=\"16\" height=\"12\"" + fill_of(look, line) +
              "/>\n";
     else
-      add_line(out, x, y - 4, x + kSwatch - 6, y - 4, (stroke_of(index, line) + " stroke-width=\"2.5\"").c_str());
+      add_line(out, x, y - 4, x + kSwatch - 6, y - 4, (stroke_of(look, line) + " stroke-width=\"2.5\"").c_str());
     add_text(out, x + kSwatch, y, "start", core::cut_to_width(labels_[i], static_cast<size_t>((column_ - kSwatch) / kLetter)));
   }
   if (entries_.size() > labels_.size())

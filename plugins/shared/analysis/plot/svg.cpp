@@ -82,10 +82,16 @@ std::vector<Panel> panels_of(const Plot &plot) {
   return panels;
 }
 
+// The areas of each panel begin with the first colour; lines have one colour in all panels.
+size_t look_of(const Plot &plot, const Axis &axis, size_t place) {
+  return plot.stacked ? place : axis.lines[place];
+}
+
 Legend legend_of(const Plot &plot, const Panel &panel) {
   std::vector<Legend::Entry> entries;
   for (const Axis &axis : panel.axes)
-    for (const size_t line : axis.lines) entries.push_back({line, axis.unit.name});
+    for (size_t place = 0; place < axis.lines.size(); ++place)
+      entries.push_back({axis.lines[place], axis.unit.name, look_of(plot, axis, place)});
   return Legend(plot, std::move(entries));
 }
 
@@ -235,7 +241,7 @@ class Drawing {
       path += piece(axis, place, begin, end);
     }
     if (path.empty()) return;
-    out_ += "<path d=\"" + path + "\"" + fill_of(axis.lines[place], line) + "><title>" + query::xml_text(line.label) +
+    out_ += "<path d=\"" + path + "\"" + fill_of(look_of(plot_, axis, place), line) + "><title>" + query::xml_text(line.label) +
             "</title></path>\n";
   }
 
