@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/assemble.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace atalaya::phases {
+namespace {
+
+using namespace std::string_view_literals;
+
+// A window with at least this part in collections belongs to them.
+constexpr double kMostlyGc = 50;
+
+constexpr std::array<std::pair<std::string_view, Resource>, 9> kMetrics = {{{"proc.cpu.user"sv, kCpu},
+                                                                             {"proc.cpu.kernel"sv, kCpu},
+                                                                             {"proc.mem.resident"sv, kMemory},
+                                                                             {"proc.disk.reads.mb"sv, kReads},
+                                                                             {"proc.disk.writes.mb"sv, kWrites},
+                                                                             {"proc.net.tcp.in.mb"sv, kReceived},
+                                                                             {"proc.net.udp.in.mb"sv, kReceived},
+                                                                             {"proc.net.tcp.out.mb"sv, kSent},
+                                                                             {"proc.net.udp.out.mb"sv, kSent}}};
+
+}  // namespace
+
+StackReader::StackReader(Symbols &symbols, Key key, const std::vector<Group> &groups)
+    : symbols_(symbols), key_(key), groups_(groups) {}
+
+void StackReader::add(std::string_view folded, double threads, std::vector<Part> &parts) {
+  auto found = known_.find(folded);
+  if (found == known_.end()) {
+    if (known_.size() >= kMaxStacks || bytes_ + folded.size() > kMaxBytes) {
+      known_.clear();
+      bytes_ = 0;
+    }
+    bytes_ += folded.size();
+    found = known_.emplace(folded, symbols_of(folded)).first;
+  }
+  for (const uint32_t symbol : found->second) parts.push_back({symbol, threads});
+}
+
+std::vector<uint32_t> StackReader::symbols_of(std::string_view folded) {
+  std::vector<uint32_t> symbols;
+  size_t frames = 0;
+  for (size_t begin = 0; begin <= folded.size() && frames < kMaxFrames; ++frames) {
+    const size_t end = std::min(folded.find(';', begin), folded.size());
+    const std::string_view frame = folded.substr(begin, end - begin);
+    for (const Group &group : groups_)
+      if (group.functions.matches(frame)) return {symbols_.of("[" + group.name + "]")};
+    if (key_ == Key::function && !frame.empty()) symbols.push_back(symbols_.of(frame));
+    begin = end + 1;
+  }
+  if (key_ == Key::stack) return {symbols_.of(folded)};
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
+}
+
+bool Assembled::take(std::string_view metric, double value, int64_t window_ns) {
+  if (!std::isfinite(value)) return false;
+  if (metric == "jvm.profile.rate"sv) return dumps = value * static_cast<double>(window_ns) / 1e9, true;
+  if (metric == "jvm.gc.time"sv) return gc_percent = value, true;
+  if (metric == "proc.threads"sv) return threads = value, true;
+  for (const auto &[name, resource] : kMetrics) {
+    if (name != metric) continue;
+    double &sum = resources.values[resource];
+    sum = (std::isfinite(sum) ? sum : 0) + value;
+    return true;
+  }
+  return false;
+}
+
+Ready ready(const Assembled &window, bool is_wall, uint32_t gc_symbol, uint32_t idle_symbol) {
+  Ready sample;
+  // Samples on CPUs do not count threads.
+  const double dumps = window.dumps && *window.dumps > 0.5 ? std::round(*window.dumps) : 1;
+  sample.threads = is_wall ? window.samples / dumps : 0;
+  if (window.gc_percent.value_or(0) >= kMostlyGc)
+    sample.parts = {{gc_symbol, std::max(sample.threads, 1.0)}};
+  else if (window.parts.empty())
+    sample.parts = {{idle_symbol, 1}};
+  else
+    sample.parts = window.parts;
+  return sample;
+}
+
+}  // namespace atalaya::phases
