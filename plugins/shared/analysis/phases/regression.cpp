@@ -70,9 +70,9 @@ double descend(const Scaled &data, double lambda, const Columns &columns, Eigen:
   return most;
 }
 
-void solve(const Scaled &data, double lambda, Eigen::VectorXd &coefficients, Eigen::VectorXd &rest) {
-  constexpr int kMostRounds = 100'000;
-  const double precise = 1e-9 * std::sqrt(data.output.squaredNorm() / data.rows());
+void solve(const Scaled &data, double lambda, double precision, Eigen::VectorXd &coefficients, Eigen::VectorXd &rest) {
+  constexpr int kMostRounds = 20'000;
+  const double precise = precision * std::sqrt(data.output.squaredNorm() / data.rows());
   std::vector<Eigen::Index> all(static_cast<size_t>(coefficients.size())), active;
   std::iota(all.begin(), all.end(), Eigen::Index{0});
   for (int round = 0; round < kMostRounds; ++round) {
@@ -107,13 +107,13 @@ double Linear::at(std::span<const double> inputs) const {
   return std::inner_product(inputs.begin(), inputs.end(), coefficients.begin(), intercept);
 }
 
-std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas) {
+std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas, double precision) {
   const Scaled data(inputs, output);
   const std::vector<double> steps = lambdas.empty() ? usual_lambdas(data) : std::vector<double>(lambdas.begin(), lambdas.end());
   Eigen::VectorXd coefficients = Eigen::VectorXd::Zero(data.inputs.cols()), rest = data.output;
   std::vector<Linear> path;
   for (const double lambda : steps) {
-    solve(data, lambda, coefficients, rest);
+    if (data.highest_lambda() > 0) solve(data, lambda, precision, coefficients, rest);
     path.push_back(data.unscaled(coefficients, lambda));
   }
   return path;
@@ -183,7 +183,8 @@ Validated cross_validated(const Table &inputs, std::span<const double> output, s
 
 Validated cross_validated_lasso(const Table &inputs, std::span<const double> output, size_t folds) {
   return cross_validated(inputs, output, folds, [](const Table &table, std::span<const double> values, std::span<const double> lambdas) {
-    return lasso_path(table, values, lambdas);
+    constexpr double kPrecision = 1e-5;
+    return lasso_path(table, values, lambdas, kPrecision);
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/store/sqlite/span_writer.h"
 
+#include <cmath>
 #include <utility>
 
 #include "core/base/json.h"
@@ -46,10 +47,14 @@ void SpanWriter::put(Statement &statement, const atalaya_sample &span, int64_t n
   const int64_t entity = dictionary_.entity(span, {}, now_ns);
   std::string fields = "{";
   for (uint32_t i = 0; i < span.field_count; ++i) {
-    if (const int64_t metric = dictionary_.metric(span.fields[i].name); metric != 0) {
-      fields += (fields.size() > 1 ? ",\"" : "\"") + std::to_string(metric) + "\":";
-      core::append_integer(fields, span.fields[i].value.i64);
-    }
+    const atalaya_field &field = span.fields[i];
+    const int64_t metric = dictionary_.metric(field.name);
+    if (metric == 0 || (field.type == ATALAYA_F64 && !std::isfinite(field.value.f64))) continue;
+    fields += (fields.size() > 1 ? ",\"" : "\"") + std::to_string(metric) + "\":";
+    if (field.type == ATALAYA_F64)
+      core::append_real(fields, field.value.f64);
+    else
+      core::append_integer(fields, field.value.i64);
   }
   fields += "}";
   std::string scratch;

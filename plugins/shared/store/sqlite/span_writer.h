@@ -21,7 +21,7 @@ class SpanWriter final : public StoreWriter {
   // "": the default path. A missing store is created, as a writer creates it.
   SpanWriter(const std::string &path, core::NameOf name_of);
 
-  // Samples of kind SPAN, and their counts, all or none. One with the same start, name and tags is replaced.
+  // Samples of kind SPAN, all or none. One with the same start, name and tags is replaced.
   Refused write(std::span<const atalaya_sample> spans, int64_t now_ns) override;
   bool maintain(int64_t /*now_ns*/) override { return false; }
 

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command phases: what programs do when, what their next part will cost, and what is not normal.
+#include <atalaya/plugin.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "core/base/safe_text.h"
+#include "core/base/suggest.h"
+#include "core/base/text.h"
+#include "plugins/commands/phases/learn.h"
+#include "plugins/commands/phases/picture.h"
+#include "plugins/commands/phases/tables.h"
+#include "plugins/commands/phases/write_spans.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::phases {
+namespace {
+
+using query::Wrong;
+
+constexpr size_t kMaxImport = size_t{64} << 20;
+
+std::string text_or_empty(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
+
+class PhasesCommand final : public Command {
+ public:
+  static constexpr auto params = query::joined(
+      query::kWindowParams,
+      query::listed(
+          param::list("process", query::kText, "Only processes with this name, or pattern").unit("NAME"),
+          param::list("host", query::kText, "Only processes of this host, or pattern").unit("HOST"), query::kTag,
+          param::choice("profile", "auto|wall|cpu", "Stacks that learn reads: thread dumps, samples on CPUs; auto: dumps where there are some")
+              .defaults("auto"),
+          param::choice("key", "function|stack", "Unit of comparison of learn: functions anywhere in stacks, or whole stacks").defaults("function"),
+          param::integer("least", "Minimum length of a phase for learn").defaults("5").range(2, 1000).unit("samples"),
+          param::string("train_from", "Start of the normal runs of predict and anomalies (default: all before --train-to)").unit("TIME"),
+          param::string("train_to", "End of the normal runs (default: the start of the range)").unit("TIME"),
+          param::string("train_experiment", "Time range of the normal runs, as an experiment").unit("NAME"),
+          param::boolean("save", "anomalies: writes a span for each anomaly into the store"),
+          param::boolean("dry_run", "learn: writes nothing"),
+          param::string("o", "show, learn: picture of the last run (.svg); export: output file").unit("FILE")),
+      query::kStoreParams);
+  static constexpr Description description = {
+      .name = "phases"_str,
+      .summary = "Learn, show and predict phases of programs; find anomalies"_str,
+      .params = params,
+      .operands = "learn|train|show|watch|predict|anomalies|export | import FILE"_str,
+      .example = "atalaya phases learn --from -1d --process Sort\n"
+                 "atalaya phases anomalies --from -1h --process Sort\n"
+                 "atalaya phases show --from -1h --process Sort -o sort.svg"_str};
+
+  explicit PhasesCommand(Host host)
+      : host_(host),
+        options_(query::read_options(host)),
+        profile_(host.text("profile") == "auto" ? "" : host.text("profile")),
+        key_(host.text("key") == "stack" ? Key::stack : Key::function),
+        least_(static_cast<size_t>(host.integer("least"))),
+        train_from_(text_or_empty(host, "train_from")),
+        train_to_(text_or_empty(host, "train_to")),
+        train_experiment_(text_or_empty(host, "train_experiment")),
+        save_(host.find("save") && host.boolean("save")),
+        dry_run_(host.find("dry_run") && host.boolean("dry_run")),
+        file_(text_or_empty(host, "o")),
+        tags_(query::read_tags(host)) {
+    for (const char *key : {"process", "host"})
+      if (std::vector<std::string> patterns = host.texts(key); !patterns.empty()) tags_.push_back({key, std::move(patterns)});
+    auto shuffle = core::Matcher::parse(kShufflePattern);
+    groups_.push_back({"shuffle", std::move(*shuffle)});
+  }
+
+  int run(std::span<const atalaya_str> arguments) override {
+    std::vector<std::string> words;
+    for (const atalaya_str &word : arguments) words.emplace_back(view(word));
+    return query::answered([&] { return dispatch(words); }, query::kAskForLessTime);
+  }
+
+  void interrupt() noexcept {
+    is_interrupted_ = true;
+    wake_.notify_all();
+  }
+
+ private:
+  int dispatch(const std::vector<std::string> &words) {
+    static const std::vector<std::string> verbs = {"learn", "train", "show", "watch", "predict", "anomalies", "export", "import"};
+    if (words.empty()) throw Wrong("missing argument: learn, train, show, watch, predict, anomalies, export or import");
+    const std::string &verb = words[0];
+    if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+      throw Wrong(core::in_quotes(verb) + " is not one of learn, train, show, watch, predict, anomalies, export, import" +
+                  core::did_you_mean(verb, verbs));
+    const size_t expected = verb == "import" ? 2 : 1;
+    if (words.size() < expected) throw Wrong("import: missing FILE");
+    if (words.size() > expected) throw Wrong("unexpected argument " + core::in_quotes(words[expected]));
+    if (verb == "import") return import(words[1]);
+    query::Reading reading(options_);
+    PhaseDatabase database;
+    const ReadDefinitions read = read_definitions(*reading.store, database);
+    if (read.refused > 0) std::fprintf(stderr, "%zu phases of the store are left out: %s\n", read.refused, read.refusal.c_str());
+    if (verb == "learn") return learn_all(reading, database);
+    if (verb == "show") return show(reading, database);
+    if (verb == "watch") return watch(reading, database);
+    if (verb == "export") return export_all(reading, database);
+    if (verb == "train") return train(reading, database);
+    return verb == "predict" ? predict(reading, database) : anomalies(reading, database);
+  }
+
+  Wanted wanted(const store::Range &range) const { return {tags_, range, profile_}; }
+
+  std::vector<LearnedRun> learned(query::Reading &reading, PhaseDatabase &database) {
+    std::vector<LearnedRun> runs;
+    for (ProcessTrace &trace : read_traces(*reading.store, wanted(reading.range), key_, groups_, database.symbols(), reading.budget)) {
+      if (trace.trace.size() < 2 * least_) continue;
+      runs.push_back(learn(std::move(trace), key_, {database.likeness(), least_}, database));
+    }
+    return runs;
+  }
+
+  int learn_all(query::Reading &reading, PhaseDatabase &database) {
+    const size_t known = database.phases().size();
+    const std::vector<LearnedRun> runs = learned(reading, database);
+    if (runs.empty()) return nothing("stacks of a process with " + std::to_string(2 * least_) + " samples", reading.range);
+    std::set<std::tuple<std::string, std::string, std::string>> recognised;
+    for (const ProgramRun &run : read_runs(*reading.store, wanted(reading.range), database, reading.budget))
+      recognised.insert({run.host, run.process, run.pid});
+    std::vector<SpanToWrite> spans;
+    size_t occurrences = 0;
+    for (const LearnedRun &run : runs) {
+      for (const std::string &id : std::set<std::string>(run.ids.begin(), run.ids.end()))
+        if (const KnownPhase *const phase = database.find(run.trace.process, id))
+          spans.push_back(definition_of(*phase, run.trace.host, database.symbols(), core::realtime()));
+      occurrences += run.occurrences.size();
+      if (recognised.contains({run.trace.host, run.trace.process, run.trace.pid})) continue;
+      for (const StoredOccurrence &one : run.occurrences) spans.push_back(span_of(one));
+    }
+    if (!dry_run_) write_spans(host_, options_.store, spans);
+    std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known);
+    std::fputs(phases_table(database, runs_of(runs), "").c_str(), stdout);
+    if (!file_.empty()) query::write_output(file_, picture_of(runs.back(), database));
+    return 0;
+  }
+
+  static std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
+    std::vector<ProgramRun> runs;
+    for (const LearnedRun &one : learned) {
+      runs.push_back({one.trace.host, one.trace.process, one.trace.pid, {}});
+      for (const StoredOccurrence &occurrence : one.occurrences) runs.back().steps.push_back({occurrence.phase, occurrence.of, {}});
+    }
+    return runs;
+  }
+
+  int show(query::Reading &reading, PhaseDatabase &database) {
+    const auto runs = read_runs(*reading.store, wanted(reading.range), database, reading.budget);
+    if (!file_.empty()) {
+      auto all = learned(reading, database);
+      if (all.empty()) return nothing("stacks", reading.range);
+      const auto last = std::max_element(all.begin(), all.end(), [](const LearnedRun &a, const LearnedRun &b) {
+        return a.trace.trace.time_ns(0) < b.trace.trace.time_ns(0);
+      });
+      query::write_output(file_, picture_of(*last, database));
+      return 0;
+    }
+    if (runs.empty()) return nothing("phases", reading.range);
+    std::fputs((phases_table(database, runs, "") + "\n" + runs_table(runs)).c_str(), stdout);
+    return 0;
+  }
+
+  int export_all(query::Reading &reading, PhaseDatabase &database) {
+    if (database.phases().empty()) return nothing("phases", {});
+    add_statistics(database, read_runs(*reading.store, {tags_, {}, profile_}, database, reading.budget));
+    query::write_output(file_.empty() ? "-" : file_, database.exported());
+    return 0;
+  }
+
+  int import(const std::string &path) {
+    const auto text = core::read_file(path, kMaxImport);
+    if (!text) throw Wrong(text.error());
+    PhaseDatabase database;
+    if (const core::Status status = database.import(text.value()); !status) throw Wrong(path + ": " + status.error());
+    std::vector<SpanToWrite> spans;
+    for (const KnownPhase &phase : database.phases()) spans.push_back(definition_of(phase, "", database.symbols(), core::realtime()));
+    write_spans(host_, options_.store, spans);
+    std::fprintf(stderr, "imported %zu phases\n", spans.size());
+    return 0;
+  }
+
+  store::Range training_range(const query::Reading &reading) const {
+    store::Range range{std::numeric_limits<int64_t>::min(), reading.range.from_ns};
+    if (!train_experiment_.empty()) {
+      query::ReadOptions options = options_;
+      options.from = options.to = options.workload = "";
+      options.experiment = train_experiment_;
+      return query::Reading(options).range;
+    }
+    if (!train_from_.empty()) range.from_ns = query::time_of("--train-from", train_from_, reading.now_ns);
+    if (!train_to_.empty()) range.to_ns = query::time_of("--train-to", train_to_, reading.now_ns);
+    if (range.from_ns >= range.to_ns) throw Wrong("the range of normal runs ends before it begins; see --train-from and --train-to");
+    return range;
+  }
+
+  // Runs with functions of their phases, of one program at a time.
+  std::map<std::string, std::vector<ProgramRun>> runs_by_program(query::Reading &reading, const PhaseDatabase &database, const store::Range &range) {
+    std::map<std::string, std::vector<ProgramRun>> programs;
+    for (ProgramRun &run : read_runs(*reading.store, wanted(range), database, reading.budget)) {
+      for (Step &step : run.steps) read_functions(*reading.store, run, step, reading.budget);
+      programs[run.process].push_back(std::move(run));
+    }
+    return programs;
+  }
+
+  int train(query::Reading &reading, const PhaseDatabase &database) {
+    const auto programs = runs_by_program(reading, database, reading.range);
+    if (programs.empty()) return nothing("phases", reading.range);
+    for (const auto &[process, runs] : programs)
+      std::printf("%s: %zu runs\n%s\n", core::visible(process).c_str(), runs.size(), models_table(Models(runs), process).c_str());
+    return 0;
+  }
+
+  int predict(query::Reading &reading, const PhaseDatabase &database) {
+    const auto checked = runs_by_program(reading, database, reading.range);
+    if (checked.empty()) return nothing("phases", reading.range);
+    const auto normal = runs_by_program(reading, database, training_range(reading));
+    for (const auto &[process, runs] : checked) {
+      const auto training = normal.find(process);
+      const Models models(training == normal.end() ? std::vector<ProgramRun>() : training->second);
+      std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(process).c_str(), runs.back().pid.c_str(),
+                  time_of_run(runs.back()).c_str(), training == normal.end() ? size_t{0} : training->second.size(),
+                  predictions_table(runs.back(), models).c_str());
+    }
+    return 0;
+  }
+
+  int anomalies(query::Reading &reading, PhaseDatabase &database) {
+    const auto checked = runs_by_program(reading, database, reading.range);
+    if (checked.empty()) return nothing("phases", reading.range);
+    const auto normal = runs_by_program(reading, database, training_range(reading));
+    std::vector<SpanToWrite> spans;
+    for (const auto &[process, runs] : checked) {
+      const auto training = normal.find(process);
+      const size_t count = training == normal.end() ? 0 : training->second.size();
+      const Models models(count == 0 ? std::vector<ProgramRun>() : training->second);
+      std::printf("%s: %zu runs against %zu normal runs\n", core::visible(process).c_str(), runs.size(), count);
+      if (count < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
+      for (const ProgramRun &run : runs) report(run, models, database, spans);
+    }
+    if (save_) write_spans(host_, options_.store, spans);
+    return 0;
+  }
+
+  void report(const ProgramRun &run, const Models &models, const PhaseDatabase &database, std::vector<SpanToWrite> &spans) const {
+    const Verdict verdict = anomalies_of(run, models);
+    std::printf("  process %s of %s: %zu phases compared, %s\n", run.pid.c_str(), time_of_run(run).c_str(), verdict.compared,
+                verdict.anomalies.empty() ? "normal" : "not normal");
+    if (verdict.without_model > 0) std::printf("    %zu phases have too few normal runs with the same phases before them\n", verdict.without_model);
+    for (const std::string &phase : verdict.unknown) std::printf("    phase %s is in no normal run in this place\n", phase.c_str());
+    for (const Anomaly &one : verdict.anomalies) {
+      std::printf("    %s: %s instead of %s\n", one.text.c_str(), amount_text(one.seen, one.target).c_str(),
+                  amount_text(one.predicted, one.target).c_str());
+      spans.push_back({one.step->of.start_ns,
+                       one.step->of.end_ns - one.step->of.start_ns,
+                       std::string(kAnomalySpan),
+                       {{"host", run.host}, {"pid", run.pid}, {"process", run.process}, {"phase", one.step->phase},
+                        {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])}, {"text", one.text}},
+                       0,
+                       {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}});
+    }
+    std::set<const Step *> steps;
+    for (const Anomaly &one : verdict.anomalies)
+      if (steps.insert(one.step).second) report_code(run, *one.step, database);
+  }
+
+  // Where in the code: the functions with more threads than the phase normally has.
+  static void report_code(const ProgramRun &run, const Step &step, const PhaseDatabase &database) {
+    const KnownPhase *const known = database.find(run.process, step.phase);
+    double total = 0;
+    for (const auto &[function, threads] : step.functions) total += threads;
+    if (known == nullptr || total <= 0) return;
+    struct Rise {
+      double more, share, normal;
+      std::string function;
+    };
+    std::vector<Rise> rises;
+    std::map<std::string, double> normal;
+    for (const Part &part : known->phase.profile.parts())
+      normal[database.symbols().text(part.symbol)] = part.threads / known->phase.profile.total();
+    for (const auto &[function, threads] : step.functions)
+      rises.push_back({threads / total - normal[function], threads / total, normal[function], function});
+    std::sort(rises.begin(), rises.end(), [](const Rise &a, const Rise &b) { return a.more > b.more; });
+    constexpr double kMore = 0.02;
+    if (rises.front().more > kMore)
+      std::printf("    in the code of phase %s: %s has %.0f %% of the stack frames, normally %.0f %%\n", step.phase.c_str(),
+                  core::visible(rises.front().function).c_str(), 100 * rises.front().share, 100 * rises.front().normal);
+    else
+      std::printf("    in the code of phase %s: the same functions as in normal runs (%s)\n", step.phase.c_str(),
+                  top_functions(*known, database.symbols(), 1).front().c_str());
+  }
+
+  // Prints phases as they begin and end, until it is interrupted.
+  int watch(query::Reading &reading, const PhaseDatabase &database) {
+    constexpr auto kEvery = std::chrono::seconds(1);
+    std::map<std::tuple<std::string, std::string, int64_t>, bool> printed;  // is open
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    while (!is_interrupted_) {
+      query::Budget budget(options_.limits);
+      const store::Range range{core::realtime() - 3'600'000'000'000, std::numeric_limits<int64_t>::max()};
+      for (const ProgramRun &run : read_runs(*reading.store, wanted(range), database, budget))
+        for (const Step &step : run.steps) print_change(run, step, printed);
+      std::fflush(stdout);
+      wake_.wait_for(lock, kEvery, [&] { return is_interrupted_.load(); });
+    }
+    return 0;
+  }
+
+  static void print_change(const ProgramRun &run, const Step &step, std::map<std::tuple<std::string, std::string, int64_t>, bool> &printed) {
+    const auto [at, is_new] = printed.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, step.of.is_open);
+    if (!is_new && at->second == step.of.is_open) return;
+    at->second = step.of.is_open;
+    constexpr int64_t kSecond = 1'000'000'000;
+    const std::string when = query::time_text((step.of.is_open ? step.of.start_ns : step.of.end_ns) / kSecond * kSecond);
+    if (step.of.is_open)
+      std::printf("%s %s %s: phase %s began\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(), step.phase.c_str());
+    else
+      std::printf("%s %s %s: phase %s ended after %.1f s\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(), step.phase.c_str(),
+                  step.of.seconds());
+  }
+
+  static int nothing(const std::string &what, const store::Range &range) {
+    const bool is_all = range.from_ns == std::numeric_limits<int64_t>::min();
+    std::fprintf(stderr, "no %s%s; pipelines/phases.lua collects them\n", what.c_str(), is_all ? "" : (" from " + query::span_text(range)).c_str());
+    return 1;
+  }
+
+  Host host_;
+  const query::ReadOptions options_;
+  const std::string profile_;
+  const Key key_;
+  const size_t least_;
+  const std::string train_from_, train_to_, train_experiment_;
+  const bool save_, dry_run_;
+  const std::string file_;
+  std::vector<store::TagFilter> tags_;
+  std::vector<Group> groups_;
+  std::atomic<bool> is_interrupted_ = false;
+  std::condition_variable wake_;
+};
+
+}  // namespace
+}  // namespace atalaya::phases
+
+ATALAYA_PLUGIN("phases", "0.1.0", "command phases", atalaya::phases::PhasesCommand)

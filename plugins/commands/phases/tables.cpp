@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/phases/tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::phases {
+namespace {
+
+std::string fixed(double value, int decimals = 1) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "";
+  return fixed(value, std::abs(value) >= 100 ? 0 : std::abs(value) >= 10 ? 1 : 2);
+}
+
+std::string with_deviation(const Moments &moments) {
+  if (moments.count <= 0) return "";
+  return short_number(moments.mean) + (moments.count > 1 ? " +-" + short_number(moments.deviation()) : "");
+}
+
+std::string joined(const std::vector<std::string> &texts, const char *between) {
+  std::string all;
+  for (const std::string &text : texts) all += (all.empty() ? "" : between) + text;
+  return all;
+}
+
+}  // namespace
+
+std::string amount_text(double value, Target target) {
+  return short_number(value) + " " + std::string(kTargetUnits[static_cast<size_t>(target)]);
+}
+
+std::string time_of_run(const ProgramRun &run) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  return query::time_text(run.steps.front().of.start_ns / kSecond * kSecond);
+}
+
+std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most) {
+  std::vector<Part> parts(phase.phase.profile.parts().begin(), phase.phase.profile.parts().end());
+  std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.threads > b.threads; });
+  std::vector<std::string> names;
+  for (const Part &part : parts) {
+    if (names.size() >= most) break;
+    std::string text = symbols.text(part.symbol);
+    if (const size_t leaf = text.rfind(';'); leaf != std::string::npos) text = text.substr(leaf + 1);
+    names.push_back(core::visible(text));
+  }
+  return names;
+}
+
+void add_statistics(PhaseDatabase &database, const std::vector<ProgramRun> &runs) {
+  for (const ProgramRun &run : runs) {
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      for (KnownPhase &known : database.phases()) {
+        if (known.application != run.process || known.id != run.steps[i].phase || run.steps[i].of.is_open) continue;
+        known.seconds.add(run.steps[i].of.seconds());
+        known.usage.add(run.steps[i].of.usage);
+        ++known.before[{i > 1 ? run.steps[i - 2].phase : "", i > 0 ? run.steps[i - 1].phase : ""}];
+      }
+    }
+  }
+}
+
+std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs, const std::string &application) {
+  PhaseDatabase filled = database;
+  add_statistics(filled, runs);
+  std::vector<query::Row> rows = {{"program", "phase", "seen", "seconds", "CPU %", "memory MiB", "threads", "epoch", "functions"}};
+  for (const KnownPhase &known : filled.phases()) {
+    if (!application.empty() && known.application != application) continue;
+    const Moments &threads = known.phase.profile.threads();
+    rows.push_back({core::visible(known.application), known.id, fixed(known.seconds.count, 0), with_deviation(known.seconds),
+                    with_deviation(known.usage.of[kCpu]), with_deviation(known.usage.of[kMemory]),
+                    threads.mean > 0 ? short_number(threads.mean) : "", std::to_string(known.phase.epoch),
+                    joined(top_functions(known, filled.symbols(), 3), ", ")});
+  }
+  return query::as_columns(rows);
+}
+
+std::string runs_table(const std::vector<ProgramRun> &runs) {
+  std::vector<query::Row> rows = {{"start", "program", "pid", "phase", "seconds", "CPU core-s", "memory MiB", "writes MiB"}};
+  for (const ProgramRun &run : runs) {
+    for (const Step &step : run.steps) {
+      const bool is_first = &step == &run.steps.front();
+      rows.push_back({is_first ? time_of_run(run) : "", is_first ? core::visible(run.process) : "", is_first ? run.pid : "", step.phase,
+                      step.of.is_open ? "open" : short_number(step.of.seconds()), short_number(target_of(step.of, Target::cpu)),
+                      short_number(target_of(step.of, Target::memory)), short_number(target_of(step.of, Target::writes))});
+    }
+  }
+  return query::as_columns(rows);
+}
+
+std::string models_table(const Models &models, const std::string &process) {
+  std::vector<query::Row> rows = {{"phase", "after", "of", "runs", "from", "R2", "accuracy", "normal up to", "strongest inputs"}};
+  for (const auto &[context, targets] : models.all()) {
+    for (size_t t = 0; t < kTargets; ++t) {
+      const auto &model = targets[t];
+      if (!model) continue;
+      std::vector<std::pair<double, std::string>> strongest;
+      for (size_t i = 0; model->is_linear && i < model->inputs.size(); ++i)
+        if (const double weight = std::abs(model->linear.coefficients[i]) * (model->ranges[i].second - model->ranges[i].first); weight > 0)
+          strongest.emplace_back(-weight, model->inputs[i]);
+      std::sort(strongest.begin(), strongest.end());
+      std::vector<std::string> names;
+      for (size_t i = 0; i < std::min<size_t>(strongest.size(), 3); ++i) names.push_back(core::visible(strongest[i].second));
+      rows.push_back({context.phase, joined(context.before, " <- "), std::string(kTargetTexts[t]), std::to_string(model->rows),
+                      model->is_linear ? "inputs" : "mean", model->is_linear ? fixed(model->r2, 2) : "", fixed(model->accuracy) + " %",
+                      fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
+    }
+  }
+  return rows.size() == 1 ? "no model of " + process + ": each phase needs " + std::to_string(kLeastRuns) + " runs with the same phases before it\n"
+                          : query::as_columns(rows);
+}
+
+std::string predictions_table(const ProgramRun &run, const Models &models) {
+  std::vector<query::Row> rows = {{"phase", "of", "predicted", "seen", "from", "R2", "accuracy"}};
+  const auto add = [&](const Observation &observation) {
+    for (size_t t = 0; t < kTargets; ++t) {
+      const auto target = static_cast<Target>(t);
+      const auto predicted = models.predict(observation, target);
+      if (!predicted) continue;
+      const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
+      const double seen = is_seen ? target_of(observation.step->of, target) : NAN;
+      rows.push_back({observation.context.phase, std::string(kTargetTexts[t]), amount_text(predicted->value, target),
+                      std::isfinite(seen) ? amount_text(seen, target) : is_seen ? "" : "next", predicted->model->is_linear ? "inputs" : "mean",
+                      predicted->model->is_linear ? fixed(predicted->model->r2, 2) : "", fixed(predicted->model->accuracy) + " %"});
+    }
+  };
+  for (size_t i = 0; i < run.steps.size(); ++i) add(observation_of(run, i, models.dependent()));
+  Observation next = observation_of(run, run.steps.size(), models.dependent());
+  next.context.phase = models.next_phase(run);
+  if (!next.context.phase.empty()) add(next);
+  return rows.size() == 1 ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
+                          : query::as_columns(rows);
+}
+
+}  // namespace atalaya::phases

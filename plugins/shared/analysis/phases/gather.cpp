@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/gather.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "plugins/shared/analysis/query/pieces.h"
+
+namespace atalaya::phases {
+namespace {
+
+using Process = std::tuple<std::string, std::string, std::string>;  // host, process, pid
+
+std::string tag_of(const store::Tags &tags, std::string_view key) {
+  const auto found = tags.find(key);
+  return found == tags.end() ? std::string() : found->second;
+}
+
+Process process_of(const store::Tags &tags) {
+  return {tag_of(tags, "host"), tag_of(tags, "process"), tag_of(tags, "pid")};
+}
+
+double samples_of(const store::Stack &stack) {
+  for (const store::Field &field : stack.fields)
+    if (field.name == "profile.samples") return field.is_count ? static_cast<double>(field.count) : field.value;
+  return 0;
+}
+
+struct Collected {
+  std::map<std::string, std::map<int64_t, Assembled>> windows;  // by profile and end
+};
+
+// Puts the points of metrics into the windows of their processes.
+class MetricReader final : public store::PointVisitor {
+ public:
+  MetricReader(std::map<Process, Collected> &processes, const std::vector<store::Series> &series, query::Budget &budget)
+      : processes_(processes), series_(series), budget_(budget) {}
+
+  void points(size_t at, const store::Points &points) override {
+    const auto found = processes_.find(process_of(series_[at].tags));
+    if (found == processes_.end()) return;
+    budget_.work(points.times_ns.size());
+    for (size_t i = 0; i < points.times_ns.size(); ++i) {
+      for (auto &[profile, windows] : found->second.windows) {
+        Assembled &window = windows[points.times_ns[i]];
+        window.duration_ns = std::max(window.duration_ns, points.durations_ns[i]);
+        window.has_metrics = window.take(series_[at].metric, points.values[i], points.durations_ns[i]) || window.has_metrics;
+      }
+    }
+  }
+
+ private:
+  std::map<Process, Collected> &processes_;
+  const std::vector<store::Series> &series_;
+  query::Budget &budget_;
+};
+
+ProcessTrace trace_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows, Symbols &symbols) {
+  ProcessTrace found{std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}};
+  const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
+  for (const auto &[time_ns, window] : windows) {
+    if (window.duration_ns <= 0) continue;
+    const Ready sample = ready(window, profile == "wall", gc, idle);
+    found.trace.add(time_ns, sample.parts, sample.threads);
+    found.durations_ns.push_back(window.duration_ns);
+    found.resources.push_back(window.resources);
+  }
+  return found;
+}
+
+// Windows before the first and after the last stack are not of the profile.
+void trim(std::map<int64_t, Assembled> &windows) {
+  const auto is_empty = [](const auto &window) { return window.second.samples <= 0; };
+  while (!windows.empty() && is_empty(*windows.begin())) windows.erase(windows.begin());
+  while (!windows.empty() && is_empty(*windows.rbegin())) windows.erase(std::prev(windows.end()));
+}
+
+}  // namespace
+
+std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted, Key key, const std::vector<Group> &groups,
+                                      Symbols &symbols, query::Budget &budget) {
+  std::map<Process, Collected> processes;
+  StackReader reader(symbols, key, groups);
+  store::Selection selection{{}, wanted.tags, wanted.range};
+  selection.tags.push_back({"profile", wanted.profile.empty() ? std::vector<std::string>{"wall", "cpu"} : std::vector{wanted.profile}});
+  store.stacks(selection, [&](const store::Stack &stack) {
+    budget.work(1);
+    Assembled &window = processes[process_of(stack.tags)].windows[tag_of(stack.tags, "profile")][stack.time_ns];
+    if (window.duration_ns == 0) budget.hold(1);
+    window.duration_ns = std::max(window.duration_ns, stack.duration_ns);
+    const double samples = samples_of(stack);
+    reader.add(stack.folded, samples, window.parts);
+    window.samples += samples;
+  });
+  store::Selection metrics{{"proc.*", "jvm.gc.time", "jvm.profile.rate"}, wanted.tags, wanted.range};
+  const std::vector<store::Series> series = processes.empty() ? std::vector<store::Series>() : store.series(metrics);
+  MetricReader metric_reader(processes, series, budget);
+  store.scan(series, wanted.range, metric_reader);
+  std::vector<ProcessTrace> traces;
+  for (auto &[process, collected] : processes) {
+    const bool has_wall = collected.windows.contains("wall");
+    auto &[profile, windows] = has_wall ? *collected.windows.find("wall") : *collected.windows.begin();
+    trim(windows);
+    if (!windows.empty()) traces.push_back(trace_of(process, profile, windows, symbols));
+  }
+  return traces;
+}
+
+std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget) {
+  constexpr int64_t kPause = 600'000'000'000;
+  std::map<Process, std::vector<ProgramRun>> runs;
+  store.spans({{std::string(kPhaseSpan)}, wanted.tags, wanted.range}, [&](const store::Span &span) {
+    budget.work(1);
+    auto found = occurrence_of(span);
+    if (!found) return;
+    budget.hold(1);
+    auto &own = runs[{found->host, found->process, found->pid}];
+    const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kPause;
+    if (is_new) own.push_back({found->host, found->process, found->pid, {}});
+    own.back().steps.push_back({database.canonical(found->process, found->phase), found->of, {}});
+  });
+  std::vector<ProgramRun> all;
+  for (auto &[process, own] : runs)
+    for (ProgramRun &run : own) all.push_back(std::move(run));
+  std::stable_sort(all.begin(), all.end(), [](const ProgramRun &a, const ProgramRun &b) {
+    return a.steps.front().of.start_ns < b.steps.front().of.start_ns;
+  });
+  return all;
+}
+
+void read_functions(store::Store &store, const ProgramRun &run, Step &step, query::Budget &budget) {
+  Symbols symbols(16384);
+  const std::vector<Group> groups;
+  StackReader reader(symbols, Key::function, groups);
+  std::vector<Part> parts;
+  store::Selection selection{{}, {{"pid", {query::exactly(run.pid)}}, {"process", {query::exactly(run.process)}}, {"profile", {"wall", "cpu"}}},
+                             {step.of.start_ns, step.of.end_ns}};
+  if (!run.host.empty()) selection.tags.push_back({"host", {query::exactly(run.host)}});
+  store.stacks(selection, [&](const store::Stack &stack) {
+    budget.work(1);
+    reader.add(stack.folded, samples_of(stack), parts);
+  });
+  const double samples = std::max(step.of.threads.count, 1.0);
+  for (const Part &part : parts) step.functions[symbols.text(part.symbol)] += part.threads / samples;
+}
+
+}  // namespace atalaya::phases

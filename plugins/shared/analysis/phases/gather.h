@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what the commands need from a store: traces of processes, and runs with their phases.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/assemble.h"
+#include "plugins/shared/analysis/phases/runs.h"
+#include "plugins/shared/analysis/phases/spans.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::phases {
+
+struct Wanted {
+  std::vector<store::TagFilter> tags;
+  store::Range range;
+  std::string profile;  // "wall" or "cpu"; "": wall where there is some, else cpu
+};
+
+// The trace of one process, with its resources, for every window that has samples.
+struct ProcessTrace {
+  std::string host, process, pid;
+  Trace trace;
+  std::vector<int64_t> durations_ns;
+  std::vector<ResourceValues> resources;
+};
+
+// All processes with stacks that are wanted, by host, name and pid. Symbols of all are common. Throws query::TooMuch, store::Error.
+std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted, Key key, const std::vector<Group> &groups,
+                                      Symbols &symbols, query::Budget &budget);
+
+// The occurrences of phases as runs, in order of their start. A pause of ten minutes begins another run of a pid.
+std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget);
+
+// The threads per sample in each function of a step. Nothing is added where the store has no stacks of it.
+void read_functions(store::Store &store, const ProgramRun &run, Step &step, query::Budget &budget);
+
+}  // namespace atalaya::phases

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace atalaya::phases {
+namespace {
+
+constexpr size_t kFolds = 10;
+// Below this R2 of held-out observations the mean of all runs is as good.
+constexpr double kCarries = 0.3;
+// A distance is not normal beyond this multiple of the largest one of normal runs, and at least a fifth more or less.
+constexpr double kMargin = 1.5;
+constexpr double kLeastDistance = 0.1823;  // log(1.2)
+// Of the inputs, these at most: those that correlate most with the target.
+constexpr size_t kMaxInputs = 60;
+
+double correlation(const std::vector<double> &a, const std::vector<double> &b) {
+  Moments ma, mb;
+  for (size_t i = 0; i < a.size(); ++i) ma.add(a[i]), mb.add(b[i]);
+  double product = 0;
+  for (size_t i = 0; i < a.size(); ++i) product += (a[i] - ma.mean) * (b[i] - mb.mean);
+  const double norm = std::sqrt(ma.squares * mb.squares);
+  return norm > 0 ? product / norm : 0;
+}
+
+double value_at(const Features &features, const std::string &name) {
+  const auto found = features.find(name);
+  return found == features.end() ? 0 : found->second;
+}
+
+// Features that all observations have, and numbers of threads, which are 0 where a function is missing.
+std::vector<std::string> common_inputs(const std::vector<const Observation *> &rows, const std::vector<double> &output) {
+  std::map<std::string, size_t> counts;
+  for (const Observation *row : rows)
+    for (const auto &[name, value] : row->features) ++counts[name];
+  std::vector<std::pair<double, std::string>> ranked;
+  for (const auto &[name, count] : counts) {
+    if (count < rows.size() && name.find(".threads:") == std::string::npos) continue;
+    std::vector<double> column;
+    for (const Observation *row : rows) column.push_back(value_at(row->features, name));
+    ranked.emplace_back(-std::abs(correlation(column, output)), name);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > kMaxInputs) ranked.resize(kMaxInputs);
+  std::vector<std::string> names;
+  for (auto &[rank, name] : ranked) names.push_back(std::move(name));
+  return names;
+}
+
+// How well held-out observations were predicted, and from that what is normal.
+void judge(Model &model, const std::vector<double> &output, const std::vector<double> &held_out, Target target) {
+  double errors = 0, largest = 0;
+  size_t counted = 0;
+  for (size_t i = 0; i < output.size(); ++i) {
+    largest = std::max(largest, std::abs(distance_of(output[i], held_out[i], target)));
+    if (output[i] <= 0) continue;
+    errors += std::min(std::abs(held_out[i] - output[i]) / output[i], 1.0) * 100;
+    ++counted;
+  }
+  model.accuracy = counted > 0 ? 100 - errors / static_cast<double>(counted) : 100;
+  model.threshold = std::max(largest * kMargin, kLeastDistance);
+}
+
+std::vector<double> held_out_means(const std::vector<double> &output) {
+  double sum = 0;
+  for (const double value : output) sum += value;
+  std::vector<double> means;
+  for (const double value : output) means.push_back((sum - value) / static_cast<double>(output.size() - 1));
+  return means;
+}
+
+std::optional<Model> trained(const std::vector<Observation> &observations, Target target) {
+  std::vector<const Observation *> rows;
+  std::vector<double> output;
+  for (const Observation &one : observations) {
+    const double value = target_of(one.step->of, target);
+    if (!std::isfinite(value)) continue;
+    rows.push_back(&one);
+    output.push_back(value);
+  }
+  if (rows.size() < kLeastRuns) return std::nullopt;
+  Model model;
+  model.rows = rows.size();
+  for (const double value : output) model.mean += value / static_cast<double>(output.size());
+  const auto [low, high] = std::minmax_element(output.begin(), output.end());
+  model.range_low = *low, model.range_high = *high;
+  judge(model, output, held_out_means(output), target);
+  constexpr double kConstant = 1e-6;
+  if (*high - *low <= kConstant * std::abs(model.mean)) return model;
+  model.inputs = common_inputs(rows, output);
+  if (model.inputs.empty()) return model;
+  Table inputs{model.inputs.size(), {}};
+  for (const Observation *row : rows)
+    for (const std::string &name : model.inputs) inputs.values.push_back(value_at(row->features, name));
+  Validated validated = cross_validated_lasso(inputs, output, std::min(kFolds, rows.size()));
+  model.r2 = validated.r2;
+  if (validated.r2 < kCarries) return model;
+  model.is_linear = true;
+  for (size_t j = 0; j < inputs.columns; ++j) {
+    std::pair<double, double> range{inputs.values[j], inputs.values[j]};
+    for (size_t i = 1; i < inputs.rows(); ++i) {
+      const double value = inputs.row(i)[j];
+      range = {std::min(range.first, value), std::max(range.second, value)};
+    }
+    model.ranges.push_back(range);
+  }
+  model.linear = std::move(validated.model);
+  judge(model, output, validated.held_out, target);
+  return model;
+}
+
+std::string times_text(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, ratio >= 10 ? "%.0fx" : "%.1fx", ratio);
+  return text;
+}
+
+std::string short_id(const std::string &phase) {
+  const size_t dash = phase.rfind('-');
+  return dash == std::string::npos || phase.size() - dash != 5 ? phase : phase.substr(0, dash);
+}
+
+std::string text_of(const Anomaly &anomaly) {
+  const std::string_view what = kTargetTexts[static_cast<size_t>(anomaly.target)];
+  const std::string by = anomaly.is_from_inputs ? "that its inputs explain" : "of normal runs";
+  const double floor = kTargetFloors[static_cast<size_t>(anomaly.target)];
+  if (anomaly.predicted < floor) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.3g %s of ", anomaly.seen, std::string(kTargetUnits[static_cast<size_t>(anomaly.target)]).c_str());
+    return "phase " + short_id(anomaly.step->phase) + " had " + text + std::string(what) + ", and none is expected";
+  }
+  return "phase " + short_id(anomaly.step->phase) + " took " + times_text(anomaly.seen / anomaly.predicted) + " the " + std::string(what) + " " + by;
+}
+
+}  // namespace
+
+double distance_of(double seen, double predicted, Target target) {
+  const double floor = kTargetFloors[static_cast<size_t>(target)];
+  const double a = std::max(seen, 0.0) + floor, b = std::max(predicted, 0.0) + floor;
+  return std::log(a / b);
+}
+
+Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent(runs)) {
+  std::map<Context, std::vector<Observation>> observations;
+  for (const ProgramRun &run : runs) {
+    std::vector<std::string> before;
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      ++followers_[before][run.steps[i].phase];
+      before.insert(before.begin(), run.steps[i].phase);
+      if (before.size() > 2) before.pop_back();
+      if (run.steps[i].of.is_open) continue;
+      Observation one = observation_of(run, i, dependent_);
+      observations[one.context].push_back(std::move(one));
+    }
+    ++followers_[before][""];
+  }
+  for (const auto &[context, rows] : observations) {
+    rows_[context] = rows.size();
+    for (size_t t = 0; t < kTargets; ++t) models_[context][t] = trained(rows, static_cast<Target>(t));
+  }
+}
+
+size_t Models::rows(const Context &context) const {
+  const auto found = rows_.find(context);
+  return found == rows_.end() ? 0 : found->second;
+}
+
+std::optional<Predicted> Models::predict(const Observation &observation, Target target) const {
+  const auto found = models_.find(observation.context);
+  if (found == models_.end()) return std::nullopt;
+  const auto &model = found->second[static_cast<size_t>(target)];
+  if (!model) return std::nullopt;
+  if (!model->is_linear) return Predicted{model->mean, &*model};
+  std::vector<double> inputs;
+  for (size_t i = 0; i < model->inputs.size(); ++i) {
+    // A law is trusted as far outside of what was seen as the range of what was seen.
+    const auto [low, high] = model->ranges[i];
+    inputs.push_back(std::clamp(value_at(observation.features, model->inputs[i]), low - (high - low), high + (high - low)));
+  }
+  return Predicted{std::max(model->linear.at(inputs), 0.0), &*model};
+}
+
+std::string Models::next_phase(const ProgramRun &run) const {
+  std::vector<std::string> before;
+  for (size_t i = run.steps.size(); i-- > 0 && before.size() < 2;) before.push_back(run.steps[i].phase);
+  const auto found = followers_.find(before);
+  if (found == followers_.end()) return "";
+  return std::max_element(found->second.begin(), found->second.end(), [](const auto &a, const auto &b) { return a.second < b.second; })->first;
+}
+
+Verdict anomalies_of(const ProgramRun &run, const Models &models) {
+  Verdict verdict;
+  for (size_t i = 0; i < run.steps.size(); ++i) {
+    if (run.steps[i].of.is_open) continue;
+    const Observation observation = observation_of(run, i, models.dependent());
+    const size_t rows = models.rows(observation.context);
+    if (rows == 0) verdict.unknown.push_back(run.steps[i].phase);
+    rows >= kLeastRuns ? ++verdict.compared : ++verdict.without_model;
+    for (size_t t = 0; t < kTargets; ++t) {
+      const auto target = static_cast<Target>(t);
+      const double seen = target_of(run.steps[i].of, target);
+      const auto predicted = std::isfinite(seen) ? models.predict(observation, target) : std::nullopt;
+      if (!predicted) continue;
+      const double distance = distance_of(seen, predicted->value, target);
+      if (std::abs(distance) <= predicted->model->threshold) continue;
+      Anomaly found{&run.steps[i], target, seen, predicted->value, distance, predicted->model->threshold, predicted->model->is_linear, ""};
+      found.text = text_of(found);
+      verdict.anomalies.push_back(std::move(found));
+    }
+  }
+  std::stable_sort(verdict.anomalies.begin(), verdict.anomalies.end(), [](const Anomaly &a, const Anomaly &b) {
+    return std::abs(a.distance) / a.threshold > std::abs(b.distance) / b.threshold;
+  });
+  return verdict;
+}
+
+}  // namespace atalaya::phases

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of a program as the sequence of their phases, and the features of phases from which later ones are predicted. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/usage.h"
+
+namespace atalaya::phases {
+
+// A phase of a run: its id, its occurrence, and the threads in its functions.
+struct Step {
+  std::string phase;
+  Occurrence of;
+  std::map<std::string, double> functions;  // threads per sample; empty: unknown
+};
+
+struct ProgramRun {
+  std::string host, process, pid;
+  std::vector<Step> steps;  // in time
+};
+
+// What is predicted of a phase: its time, and what it takes in all of it; of memory the mean.
+enum class Target : size_t { seconds, cpu, memory, reads, writes, received, sent };
+inline constexpr size_t kTargets = 7;
+inline constexpr std::array<std::string_view, kTargets> kTargetNames = {"time", "cpu", "memory", "reads", "writes", "received", "sent"};
+inline constexpr std::array<std::string_view, kTargets> kTargetUnits = {"s", "core-s", "MiB", "MiB", "MiB", "Mibit", "Mibit"};
+inline constexpr std::array<std::string_view, kTargets> kTargetTexts = {
+    "time", "CPU", "memory", "disk reads", "disk writes", "received traffic", "sent traffic"};
+// Amounts below this are not worth a word: a difference of this size is no difference.
+inline constexpr std::array<double, kTargets> kTargetFloors = {0.3, 0.15, 16, 4, 4, 4, 4};
+
+// Not a number: unknown.
+double target_of(const Occurrence &occurrence, Target target);
+
+// Features by name, such as "1.time", "2.cpu.deviation" and "1.threads:Sort.merge": 1 is the phase before, 2 the one before that.
+using Features = std::map<std::string, double>;
+
+// Where a phase is in its run: the phase and the input-dependent ones before it, the nearest first.
+struct Context {
+  std::string phase;
+  std::vector<std::string> before;
+  auto operator<=>(const Context &) const = default;
+};
+
+// Which phases depend on the input: their time or CPU differs between runs by more than 5 % (coefficient of variation).
+std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs);
+
+struct Observation {
+  Context context;
+  Features features;
+  const Step *step = nullptr;
+};
+// The phase at this position of a run, from the two input-dependent phases before it.
+Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
+
+}  // namespace atalaya::phases
