@@ -16,7 +16,8 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT ATALAYA_FIRST_RUN)
 endif()
 # A pipeline is in the package that has its plugins.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/pipelines DESTINATION share/atalaya
-        PATTERN kafka.lua EXCLUDE PATTERN riemann.lua EXCLUDE)
+        PATTERN kafka.lua EXCLUDE PATTERN riemann.lua EXCLUDE PATTERN phases.lua EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/pipelines/phases.lua DESTINATION share/atalaya/pipelines COMPONENT analysis)
 foreach(package kafka riemann)
   install(FILES ${PROJECT_SOURCE_DIR}/pipelines/${package}.lua DESTINATION share/atalaya/pipelines COMPONENT ${package})
 endforeach()

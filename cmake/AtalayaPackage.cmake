@@ -2,7 +2,7 @@
 #   atalaya        the agent and the plugins whose libraries a plain Debian host has, or which are small (http, clickhouse, receive, prometheus:
 #                  6 MB of Poco and libmicrohttpd; without them a host could not send to a hub)
 #   atalaya-analysis  the commands that read the store: query, plot, flamegraph, jvms, report, sql, experiment, serve, graph,
-#                  place and bottleneck: pagmo is large
+#                  place, bottleneck and phases, and the translator phases: pagmo is large
 #   atalaya-kafka  the sink kafka: librdkafka is for those who have a Kafka
 #   atalaya-riemann  the sink riemann: its client library brings GnuTLS and protobuf
 #   atalaya-dev    headers, CMake package and examples for authors of plugins
@@ -42,7 +42,8 @@ set(CPACK_DEBIAN_ANALYSIS_PACKAGE_NAME atalaya-analysis)
 set(CPACK_DEBIAN_ANALYSIS_DESCRIPTION "The commands of atalaya that read the data of an agent: query, plot,
 flamegraph, jvms, report, sql, experiment, serve (answers queries of OpenTSDB
 and Prometheus over HTTP), graph and place (traffic, and a placement with
-little of it), and bottleneck (the reason why a job is slow).")
+little of it), bottleneck (the reason why a job is slow), and
+phases (what a program does when, and what is not normal).")
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ANALYSIS_PACKAGE_DEPENDS "atalaya (>= ${PROJECT_VERSION})")
 # `plot -o FILE.png` opens the one, which writes with the other.

@@ -33,12 +33,12 @@ constexpr OptionSpec kCommon[] = {
 // The order of the overview. Commands of other plugins come last.
 struct GroupNames {
   std::string_view title;
-  std::array<std::string_view, 6> commands;
+  std::array<std::string_view, 7> commands;
 };
 constexpr std::array<GroupNames, 4> kGroups = {{
     {"Collect", {"run", "check", "test", "try"}},
     {"Look", {"query", "plot", "sql", "serve"}},
-    {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "place"}},
+    {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "phases", "place"}},
     {"Manage", {"experiment", "status", "doctor", "plugins", "store", "spool"}},
 }};
 

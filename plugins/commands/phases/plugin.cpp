@@ -268,7 +268,7 @@ class PhasesCommand final : public Command {
   void report(const ProgramRun &run, const Models &models, const PhaseDatabase &database, std::vector<SpanToWrite> &spans) const {
     const Verdict verdict = anomalies_of(run, models);
     std::printf("  process %s of %s: %zu phases compared, %s\n", run.pid.c_str(), time_of_run(run).c_str(), verdict.compared,
-                verdict.anomalies.empty() ? "normal" : "not normal");
+                !verdict.anomalies.empty() ? "not normal" : verdict.compared == 0 ? "no verdict" : "normal");
     if (verdict.without_model > 0) std::printf("    %zu phases have too few normal runs with the same phases before them\n", verdict.without_model);
     for (const std::string &phase : verdict.unknown) std::printf("    phase %s is in no normal run in this place\n", phase.c_str());
     for (const Anomaly &one : verdict.anomalies) {

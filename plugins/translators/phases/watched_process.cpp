@@ -42,8 +42,8 @@ void WatchedProcess::add_stack(int64_t time_ns, int64_t duration_ns, std::string
   if (profile_.empty()) profile_ = profile;
   Assembled *const window = profile == profile_ ? pending_at(time_ns, duration_ns) : nullptr;
   if (window == nullptr || !(samples > 0)) return;
-  program_->stacks().add(folded, samples, window->parts);
-  window->samples += samples;
+  window->has_stacks = true;
+  if (program_->stacks().add(folded, samples, window->parts)) window->samples += samples;
 }
 
 void WatchedProcess::add_metrics(int64_t time_ns, int64_t duration_ns, const Sample &sample, const Host &host) {

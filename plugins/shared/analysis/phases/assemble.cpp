@@ -24,12 +24,20 @@ constexpr std::array<std::pair<std::string_view, Resource>, 9> kMetrics = {{{"pr
                                                                              {"proc.net.tcp.out.mb"sv, kSent},
                                                                              {"proc.net.udp.out.mb"sv, kSent}}};
 
+constexpr std::array kWaits = {"Object.wait"sv,     "Unsafe.park"sv,   "Thread.sleep"sv,         "Reference.waitForReferencePendingList"sv,
+                               "EPoll.wait"sv,      "epollWait"sv,     "Net.accept"sv,           "Net.poll"sv,
+                               "socketAccept"sv,    "do_epoll_wait"sv, "futex_wait_queue"sv};
+
 }  // namespace
+
+bool is_waiting(std::string_view frame) {
+  return std::any_of(kWaits.begin(), kWaits.end(), [&](std::string_view wait) { return frame.find(wait) != std::string_view::npos; });
+}
 
 StackReader::StackReader(Symbols &symbols, Key key, const std::vector<Group> &groups)
     : symbols_(symbols), key_(key), groups_(groups) {}
 
-void StackReader::add(std::string_view folded, double threads, std::vector<Part> &parts) {
+bool StackReader::add(std::string_view folded, double threads, std::vector<Part> &parts) {
   auto found = known_.find(folded);
   if (found == known_.end()) {
     if (known_.size() >= kMaxStacks || bytes_ + folded.size() > kMaxBytes) {
@@ -40,10 +48,12 @@ void StackReader::add(std::string_view folded, double threads, std::vector<Part>
     found = known_.emplace(folded, symbols_of(folded)).first;
   }
   for (const uint32_t symbol : found->second) parts.push_back({symbol, threads});
+  return !found->second.empty();
 }
 
 std::vector<uint32_t> StackReader::symbols_of(std::string_view folded) {
   std::vector<uint32_t> symbols;
+  if (is_waiting(folded.substr(folded.rfind(';') + 1))) return symbols;
   size_t frames = 0;
   for (size_t begin = 0; begin <= folded.size() && frames < kMaxFrames; ++frames) {
     const size_t end = std::min(folded.find(';', begin), folded.size());

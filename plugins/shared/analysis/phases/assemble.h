@@ -27,8 +27,8 @@ inline constexpr std::string_view kShufflePattern = "~[Ss]huffle";
 class StackReader {
  public:
   StackReader(Symbols &symbols, Key key, const std::vector<Group> &groups);
-  // Adds this number of threads to the symbols of the stack.
-  void add(std::string_view folded, double threads, std::vector<Part> &parts);
+  // Adds this number of threads to the symbols of the stack. False: they wait, which is not counted.
+  bool add(std::string_view folded, double threads, std::vector<Part> &parts);
 
  private:
   static constexpr size_t kMaxStacks = 16384, kMaxBytes = size_t{8} << 20, kMaxFrames = 512;
@@ -45,15 +45,18 @@ class StackReader {
   size_t bytes_ = 0;
 };
 
+// The innermost function of a thread that waits for work, and not for a disk: pools would hide the threads that work.
+bool is_waiting(std::string_view frame);
+
 // What the samples of one window say of a process.
 struct Assembled {
   int64_t duration_ns = 0;
   std::vector<Part> parts;
-  double samples = 0;                // of stacks
+  double samples = 0;                // of stacks that do not wait
   std::optional<double> dumps;       // thread dumps in the window
   std::optional<double> gc_percent;  // of the window in collections
   std::optional<double> threads;     // of the process
-  bool has_metrics = false;
+  bool has_metrics = false, has_stacks = false;
   ResourceValues resources;
 
   // Adds a metric that is a resource of processes, or one of those above. False: it is neither.

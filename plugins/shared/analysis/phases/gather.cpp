@@ -71,9 +71,26 @@ ProcessTrace trace_of(const Process &process, const std::string &profile, const 
 
 // Windows before the first and after the last stack are not of the profile.
 void trim(std::map<int64_t, Assembled> &windows) {
-  const auto is_empty = [](const auto &window) { return window.second.samples <= 0; };
+  const auto is_empty = [](const auto &window) { return !window.second.has_stacks; };
   while (!windows.empty() && is_empty(*windows.begin())) windows.erase(windows.begin());
   while (!windows.empty() && is_empty(*windows.rbegin())) windows.erase(std::prev(windows.end()));
+}
+
+// A phase that continues after a short pause, in which nothing was recognised, is one.
+void add_step(ProgramRun &run, Step step) {
+  constexpr double kShort = 0.2;
+  if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().of.is_open) {
+    Occurrence &last = run.steps.back().of;
+    const double pause = static_cast<double>(step.of.start_ns - last.end_ns) / 1e9;
+    if (pause <= kShort * (last.seconds() + step.of.seconds())) {
+      last.end_ns = step.of.end_ns;
+      last.is_open = step.of.is_open;
+      last.threads.add(step.of.threads);
+      last.usage.add(step.of.usage);
+      return;
+    }
+  }
+  run.steps.push_back(std::move(step));
 }
 
 }  // namespace
@@ -89,9 +106,9 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
     Assembled &window = processes[process_of(stack.tags)].windows[tag_of(stack.tags, "profile")][stack.time_ns];
     if (window.duration_ns == 0) budget.hold(1);
     window.duration_ns = std::max(window.duration_ns, stack.duration_ns);
+    window.has_stacks = true;
     const double samples = samples_of(stack);
-    reader.add(stack.folded, samples, window.parts);
-    window.samples += samples;
+    if (reader.add(stack.folded, samples, window.parts)) window.samples += samples;
   });
   store::Selection metrics{{"proc.*", "jvm.gc.time", "jvm.profile.rate"}, wanted.tags, wanted.range};
   const std::vector<store::Series> series = processes.empty() ? std::vector<store::Series>() : store.series(metrics);
@@ -118,7 +135,7 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
     auto &own = runs[{found->host, found->process, found->pid}];
     const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kPause;
     if (is_new) own.push_back({found->host, found->process, found->pid, {}});
-    own.back().steps.push_back({database.canonical(found->process, found->phase), found->of, {}});
+    add_step(own.back(), {database.canonical(found->process, found->phase), found->of, {}});
   });
   std::vector<ProgramRun> all;
   for (auto &[process, own] : runs)

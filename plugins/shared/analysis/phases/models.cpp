@@ -135,6 +135,17 @@ std::string text_of(const Anomaly &anomaly) {
   return "phase " + short_id(anomaly.step->phase) + " took " + times_text(anomaly.seen / anomaly.predicted) + " the " + std::string(what) + " " + by;
 }
 
+// A law is trusted as far outside of what was seen as the range of what was seen.
+Predicted predicted(const Model &model, const Observation &observation) {
+  if (!model.is_linear) return {model.mean, &model};
+  std::vector<double> inputs;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    const auto [low, high] = model.ranges[i];
+    inputs.push_back(std::clamp(value_at(observation.features, model.inputs[i]), low - (high - low), high + (high - low)));
+  }
+  return {std::max(model.linear.at(inputs), 0.0), &model};
+}
+
 }  // namespace
 
 double distance_of(double seen, double predicted, Target target) {
@@ -152,8 +163,11 @@ Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent
       before.insert(before.begin(), run.steps[i].phase);
       if (before.size() > 2) before.pop_back();
       if (run.steps[i].of.is_open) continue;
-      Observation one = observation_of(run, i, dependent_);
-      observations[one.context].push_back(std::move(one));
+      const Observation full = observation_of(run, i, dependent_);
+      for (size_t before = 0; before <= full.context.before.size(); ++before) {
+        Observation one = shortened(full, before);
+        observations[one.context].push_back(std::move(one));
+      }
     }
     ++followers_[before][""];
   }
@@ -163,24 +177,22 @@ Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent
   }
 }
 
-size_t Models::rows(const Context &context) const {
-  const auto found = rows_.find(context);
-  return found == rows_.end() ? 0 : found->second;
+size_t Models::rows(const Observation &observation) const {
+  for (size_t before = observation.context.before.size();; --before) {
+    const auto found = rows_.find(shortened(observation, before).context);
+    const size_t rows = found == rows_.end() ? 0 : found->second;
+    if (rows >= kLeastRuns || before == 0) return rows;
+  }
 }
 
 std::optional<Predicted> Models::predict(const Observation &observation, Target target) const {
-  const auto found = models_.find(observation.context);
-  if (found == models_.end()) return std::nullopt;
-  const auto &model = found->second[static_cast<size_t>(target)];
-  if (!model) return std::nullopt;
-  if (!model->is_linear) return Predicted{model->mean, &*model};
-  std::vector<double> inputs;
-  for (size_t i = 0; i < model->inputs.size(); ++i) {
-    // A law is trusted as far outside of what was seen as the range of what was seen.
-    const auto [low, high] = model->ranges[i];
-    inputs.push_back(std::clamp(value_at(observation.features, model->inputs[i]), low - (high - low), high + (high - low)));
+  for (size_t before = observation.context.before.size();; --before) {
+    const Observation one = shortened(observation, before);
+    const auto found = models_.find(one.context);
+    const auto *const model = found == models_.end() ? nullptr : &found->second[static_cast<size_t>(target)];
+    if (model != nullptr && *model) return predicted(**model, one);
+    if (before == 0) return std::nullopt;
   }
-  return Predicted{std::max(model->linear.at(inputs), 0.0), &*model};
 }
 
 std::string Models::next_phase(const ProgramRun &run) const {
@@ -194,19 +206,19 @@ std::string Models::next_phase(const ProgramRun &run) const {
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;
   for (size_t i = 0; i < run.steps.size(); ++i) {
-    if (run.steps[i].of.is_open) continue;
+    if (run.steps[i].of.is_open || run.steps[i].phase == kIdlePhase) continue;
     const Observation observation = observation_of(run, i, models.dependent());
-    const size_t rows = models.rows(observation.context);
+    const size_t rows = models.rows(observation);
     if (rows == 0) verdict.unknown.push_back(run.steps[i].phase);
     rows >= kLeastRuns ? ++verdict.compared : ++verdict.without_model;
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
       const double seen = target_of(run.steps[i].of, target);
-      const auto predicted = std::isfinite(seen) ? models.predict(observation, target) : std::nullopt;
-      if (!predicted) continue;
-      const double distance = distance_of(seen, predicted->value, target);
-      if (std::abs(distance) <= predicted->model->threshold) continue;
-      Anomaly found{&run.steps[i], target, seen, predicted->value, distance, predicted->model->threshold, predicted->model->is_linear, ""};
+      const auto expected = std::isfinite(seen) ? models.predict(observation, target) : std::nullopt;
+      if (!expected) continue;
+      const double distance = distance_of(seen, expected->value, target);
+      if (std::abs(distance) <= expected->model->threshold) continue;
+      Anomaly found{&run.steps[i], target, seen, expected->value, distance, expected->model->threshold, expected->model->is_linear, ""};
       found.text = text_of(found);
       verdict.anomalies.push_back(std::move(found));
     }

@@ -39,13 +39,13 @@ struct Predicted {
 
 class Models {
  public:
-  // From normal runs only.
+  // From normal runs only. Where too few runs have the same two phases before, one phase, or none, is compared.
   explicit Models(const std::vector<ProgramRun> &runs);
 
   const std::set<std::string> &dependent() const { return dependent_; }
   const std::map<Context, std::array<std::optional<Model>, kTargets>> &all() const { return models_; }
-  // The number of observations of a context in training.
-  size_t rows(const Context &context) const;
+  // The number of observations of the longest context with a model; else of the phase alone.
+  size_t rows(const Observation &observation) const;
   // Nothing: training does not carry a prediction.
   std::optional<Predicted> predict(const Observation &observation, Target target) const;
   // The phase that most often follows these in training; empty: none.

@@ -59,8 +59,16 @@ std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs) {
   }
   std::set<std::string> dependent;
   for (const auto &[phase, of] : moments)
-    if (variation(of.first) > kVaries || variation(of.second) > kVaries) dependent.insert(phase);
+    if (phase != kIdlePhase && (variation(of.first) > kVaries || variation(of.second) > kVaries)) dependent.insert(phase);
   return dependent;
+}
+
+Observation shortened(const Observation &observation, size_t before) {
+  Observation shorter = observation;
+  if (shorter.context.before.size() <= before) return shorter;
+  shorter.context.before.resize(before);
+  std::erase_if(shorter.features, [&](const auto &feature) { return static_cast<size_t>(feature.first.front() - '0') > before; });
+  return shorter;
 }
 
 Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent) {

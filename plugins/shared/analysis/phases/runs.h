@@ -49,6 +49,9 @@ struct Context {
   auto operator<=>(const Context &) const = default;
 };
 
+// A process without running threads does nothing that could be predicted; where it waits, it waits for others.
+inline constexpr std::string_view kIdlePhase = "idle";
+
 // Which phases depend on the input: their time or CPU differs between runs by more than 5 % (coefficient of variation).
 std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs);
 
@@ -57,6 +60,8 @@ struct Observation {
   Features features;
   const Step *step = nullptr;
 };
+// The same with fewer phases before.
+Observation shortened(const Observation &observation, size_t before);
 // The phase at this position of a run, from the two input-dependent phases before it.
 Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
 
