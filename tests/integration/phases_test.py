@@ -58,7 +58,8 @@ class Phases(QueryCase):
                 samples.append(sample("metrics", self.now, tags, {
                     "proc.cpu.user": cpu * spread[1] + self.chance.gauss(0, 2), "proc.cpu.kernel": 1.0,
                     "proc.mem.resident": memory * spread[2], "proc.disk.writes.mb": writes * spread[3]}))
-        request = urllib.request.Request(self.hub + "/api/samples", data=json.dumps(samples).encode())
+        body = "".join(json.dumps(one) + "\n" for one in samples).encode()
+        request = urllib.request.Request(self.hub + "/api/jsonlines", data=body)
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             self.assertLess(answer.status, 300)
         self.now += 2 * MINUTE
