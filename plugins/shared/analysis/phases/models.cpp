@@ -164,8 +164,8 @@ Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent
       if (before.size() > 2) before.pop_back();
       if (run.steps[i].of.is_open) continue;
       const Observation full = observation_of(run, i, dependent_);
-      for (size_t before = 0; before <= full.context.before.size(); ++before) {
-        Observation one = shortened(full, before);
+      for (size_t depth = 0; depth <= full.context.before.size(); ++depth) {
+        Observation one = shortened(full, depth);
         observations[one.context].push_back(std::move(one));
       }
     }
