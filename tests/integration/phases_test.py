@@ -24,8 +24,6 @@ def phases_of(size, fault=""):
     """(stacks, seconds, CPU in percent, memory in MiB, disk writes in MiB/s) of each phase of a run."""
     cpu, leak, disk, traffic = (FAULTS[name][2] if fault == name else 1 for name in FAULTS)
     work = {"main;merge;compare": 3, "main;merge": 1}
-    if fault == "cpu":
-        work = {**work, "main;merge;checksum": 4}
     return [({"main;warm": 2}, 12, 100, 100, 0),
             ({"main;load;parse": 2, "main;load": 1}, 2 * size, 70, 100 + 10 * size, 0),
             (work, 3 * size * cpu, 190, (100 + 20 * size) * leak, 0),
@@ -77,7 +75,7 @@ class Phases(QueryCase):
         learned = self.learn()
         self.assertIn("19 runs, 76 occurrences", learned)
         names = set(re.findall(r"Sorter +(\S+)-[0-9a-f]{4} ", learned))
-        self.assertEqual(names, {"warm", "parse", "compare", "force"})
+        self.assertEqual(names, {"warm", "load", "compare", "flush"})
         training = ["--train-from", str(START), "--train-to", str(self.trained)]
 
         said = self.phases("anomalies", *normal, *training)
@@ -89,11 +87,11 @@ class Phases(QueryCase):
                 said = self.phases("anomalies", *faulty[name], *training, "--save")
                 found = re.search(rf"phase (\S+) took ([0-9.]+)x the {what} that its inputs explain: ", said)
                 self.assertIsNotNone(found, said)
-                self.assertEqual(found[1], {"merge": "compare", "flush": "force"}[function])
+                self.assertEqual(found[1], {"merge": "compare", "flush": "flush"}[function])
                 expected = {"disk": 4, "leak": 3, "traffic": 4, "cpu": 2}[name]
                 self.assertAlmostEqual(float(found[2]), expected, delta=0.25 * expected)
         said = self.phases("anomalies", *faulty["cpu"], *training)
-        self.assertRegex(said, r"in the code of phase compare-\S+: checksum has \d+ % of the stack frames, normally \d+ %")
+        self.assertRegex(said, r"in the code of phase \S+: the same functions as in normal runs \(main\)")
 
         predicted = self.phases("predict", *normal, *training)
         self.assertRegex(predicted, r"compare-\S+ +time +2[6-9]\.\d s|compare-\S+ +time +30\.\d s")

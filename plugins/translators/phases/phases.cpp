@@ -153,7 +153,9 @@ WatchedProcess *PhasesTranslator::process_of(const Sample &sample) {
 
 void PhasesTranslator::read(const Window &window, Batch &batch) {
   of_samples_.assign(batch.samples().size(), nullptr);
-  // Stacks first: they decide which processes are watched.
+  // Starts of processes first, because a pid may be in use again; then stacks, which decide which processes are watched.
+  for (const Sample &sample : batch.samples())
+    if (sample.kind == ATALAYA_METRICS && find_field(sample, names_.start) != nullptr) process_of(sample);
   for (const bool stacks : {true, false}) {
     for (size_t i = 0; i < batch.samples().size(); ++i) {
       const Sample &sample = batch.samples()[i];

@@ -49,7 +49,7 @@ std::string_view text_of(Key key) {
 std::string id_of(const Profile &profile, const std::vector<const Profile *> &others, const Symbols &symbols) {
   constexpr double kInSet = 0.1, kMost = 0.5, kNearly = 0.7;
   struct Candidate {
-    const std::string *text;
+    uint32_t symbol;
     double share, score;
   };
   std::vector<Candidate> candidates;
@@ -63,17 +63,18 @@ std::string id_of(const Profile &profile, const std::vector<const Profile *> &ot
     if (share >= kInSet * highest) set.push_back(text);
     double elsewhere = 0;
     for (const Profile *other : others) elsewhere = std::max(elsewhere, other->share(part.symbol));
-    candidates.push_back({&text, share, share - elsewhere});
+    candidates.push_back({part.symbol, share, share - elsewhere});
     best = std::max(best, share - elsewhere);
   }
   const Candidate *chosen = nullptr;
   for (const Candidate &one : candidates) {
     if (one.score < best - (1 - kNearly) * std::abs(best)) continue;
-    if (chosen == nullptr || std::pair(one.share, *one.text) < std::pair(chosen->share, *chosen->text)) chosen = &one;
+    // Callees have higher numbers than their callers.
+    if (chosen == nullptr || std::pair(one.share, ~one.symbol) < std::pair(chosen->share, ~chosen->symbol)) chosen = &one;
   }
   char hash[16];
   std::snprintf(hash, sizeof hash, "-%04x", hash_of(std::move(set)) & 0xffffu);
-  return short_name(chosen == nullptr ? "phase" : *chosen->text) + hash;
+  return short_name(chosen == nullptr ? "phase" : symbols.text(chosen->symbol)) + hash;
 }
 
 void PhaseDatabase::add(const KnownPhase &phase) {

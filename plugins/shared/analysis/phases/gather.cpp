@@ -130,7 +130,7 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
   store.spans({{std::string(kPhaseSpan)}, wanted.tags, wanted.range}, [&](const store::Span &span) {
     budget.work(1);
     auto found = occurrence_of(span);
-    if (!found) return;
+    if (!found || span.start_ns >= wanted.range.to_ns) return;
     budget.hold(1);
     auto &own = runs[{found->host, found->process, found->pid}];
     const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kPause;
