@@ -132,7 +132,7 @@ class Phases(QueryCase):
 
     def test_without_data_and_with_wrong_words_the_answer_says_what_to_do(self):
         self.phases("show", "--from", "2001-01-01", "--to", "2001-01-02", status=1)
-        self.assertIn("no phases from 2001-01-01T00:00:00Z to 2001-01-02T00:00:00Z; pipelines/phases.lua collects them", self.errors)
+        self.assertIn("no phases from 2001-01-01 00:00:00 to 2001-01-02 00:00:00 UTC; pipelines/phases.lua collects them", self.errors)
         self.phases("learn", "--from", "2001-01-01", "--to", "2001-01-02", status=1)
         self.assertIn("no stacks of a process with 10 samples", self.errors)
         self.phases("lern", status=2)
