@@ -184,7 +184,8 @@ int every_socket(struct bpf_iter__task_file *ctx) {
   if (connection && connection->mark == mark && connection->pass != pass && !whole) return 0;
   const __u32 flags = connection ? connection->flags : 0;
   const __u32 reported = connection && connection->reported ? NET_REPORTED : 0;
-  struct net_record record = {.kind = NET_OPEN, .flags = flags | reported, .cookie = bpf_get_socket_cookie(sk), .protocol = IPPROTO_TCP};
+  struct net_record record = {
+      .kind = NET_OPEN, .flags = flags | reported, .cookie = bpf_get_socket_cookie(sk), .protocol = IPPROTO_TCP};
   set_owner(&record.owner, task);
   set_ends(&record.ends, sk);
   set_amounts(&record.amounts, tcp, sk, state, flags);

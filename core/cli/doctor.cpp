@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/base/status_socket.h"
 #include "core/cli/cli.h"
 #include "core/cli/features.h"
-#include "core/base/status_socket.h"
 
 #include "core/base/files.h"
 #include "core/base/json.h"

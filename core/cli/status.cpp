@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include "core/cli/cli.h"
 #include "core/base/status_socket.h"
+#include "core/cli/cli.h"
 
 namespace atalaya::core::cli {
 namespace {

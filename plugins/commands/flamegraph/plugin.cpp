@@ -87,7 +87,8 @@ class FlamegraphCommand final : public Command {
     read_wanted(host);
     set_format();
     if (style_.compared && is_profile())
-      throw Failure(Code::bad_config, "--format " + format_ + " has one side only; omit --diff, and compare the files in the viewer");
+      throw Failure(Code::bad_config,
+                    "--format " + format_ + " has one side only; omit --diff, and compare the files in the viewer");
   }
 
   int run(std::span<const atalaya_str>) override {
@@ -205,7 +206,7 @@ class FlamegraphCommand final : public Command {
   const query::ReadOptions options_;
   const std::string folded_, diff_, file_;
   store::Range range_{0, 0};  // of the stored stacks
-  std::string nothing_;  // the reason for an empty result
+  std::string nothing_;       // the reason for an empty result
   std::string format_;
   const std::string keep_;
   Wanted wanted_;

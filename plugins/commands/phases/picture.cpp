@@ -25,11 +25,13 @@ std::string coordinate(double value) {
 }
 
 std::string text_at(double x, double y, const char *anchor, const std::string &text, const std::string &more = "") {
-  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" + query::xml_text(text) + "</text>\n";
+  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
+         query::xml_text(text) + "</text>\n";
 }
 
 std::string line(double x1, double y1, double x2, double y2, const std::string &style) {
-  return "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" + coordinate(x2) + "\" y2=\"" + coordinate(y2) + "\" " + style + "/>\n";
+  return "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" + coordinate(x2) + "\" y2=\"" + coordinate(y2) +
+         "\" " + style + "/>\n";
 }
 
 // The resources that the run used at all.
@@ -90,12 +92,16 @@ class RunPicture {
     const std::string size = coordinate(height);
     size_t phases = 0;
     for (const Segment &segment : run_.mined.segments) phases += segment.phase != kNoPhase ? 1 : 0;
-    const std::string title = run_.trace.process + ", process " + run_.trace.pid + (run_.trace.host.empty() ? "" : " on " + run_.trace.host);
-    const std::string what = "Phases by stacks (S): " + std::to_string(phases) + ". Changes of resources (R, dashed lines): " + std::to_string(r_points) +
+    const std::string title =
+        run_.trace.process + ", process " + run_.trace.pid + (run_.trace.host.empty() ? "" : " on " + run_.trace.host);
+    const std::string what = "Phases by stacks (S): " + std::to_string(phases) +
+                             ". Changes of resources (R, dashed lines): " + std::to_string(r_points) +
                              ". Changes of resources and stacks (R+S): " + std::to_string(rs_points) + ".";
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" + size + "\" viewBox=\"0 0 " +
-           std::to_string(kWidth) + " " + size + "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n" +
-           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + text_at(kWidth / 2.0, 22, "middle", title, " font-size=\"15\"") +
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" + size +
+           "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + size +
+           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n" +
+           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+           text_at(kWidth / 2.0, 22, "middle", title, " font-size=\"15\"") +
            text_at(kWidth / 2.0, 40, "middle", what, " fill=\"#555\"");
   }
 
@@ -105,8 +111,11 @@ class RunPicture {
     for (const double value : values)
       if (std::isfinite(value)) most = std::max(most, value);
     out_ += line(kLeft, bottom, kWidth - kRight, bottom, "stroke=\"#999\"") + line(kLeft, top, kLeft, bottom, "stroke=\"#999\"");
-    out_ += text_at(kLeft - 6, top + 10, "end", query::rounded_text(std::round(most * 10) / 10)) + text_at(kLeft - 6, bottom, "end", "0");
-    out_ += text_at(kLeft + 6, top + 11, "start", std::string(kResourceTexts[resources_[index]]) + " [" + std::string(kResourceUnits[resources_[index]]) + "]", " fill=\"#333\"");
+    out_ += text_at(kLeft - 6, top + 10, "end", query::rounded_text(std::round(most * 10) / 10)) +
+            text_at(kLeft - 6, bottom, "end", "0");
+    out_ += text_at(kLeft + 6, top + 11, "start",
+                    std::string(kResourceTexts[resources_[index]]) + " [" + std::string(kResourceUnits[resources_[index]]) + "]",
+                    " fill=\"#333\"");
     std::string path;
     bool is_down = false;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -125,7 +134,8 @@ class RunPicture {
     const double first = static_cast<double>(trace_.time_ns(0)), last = static_cast<double>(trace_.time_ns(trace_.size() - 1));
     for (int i = 0; i <= 10; ++i) {
       const double x = kLeft + (kWidth - kLeft - kRight) * i / 10.0;
-      out_ += line(x, y, x, y + 4, "stroke=\"#999\"") + text_at(x, y + 16, "middle", coordinate((last - first) / 1e10 * i) + " s", " fill=\"#555\"");
+      out_ += line(x, y, x, y + 4, "stroke=\"#999\"") +
+              text_at(x, y + 16, "middle", coordinate((last - first) / 1e10 * i) + " s", " fill=\"#555\"");
     }
   }
 
@@ -157,9 +167,10 @@ class RunPicture {
     for (const Brace &brace : all) {
       const double x1 = x_of(brace.begin) + 1, x2 = std::max(x_of(brace.end) - 1, x1 + 1), middle = (x1 + x2) / 2;
       const double bend = std::min(6.0, (x2 - x1) / 4);
-      out_ += "<path d=\"M" + coordinate(x1) + " " + coordinate(y) + "q0 6 " + coordinate(bend) + " 6L" + coordinate(middle - bend) + " " + coordinate(y + 6) + "q" +
-              coordinate(bend) + " 0 " + coordinate(bend) + " 6q0 -6 " + coordinate(bend) + " -6L" + coordinate(x2 - bend) + " " + coordinate(y + 6) + "q" +
-              coordinate(bend) + " 0 " + coordinate(bend) + " -6\" fill=\"none\" stroke=\"" + brace.colour + "\" stroke-width=\"1.6\"/>\n";
+      out_ += "<path d=\"M" + coordinate(x1) + " " + coordinate(y) + "q0 6 " + coordinate(bend) + " 6L" +
+              coordinate(middle - bend) + " " + coordinate(y + 6) + "q" + coordinate(bend) + " 0 " + coordinate(bend) + " 6q0 -6 " +
+              coordinate(bend) + " -6L" + coordinate(x2 - bend) + " " + coordinate(y + 6) + "q" + coordinate(bend) + " 0 " +
+              coordinate(bend) + " -6\" fill=\"none\" stroke=\"" + brace.colour + "\" stroke-width=\"1.6\"/>\n";
       if (brace.label.empty()) continue;
       has_labels = true;
       const size_t room = static_cast<size_t>(std::max((x2 - x1) / 6.2, 0.0));
@@ -181,8 +192,10 @@ class RunPicture {
       const KnownPhase *const known = database_.find(run_.trace.process, run_.ids[i]);
       if (known == nullptr) continue;
       const std::string colour = kColours[i % kColours.size()];
-      out_ += "<rect x=\"" + coordinate(x) + "\" y=\"" + coordinate(row_top) + "\" width=\"10\" height=\"10\" fill=\"" + colour + "\"/>\n";
-      out_ += text_at(x + 16, row_top + 9, "start", run_.ids[i] + ": epoch of " + std::to_string(known->phase.epoch) + " samples", " font-weight=\"bold\"");
+      out_ += "<rect x=\"" + coordinate(x) + "\" y=\"" + coordinate(row_top) + "\" width=\"10\" height=\"10\" fill=\"" + colour +
+              "\"/>\n";
+      out_ += text_at(x + 16, row_top + 9, "start", run_.ids[i] + ": epoch of " + std::to_string(known->phase.epoch) + " samples",
+                      " font-weight=\"bold\"");
       double at = row_top + 9;
       for (const std::string &function : top_functions(*known, database_.symbols(), kFunctions))
         out_ += text_at(x + 16, at += kRow, "start", function.substr(0, 84), " fill=\"#444\"");

@@ -49,25 +49,28 @@ class PhasesCommand final : public Command {
       query::listed(
           param::list("process", query::kText, "Only processes with this name, or pattern").unit("NAME"),
           param::list("host", query::kText, "Only processes of this host, or pattern").unit("HOST"), query::kTag,
-          param::choice("profile", "auto|wall|cpu", "Stacks that learn reads: thread dumps, samples on CPUs; auto: dumps where there are some")
+          param::choice("profile", "auto|wall|cpu",
+                        "Stacks that learn reads: thread dumps, samples on CPUs; auto: dumps where there are some")
               .defaults("auto"),
-          param::choice("key", "function|stack", "Unit of comparison of learn: functions anywhere in stacks, or whole stacks").defaults("function"),
+          param::choice("key", "function|stack", "Unit of comparison of learn: functions anywhere in stacks, or whole stacks")
+              .defaults("function"),
           param::integer("least", "Minimum length of a phase for learn").defaults("5").range(2, 1000).unit("samples"),
-          param::string("train_from", "Start of the normal runs of predict and anomalies (default: all before --train-to)").unit("TIME"),
+          param::string("train_from", "Start of the normal runs of predict and anomalies (default: all before --train-to)")
+              .unit("TIME"),
           param::string("train_to", "End of the normal runs (default: the start of the range)").unit("TIME"),
           param::string("train_experiment", "Time range of the normal runs, as an experiment").unit("NAME"),
           param::boolean("save", "anomalies: writes a span for each anomaly into the store"),
           param::boolean("dry_run", "learn: writes nothing"),
           param::string("o", "show, learn: picture of the last run (.svg); export: output file").unit("FILE")),
       query::kStoreParams);
-  static constexpr Description description = {
-      .name = "phases"_str,
-      .summary = "Learn, show and predict phases of programs; find anomalies"_str,
-      .params = params,
-      .operands = "learn|train|show|watch|predict|anomalies|export | import FILE"_str,
-      .example = "atalaya phases learn --from -1d --process Sort\n"
-                 "atalaya phases anomalies --from -1h --process Sort\n"
-                 "atalaya phases show --from -1h --process Sort -o sort.svg"_str};
+  static constexpr Description description = {.name = "phases"_str,
+                                              .summary = "Learn, show and predict phases of programs; find anomalies"_str,
+                                              .params = params,
+                                              .operands = "learn|train|show|watch|predict|anomalies|export | import FILE"_str,
+                                              .example =
+                                                  "atalaya phases learn --from -1d --process Sort\n"
+                                                  "atalaya phases anomalies --from -1h --process Sort\n"
+                                                  "atalaya phases show --from -1h --process Sort -o sort.svg"_str};
 
   explicit PhasesCommand(Host host)
       : host_(host),
@@ -127,7 +130,8 @@ class PhasesCommand final : public Command {
 
   std::vector<LearnedRun> learned(query::Reading &reading, PhaseDatabase &database) {
     std::vector<LearnedRun> runs;
-    for (ProcessTrace &trace : read_traces(*reading.store, wanted(reading.range), key_, groups_, database.symbols(), reading.budget)) {
+    for (ProcessTrace &trace :
+         read_traces(*reading.store, wanted(reading.range), key_, groups_, database.symbols(), reading.budget)) {
       if (trace.trace.size() < 2 * least_) continue;
       runs.push_back(learn(std::move(trace), key_, {database.likeness(), least_}, database));
     }
@@ -196,7 +200,8 @@ class PhasesCommand final : public Command {
     PhaseDatabase database;
     if (const core::Status status = database.import(text.value()); !status) throw Wrong(path + ": " + status.error());
     std::vector<SpanToWrite> spans;
-    for (const KnownPhase &phase : database.phases()) spans.push_back(definition_of(phase, "", database.symbols(), core::realtime()));
+    for (const KnownPhase &phase : database.phases())
+      spans.push_back(definition_of(phase, "", database.symbols(), core::realtime()));
     write_spans(host_, options_.store, spans);
     std::fprintf(stderr, "imported %zu phases\n", spans.size());
     return 0;
@@ -212,12 +217,14 @@ class PhasesCommand final : public Command {
     }
     if (!train_from_.empty()) range.from_ns = query::time_of("--train-from", train_from_, reading.now_ns);
     if (!train_to_.empty()) range.to_ns = query::time_of("--train-to", train_to_, reading.now_ns);
-    if (range.from_ns >= range.to_ns) throw Wrong("the range of normal runs ends before it begins; see --train-from and --train-to");
+    if (range.from_ns >= range.to_ns)
+      throw Wrong("the range of normal runs ends before it begins; see --train-from and --train-to");
     return range;
   }
 
   // Runs with functions of their phases, of one program at a time.
-  std::map<std::string, std::vector<ProgramRun>> runs_by_program(query::Reading &reading, const PhaseDatabase &database, const store::Range &range) {
+  std::map<std::string, std::vector<ProgramRun>> runs_by_program(query::Reading &reading, const PhaseDatabase &database,
+                                                                 const store::Range &range) {
     std::map<std::string, std::vector<ProgramRun>> programs;
     for (ProgramRun &run : read_runs(*reading.store, wanted(range), database, reading.budget)) {
       for (Step &step : run.steps) read_functions(*reading.store, run, step, reading.budget);
@@ -268,19 +275,27 @@ class PhasesCommand final : public Command {
   void report(const ProgramRun &run, const Models &models, const PhaseDatabase &database, std::vector<SpanToWrite> &spans) const {
     const Verdict verdict = anomalies_of(run, models);
     std::printf("  process %s of %s: %zu phases compared, %s\n", run.pid.c_str(), time_of_run(run).c_str(), verdict.compared,
-                !verdict.anomalies.empty() ? "not normal" : verdict.compared == 0 ? "no verdict" : "normal");
-    if (verdict.without_model > 0) std::printf("    %zu phases have too few normal runs with the same phases before them\n", verdict.without_model);
+                !verdict.anomalies.empty() ? "not normal"
+                : verdict.compared == 0    ? "no verdict"
+                                           : "normal");
+    if (verdict.without_model > 0)
+      std::printf("    %zu phases have too few normal runs with the same phases before them\n", verdict.without_model);
     for (const std::string &phase : verdict.unknown) std::printf("    phase %s is in no normal run in this place\n", phase.c_str());
     for (const Anomaly &one : verdict.anomalies) {
       std::printf("    %s: %s instead of %s\n", one.text.c_str(), amount_text(one.seen, one.target).c_str(),
                   amount_text(one.predicted, one.target).c_str());
-      spans.push_back({one.step->of.start_ns,
-                       one.step->of.end_ns - one.step->of.start_ns,
-                       std::string(kAnomalySpan),
-                       {{"host", run.host}, {"pid", run.pid}, {"process", run.process}, {"phase", one.step->phase},
-                        {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])}, {"text", one.text}},
-                       0,
-                       {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}});
+      spans.push_back(
+          {one.step->of.start_ns,
+           one.step->of.end_ns - one.step->of.start_ns,
+           std::string(kAnomalySpan),
+           {{"host", run.host},
+            {"pid", run.pid},
+            {"process", run.process},
+            {"phase", one.step->phase},
+            {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])},
+            {"text", one.text}},
+           0,
+           {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}});
     }
     std::set<const Step *> steps;
     for (const Anomaly &one : verdict.anomalies)
@@ -330,22 +345,25 @@ class PhasesCommand final : public Command {
     return 0;
   }
 
-  static void print_change(const ProgramRun &run, const Step &step, std::map<std::tuple<std::string, std::string, int64_t>, bool> &printed) {
+  static void print_change(const ProgramRun &run, const Step &step,
+                           std::map<std::tuple<std::string, std::string, int64_t>, bool> &printed) {
     const auto [at, is_new] = printed.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, step.of.is_open);
     if (!is_new && at->second == step.of.is_open) return;
     at->second = step.of.is_open;
     constexpr int64_t kSecond = 1'000'000'000;
     const std::string when = query::time_text((step.of.is_open ? step.of.start_ns : step.of.end_ns) / kSecond * kSecond);
     if (step.of.is_open)
-      std::printf("%s %s %s: phase %s began\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(), step.phase.c_str());
+      std::printf("%s %s %s: phase %s began\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(),
+                  step.phase.c_str());
     else
-      std::printf("%s %s %s: phase %s ended after %.1f s\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(), step.phase.c_str(),
-                  step.of.seconds());
+      std::printf("%s %s %s: phase %s ended after %.1f s\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(),
+                  step.phase.c_str(), step.of.seconds());
   }
 
   static int nothing(const std::string &what, const store::Range &range) {
     const bool is_all = range.from_ns == std::numeric_limits<int64_t>::min();
-    std::fprintf(stderr, "no %s%s; pipelines/phases.lua collects them\n", what.c_str(), is_all ? "" : (" from " + query::span_text(range)).c_str());
+    std::fprintf(stderr, "no %s%s; pipelines/phases.lua collects them\n", what.c_str(),
+                 is_all ? "" : (" from " + query::span_text(range)).c_str());
     return 1;
   }
 

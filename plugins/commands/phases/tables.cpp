@@ -91,9 +91,10 @@ std::string runs_table(const std::vector<ProgramRun> &runs) {
   for (const ProgramRun &run : runs) {
     for (const Step &step : run.steps) {
       const bool is_first = &step == &run.steps.front();
-      rows.push_back({is_first ? time_of_run(run) : "", is_first ? core::visible(run.process) : "", is_first ? run.pid : "", step.phase,
-                      step.of.is_open ? "open" : short_number(step.of.seconds()), short_number(target_of(step.of, Target::cpu)),
-                      short_number(target_of(step.of, Target::memory)), short_number(target_of(step.of, Target::writes))});
+      rows.push_back({is_first ? time_of_run(run) : "", is_first ? core::visible(run.process) : "", is_first ? run.pid : "",
+                      step.phase, step.of.is_open ? "open" : short_number(step.of.seconds()),
+                      short_number(target_of(step.of, Target::cpu)), short_number(target_of(step.of, Target::memory)),
+                      short_number(target_of(step.of, Target::writes))});
     }
   }
   return query::as_columns(rows);
@@ -107,17 +108,19 @@ std::string models_table(const Models &models, const std::string &process) {
       if (!model) continue;
       std::vector<std::pair<double, std::string>> strongest;
       for (size_t i = 0; model->is_linear && i < model->inputs.size(); ++i)
-        if (const double weight = std::abs(model->linear.coefficients[i]) * (model->ranges[i].second - model->ranges[i].first); weight > 0)
+        if (const double weight = std::abs(model->linear.coefficients[i]) * (model->ranges[i].second - model->ranges[i].first);
+            weight > 0)
           strongest.emplace_back(-weight, model->inputs[i]);
       std::sort(strongest.begin(), strongest.end());
       std::vector<std::string> names;
       for (size_t i = 0; i < std::min<size_t>(strongest.size(), 3); ++i) names.push_back(core::visible(strongest[i].second));
       rows.push_back({context.phase, joined(context.before, " <- "), std::string(kTargetTexts[t]), std::to_string(model->rows),
-                      model->is_linear ? "inputs" : "mean", model->is_linear ? fixed(model->r2, 2) : "", fixed(model->accuracy) + " %",
-                      fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
+                      model->is_linear ? "inputs" : "mean", model->is_linear ? fixed(model->r2, 2) : "",
+                      fixed(model->accuracy) + " %", fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
     }
   }
-  return rows.size() == 1 ? "no model of " + process + ": each phase needs " + std::to_string(kLeastRuns) + " runs with the same phases before it\n"
+  return rows.size() == 1 ? "no model of " + process + ": each phase needs " + std::to_string(kLeastRuns) +
+                                " runs with the same phases before it\n"
                           : query::as_columns(rows);
 }
 
@@ -131,7 +134,10 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
       const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
       const double seen = is_seen ? target_of(observation.step->of, target) : NAN;
       rows.push_back({observation.context.phase, std::string(kTargetTexts[t]), amount_text(predicted->value, target),
-                      std::isfinite(seen) ? amount_text(seen, target) : is_seen ? "" : "next", predicted->model->is_linear ? "inputs" : "mean",
+                      std::isfinite(seen) ? amount_text(seen, target)
+                      : is_seen           ? ""
+                                          : "next",
+                      predicted->model->is_linear ? "inputs" : "mean",
                       predicted->model->is_linear ? fixed(predicted->model->r2, 2) : "", fixed(predicted->model->accuracy) + " %"});
     }
   };
@@ -139,8 +145,9 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
   Observation next = observation_of(run, run.steps.size(), models.dependent());
   next.context.phase = models.next_phase(run);
   if (!next.context.phase.empty()) add(next);
-  return rows.size() == 1 ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
-                          : query::as_columns(rows);
+  return rows.size() == 1
+             ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
+             : query::as_columns(rows);
 }
 
 }  // namespace atalaya::phases

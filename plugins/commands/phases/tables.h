@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/analysis/phases/database.h"
 #include "plugins/shared/analysis/phases/models.h"
 #include "plugins/shared/analysis/phases/runs.h"
-#include "plugins/shared/analysis/phases/database.h"
 
 namespace atalaya::phases {
 

@@ -99,7 +99,9 @@ std::optional<Window> WindowReader::take() {
 std::string pipeline_text(std::string_view every, bool net) {
   return "local a = require \"atalaya\"\n"
          "a.pipeline \"top\" {\n"
-         "  every = \"" + std::string(every) + "\",\n"
+         "  every = \"" +
+         std::string(every) +
+         "\",\n"
          "  a.source.proc { host = false, cgroups = false },\n" +
          (net ? "  a.source.net { flows = false },\n" : "") +
          "  a.translate.names { tags = { \"container\" } },\n"
@@ -150,8 +152,8 @@ void Live::start(bool net) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> words = {"atalaya", "run", file, "--log-level", "error"};
   std::vector<std::string> variables = environment_in(folder_);
-  const int error = ::posix_spawn(&child_, "/proc/self/exe", &actions, &attributes, pointers_to(words).data(),
-                                  pointers_to(variables).data());
+  const int error =
+      ::posix_spawn(&child_, "/proc/self/exe", &actions, &attributes, pointers_to(words).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {

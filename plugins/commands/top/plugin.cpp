@@ -27,7 +27,7 @@ namespace {
 
 using namespace atalaya::literals;
 
-constexpr int kQuiet = 200;      // ms without output after which a live window is complete
+constexpr int kQuiet = 200;  // ms without output after which a live window is complete
 constexpr int kEscape = 27;
 constexpr const char *kLiveKeys = "q quit  / filter  c m r w i o t sort  n name  arrows scroll  space pause";
 constexpr const char *kReplayKeys = "q quit  left right windows  / filter  c m r w i o t sort  n name";
@@ -35,14 +35,22 @@ constexpr const char *kReplayKeys = "q quit  left right windows  / filter  c m r
 // The column that a key sorts by.
 std::optional<Column> column_of_key(int key) {
   switch (key) {
-    case 'c': return Column::cpu;
-    case 'm': return Column::memory;
-    case 'r': return Column::read;
-    case 'w': return Column::write;
-    case 'i': return Column::in;
-    case 'o': return Column::out;
-    case 't': return Column::threads;
-    default: return std::nullopt;
+    case 'c':
+      return Column::cpu;
+    case 'm':
+      return Column::memory;
+    case 'r':
+      return Column::read;
+    case 'w':
+      return Column::write;
+    case 'i':
+      return Column::in;
+    case 'o':
+      return Column::out;
+    case 't':
+      return Column::threads;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -50,7 +58,8 @@ class Top final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::listed(
-          param::string("at", "Replay the store from this time on; without it, the sources of this host are shown live").unit("TIME"),
+          param::string("at", "Replay the store from this time on; without it, the sources of this host are shown live")
+              .unit("TIME"),
           param::string("every", "Window of the live view").defaults("1s").unit("TIME"), query::kTag,
           param::string("filter", "Only processes with this name or pattern; a word is a part of the name").unit("PATTERN"),
           param::choice("sort", "cpu|memory|read|write|in|out|threads|name", "Column that sorts, largest first").defaults("cpu"),
@@ -61,12 +70,16 @@ class Top final : public Command {
   static constexpr Description description = {.name = "top"_str,
                                               .summary = "Show the processes of a window, live or from the store"_str,
                                               .params = params,
-                                              .example = "atalaya top\n"
-                                                         "atalaya top --at -10m\n"
-                                                         "atalaya top --once --top 10 --sort memory"_str};
+                                              .example =
+                                                  "atalaya top\n"
+                                                  "atalaya top --at -10m\n"
+                                                  "atalaya top --once --top 10 --sort memory"_str};
 
   explicit Top(Host host)
-      : options_(query::read_options(host)), tags_(query::read_tags(host)), every_(host.text("every")), format_(host.text("format")) {
+      : options_(query::read_options(host)),
+        tags_(query::read_tags(host)),
+        every_(host.text("every")),
+        format_(host.text("format")) {
     if (const auto at = host.find("at")) at_ = at->text();
     if (const auto filter = host.find("filter")) view_.filter = filter->text();
     if (const auto once = host.find("once")) once_ = once->boolean();
@@ -133,8 +146,10 @@ class Top final : public Command {
     while (!stopping_) {
       draw(screen, window, kReplayKeys);
       const int key = screen.key(500);
-      if (key == KEY_LEFT || key == KEY_RIGHT) window = source.step(window, key == KEY_RIGHT);
-      else if (!handle(key, screen)) break;
+      if (key == KEY_LEFT || key == KEY_RIGHT)
+        window = source.step(window, key == KEY_RIGHT);
+      else if (!handle(key, screen))
+        break;
     }
     return 0;
   }
@@ -150,8 +165,10 @@ class Top final : public Command {
       if (auto newest = next(source, 0); newest && !paused) window = std::move(*newest);
       draw(screen, window, paused ? "paused: space continues" : window.rows.empty() ? "waiting for the first window" : kLiveKeys);
       const int key = screen.key(100);
-      if (key == ' ') paused = !paused;
-      else if (!handle(key, screen)) break;
+      if (key == ' ')
+        paused = !paused;
+      else if (!handle(key, screen))
+        break;
     }
     return 0;
   }

@@ -59,8 +59,11 @@ Window Replay::read(const Place &place) {
     try {
       for (const query::Usage &usage :
            query::usage_of({metric}, tags_, {"host", "pid", "process", "container"}, range, *reading.store, reading.budget)) {
-        const Row identity{tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
-                           tag_of(usage.tags, "container"), {}};
+        const Row identity{tag_of(usage.tags, "host"),
+                           tag_of(usage.tags, "pid"),
+                           tag_of(usage.tags, "process"),
+                           tag_of(usage.tags, "container"),
+                           {}};
         builder.add(metric, usage.average, identity);
       }
     } catch (const query::UnknownMetric &) {  // not collected

@@ -30,8 +30,7 @@ void put(int row, std::string_view text, attr_t attributes) {
 Screen::Screen() {
   std::setlocale(LC_CTYPE, "");
   terminal = ::newterm(nullptr, stdout, stdin);
-  if (terminal == nullptr)
-    throw Failure(Code::permanent, "this terminal is not known: set TERM, or use --once for a table");
+  if (terminal == nullptr) throw Failure(Code::permanent, "this terminal is not known: set TERM, or use --once for a table");
   ::set_term(terminal);
   ::cbreak();
   ::noecho();

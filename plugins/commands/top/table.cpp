@@ -22,8 +22,8 @@ struct ColumnName {
   size_t width;
 };
 constexpr ColumnName kNames[] = {
-    {Column::cpu, "cpu", "CPU%", 6},   {Column::memory, "memory", "MEM", 6}, {Column::read, "read", "READ/s", 7},
-    {Column::write, "write", "WRITE/s", 8}, {Column::in, "in", "IN/s", 6},   {Column::out, "out", "OUT/s", 6},
+    {Column::cpu, "cpu", "CPU%", 6},        {Column::memory, "memory", "MEM", 6}, {Column::read, "read", "READ/s", 7},
+    {Column::write, "write", "WRITE/s", 8}, {Column::in, "in", "IN/s", 6},        {Column::out, "out", "OUT/s", 6},
     {Column::threads, "threads", "THR", 5},
 };
 constexpr size_t kPidWidth = 7, kMinName = 12, kMaxName = 40, kContainerWidth = 16, kHostWidth = 14;
@@ -37,11 +37,16 @@ struct MetricColumn {
   double factor;
 };
 constexpr MetricColumn kMetrics[] = {
-    {"proc.cpu.user", Column::cpu, 1},           {"proc.cpu.kernel", Column::cpu, 1},
-    {"proc.mem.resident", Column::memory, kMebi}, {"proc.disk.reads.mb", Column::read, kMebi},
-    {"proc.disk.writes.mb", Column::write, kMebi}, {"proc.net.tcp.in.mb", Column::in, kMebibit},
-    {"proc.net.udp.in.mb", Column::in, kMebibit}, {"proc.net.tcp.out.mb", Column::out, kMebibit},
-    {"proc.net.udp.out.mb", Column::out, kMebibit}, {"proc.threads", Column::threads, 1},
+    {"proc.cpu.user", Column::cpu, 1},
+    {"proc.cpu.kernel", Column::cpu, 1},
+    {"proc.mem.resident", Column::memory, kMebi},
+    {"proc.disk.reads.mb", Column::read, kMebi},
+    {"proc.disk.writes.mb", Column::write, kMebi},
+    {"proc.net.tcp.in.mb", Column::in, kMebibit},
+    {"proc.net.udp.in.mb", Column::in, kMebibit},
+    {"proc.net.tcp.out.mb", Column::out, kMebibit},
+    {"proc.net.udp.out.mb", Column::out, kMebibit},
+    {"proc.threads", Column::threads, 1},
 };
 
 std::string key_of(const Row &row) {
@@ -147,8 +152,8 @@ std::string title_of(const Window &window, const std::vector<Row> &rows, const V
   for (const Row &row : window.rows)
     if (row[Column::cpu]) cpu = cpu.value_or(0) + *row[Column::cpu];
   char text[192];
-  std::snprintf(text, sizeof(text), "%s  window %gs  %zu of %zu processes  CPU ", when,
-                static_cast<double>(window.length_ns) / 1e9, rows.size(), window.rows.size());
+  std::snprintf(text, sizeof(text), "%s  window %gs  %zu of %zu processes  CPU ", when, static_cast<double>(window.length_ns) / 1e9,
+                rows.size(), window.rows.size());
   std::string title = text;
   if (cpu) std::snprintf(text, sizeof(text), "%.0f%%", *cpu);
   title += cpu ? text : "-";
@@ -163,10 +168,12 @@ bool is_word(std::string_view text) {
 }  // namespace
 
 void RowBuilder::add(std::string_view metric, double value, const Row &identity) {
-  const auto *known = std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const auto &entry) { return entry.metric == metric; });
+  const auto *known =
+      std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const auto &entry) { return entry.metric == metric; });
   if (known == std::end(kMetrics)) return;
   const std::string key = key_of(identity);
-  auto at = std::lower_bound(index_.begin(), index_.end(), key, [](const auto &entry, const auto &wanted) { return entry.first < wanted; });
+  auto at = std::lower_bound(index_.begin(), index_.end(), key,
+                             [](const auto &entry, const auto &wanted) { return entry.first < wanted; });
   if (at == index_.end() || at->first != key) {
     at = index_.insert(at, {key, rows_.size()});
     rows_.push_back(identity);

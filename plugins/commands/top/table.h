@@ -42,9 +42,9 @@ class RowBuilder {
 
 struct View {
   Column sort = Column::cpu;
-  bool by_name = false;  // sort by process and pid instead
-  std::string filter;    // a pattern of process names; a word without wildcards is a part of them
-  size_t first = 0;      // of the shown rows
+  bool by_name = false;            // sort by process and pid instead
+  std::string filter;              // a pattern of process names; a word without wildcards is a part of them
+  size_t first = 0;                // of the shown rows
   size_t width = 80, height = 24;  // height 0: all rows
 };
 // The value of --sort; nothing if unknown.

@@ -97,13 +97,15 @@ class Trace final : public Command {
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
       reading.budget.hold(1);
-      if (std::any_of(span.fields.begin(), span.fields.end(), [](const auto &field) { return field.name == query::kDeleted; })) return;
+      if (std::any_of(span.fields.begin(), span.fields.end(), [](const auto &field) { return field.name == query::kDeleted; }))
+        return;
       timeline.add(slice_of(span, std::min(reading.range.to_ns, reading.now_ns)));
     });
   }
 
   static Slice slice_of(const store::Span &span, int64_t now_ns) {
-    Slice slice{process_of(span.tags), category_of(span.tags), std::string(span.name), span.start_ns, 0, span.duration_ns < 0, {}, {}};
+    Slice slice{
+        process_of(span.tags), category_of(span.tags), std::string(span.name), span.start_ns, 0, span.duration_ns < 0, {}, {}};
     slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : span.start_ns + span.duration_ns;
     if (slice.name.empty()) slice.name = tag_of(span.tags, slice.category.c_str());
     for (const auto &[key, value] : span.tags) slice.texts.emplace_back(key, value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans and values over time as JSON of the Trace Event Format, which Perfetto and Chrome's about:tracing read. Source: "Trace Event
-// Format", the document of the Chromium project. Pure.
+// Spans and values over time as JSON of the Trace Event Format, which Perfetto and Chrome's about:tracing read. Source: "Trace
+// Event Format", the document of the Chromium project. Pure.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Timeline {
   void add(Value value) { values_.push_back(std::move(value)); }
   size_t size() const { return slices_.size() + values_.size(); }
 
-  // {"traceEvents":[...],"displayTimeUnit":"ms"}. In one lane slices are disjoint or one contains the other: the viewers draw others
-  // wrongly, so a process has as many lanes of a category as its slices need.
+  // {"traceEvents":[...],"displayTimeUnit":"ms"}. In one lane slices are disjoint or one contains the other: the viewers draw
+  // others wrongly, so a process has as many lanes of a category as its slices need.
   std::string text();
 
  private:

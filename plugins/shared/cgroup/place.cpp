@@ -263,7 +263,8 @@ Place place_of(std::string_view path) {
       .pod = std::string(spelled.pod),
       .unit = unescaped(spelled.unit),
       .slice = unescaped(spelled.slice),
-      .job = spelled.job.empty() && !spelled.yarn_container.empty() ? yarn_application(spelled.yarn_container) : std::string(spelled.job),
+      .job = spelled.job.empty() && !spelled.yarn_container.empty() ? yarn_application(spelled.yarn_container)
+                                                                    : std::string(spelled.job),
       .job_step = std::string(spelled.job_step),
       .job_user = std::string(spelled.job.empty() ? std::string_view() : spelled.job_user),
       .user = spelled.user};

@@ -22,7 +22,7 @@ struct Place {
   // Slurm: the number of the job, "0", "batch", "extern" or "interactive", and the uid of its owner where the path has it (cgroup
   // version 1). YARN: "application_1410901177871_0001". Empty: none.
   std::string job, job_step, job_user;
-  std::optional<uint32_t> user;     // owner of the slice of the container or, without one, of the process
+  std::optional<uint32_t> user;  // owner of the slice of the container or, without one, of the process
 };
 
 // The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "plugins/shared/units/unit_text.h"
 #include "plugins/shared/openmetrics/legal_text.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::prometheus {
 namespace {

@@ -35,14 +35,22 @@ Form form_of(std::string_view name) {
   if (name == "influx") return {core::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
   if (name == "jsonlines") return {core::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
   if (name == "remote_write")
-    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/api/v1/write",
-            .message = Message::remote_write, .header = "X-Prometheus-Remote-Write-Version", .header_value = "0.1.0",
+    return {.format = core::Format::samples,
+            .content_type = "application/x-protobuf",
+            .default_path = "/api/v1/write",
+            .message = Message::remote_write,
+            .header = "X-Prometheus-Remote-Write-Version",
+            .header_value = "0.1.0",
             .compress = "snappy"};
   if (name == "otlp_metrics")
-    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/v1/metrics",
+    return {.format = core::Format::samples,
+            .content_type = "application/x-protobuf",
+            .default_path = "/v1/metrics",
             .message = Message::otlp_metrics};
   if (name == "otlp_traces")
-    return {.format = core::Format::samples, .content_type = "application/x-protobuf", .default_path = "/v1/traces",
+    return {.format = core::Format::samples,
+            .content_type = "application/x-protobuf",
+            .default_path = "/v1/traces",
             .message = Message::otlp_traces};
   if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
   return {core::Format::opentsdb, "application/json", "/api/put", true, true};
@@ -50,10 +58,14 @@ Form form_of(std::string_view name) {
 
 static std::unique_ptr<MessageEncoder> make_messages(Message message, const core::NameOf &name_of, const MetricOf &metric_of) {
   switch (message) {
-    case Message::remote_write: return make_remote_write(name_of, metric_of);
-    case Message::otlp_metrics: return make_otlp_metrics(name_of, metric_of);
-    case Message::otlp_traces: return make_otlp_traces(name_of);
-    case Message::none: break;
+    case Message::remote_write:
+      return make_remote_write(name_of, metric_of);
+    case Message::otlp_metrics:
+      return make_otlp_metrics(name_of, metric_of);
+    case Message::otlp_traces:
+      return make_otlp_traces(name_of);
+    case Message::none:
+      break;
   }
   return nullptr;
 }
@@ -89,8 +101,8 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const Metric
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
-      compressor_(http_client::make_compressor(options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress,
-                                                options.level)),
+      compressor_(http_client::make_compressor(
+          options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress, options.level)),
       message_encoder_(make_messages(options.form.message, name_of, metric_of)),
       names_(std::make_unique<Names>(name_of, metric_of)),
       max_records_(options.batch_records) {}
@@ -280,9 +292,9 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
     if (message_encoder_) build_message(range, index);
     const std::string target =
         !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
-    const http_client::Answer answer = connection_.exchange(
-        url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_, std::string_view(body_),
-              options_.form.header, options_.form.header_value});
+    const http_client::Answer answer =
+        connection_.exchange(url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_,
+                                   std::string_view(body_), options_.form.header, options_.form.header_value});
     outcome.status = answer.status;
     outcome.verdict = judge(answer.status);
     outcome.body = answer.body;

@@ -29,12 +29,12 @@ enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
 struct Form {
   core::Format format;
   std::string_view content_type, default_path;
-  bool array;         // the records are elements of one JSON array; else lines
-  bool details;       // ?details names the refused points
-  bool flat = false;  // the records are the samples of one flat record; `format` is that of dead letters
+  bool array;                       // the records are elements of one JSON array; else lines
+  bool details;                     // ?details names the refused points
+  bool flat = false;                // the records are the samples of one flat record; `format` is that of dead letters
   Message message = Message::none;  // the records are pieces of a protobuf message; `format` is that of dead letters
   std::string_view header = {}, header_value = {};  // of each request; "": none
-  std::string_view compress = {};   // the only compression of the format; "": as configured
+  std::string_view compress = {};                   // the only compression of the format; "": as configured
 };
 Form form_of(std::string_view name);
 
@@ -123,8 +123,8 @@ class Lane {
   std::unique_ptr<MessageEncoder> message_encoder_;
   size_t declared_bytes_ = 0;  // of the encoder's declarations, that the server has
   MessageEncoder::Rejected rejected_;
-  // For flat records and messages. A server gets the declarations of metrics with the first request, after a failure, and again at intervals,
-  // because it may have restarted.
+  // For flat records and messages. A server gets the declarations of metrics with the first request, after a failure, and again at
+  // intervals, because it may have restarted.
   std::unique_ptr<Names> names_;
   core::FlatEncoder flat_encoder_;
   std::string flat_;

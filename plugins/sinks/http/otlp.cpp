@@ -22,15 +22,15 @@ using protozero::pbf_tag_type;
 using protozero::pbf_writer;
 
 // Field numbers of opentelemetry-proto.
-constexpr pbf_tag_type kRequestResource = 1;                       // of both requests
-constexpr pbf_tag_type kResource = 1, kScopes = 2;                 // ResourceMetrics, ResourceSpans
-constexpr pbf_tag_type kResourceAttribute = 1;                     // Resource
-constexpr pbf_tag_type kScope = 1, kScopeItem = 2;                 // ScopeMetrics, ScopeSpans
-constexpr pbf_tag_type kScopeName = 1;                             // InstrumentationScope
-constexpr pbf_tag_type kKey = 1, kAnyValue = 2;                    // KeyValue
-constexpr pbf_tag_type kText = 1, kInteger = 3, kDouble = 4;       // AnyValue
-constexpr pbf_tag_type kPartialSuccess = 1;                        // both responses
-constexpr pbf_tag_type kRejectedPoints = 1, kRejectedReason = 2;   // Export...PartialSuccess
+constexpr pbf_tag_type kRequestResource = 1;                      // of both requests
+constexpr pbf_tag_type kResource = 1, kScopes = 2;                // ResourceMetrics, ResourceSpans
+constexpr pbf_tag_type kResourceAttribute = 1;                    // Resource
+constexpr pbf_tag_type kScope = 1, kScopeItem = 2;                // ScopeMetrics, ScopeSpans
+constexpr pbf_tag_type kScopeName = 1;                            // InstrumentationScope
+constexpr pbf_tag_type kKey = 1, kAnyValue = 2;                   // KeyValue
+constexpr pbf_tag_type kText = 1, kInteger = 3, kDouble = 4;      // AnyValue
+constexpr pbf_tag_type kPartialSuccess = 1;                       // both responses
+constexpr pbf_tag_type kRejectedPoints = 1, kRejectedReason = 2;  // Export...PartialSuccess
 
 namespace metric {
 constexpr pbf_tag_type kName = 1, kDescription = 2, kUnit = 3, kGauge = 5, kSum = 7;
@@ -99,7 +99,8 @@ class OtlpEncoder : public MessageEncoder {
         for (protozero::pbf_reader partial = response.get_message(); partial.next();) {
           if (partial.tag_and_type() == protozero::tag_and_type(kRejectedPoints, protozero::pbf_wire_type::varint)) {
             found.points = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
-          } else if (partial.tag_and_type() == protozero::tag_and_type(kRejectedReason, protozero::pbf_wire_type::length_delimited)) {
+          } else if (partial.tag_and_type() ==
+                     protozero::tag_and_type(kRejectedReason, protozero::pbf_wire_type::length_delimited)) {
             found.why = http_client::words_of(partial.get_string());
           } else {
             partial.skip();
@@ -209,9 +210,8 @@ class OtlpMetrics final : public OtlpEncoder {
     points_.clear();
     for (uint32_t i = 0; i < sample.field_count; ++i)
       if (const Known *metric = known(sample.fields[i].name)) points_.push_back({metric, &sample.fields[i]});
-    std::stable_sort(points_.begin(), points_.end(), [&](const Point &a, const Point &b) {
-      return sent_name(*a.metric, sample) < sent_name(*b.metric, sample);
-    });
+    std::stable_sort(points_.begin(), points_.end(),
+                     [&](const Point &a, const Point &b) { return sent_name(*a.metric, sample) < sent_name(*b.metric, sample); });
   }
 
   size_t add_metric(pbf_writer &out, const atalaya_sample &sample, size_t first) {
@@ -254,7 +254,8 @@ class OtlpMetrics final : public OtlpEncoder {
     } else {
       double value = point.field->type == ATALAYA_I64 ? static_cast<double>(point.field->value.i64) : point.field->value.f64;
       if (map != nullptr) value *= map->factor;
-      if (map != nullptr && map->shape == OtlpMetric::Shape::amount) value *= static_cast<double>(sample.duration_ns) / kNanosPerSecond;
+      if (map != nullptr && map->shape == OtlpMetric::Shape::amount)
+        value *= static_cast<double>(sample.duration_ns) / kNanosPerSecond;
       written.add_double(number::kAsDouble, value);
     }
     if (map != nullptr && !map->attribute.empty()) add_attribute(written, number::kAttribute, map->attribute, map->value);

@@ -55,10 +55,14 @@ static_assert(std::is_sorted(std::begin(kMetrics), std::end(kMetrics),
                              [](const OtlpMetric &a, const OtlpMetric &b) { return a.name < b.name; }));
 
 constexpr OtlpAttribute kAttributes[] = {
-    {"command", "process.command_line", true}, {"container", "container.name", true},
-    {"core", "cpu.logical_number", false, true}, {"disk", "system.device"},
-    {"host", "host.name", true},                 {"interface", "network.interface.name"},
-    {"pid", "process.pid", true, true},          {"process", "process.executable.name", true},
+    {"command", "process.command_line", true},
+    {"container", "container.name", true},
+    {"core", "cpu.logical_number", false, true},
+    {"disk", "system.device"},
+    {"host", "host.name", true},
+    {"interface", "network.interface.name"},
+    {"pid", "process.pid", true, true},
+    {"process", "process.executable.name", true},
     {"user", "process.owner", true},
 };
 
@@ -71,7 +75,8 @@ const OtlpMetric *otlp_metric(std::string_view name) {
 }
 
 const OtlpAttribute *otlp_attribute(std::string_view tag) {
-  const auto *found = std::find_if(std::begin(kAttributes), std::end(kAttributes), [&](const auto &entry) { return entry.tag == tag; });
+  const auto *found =
+      std::find_if(std::begin(kAttributes), std::end(kAttributes), [&](const auto &entry) { return entry.tag == tag; });
   return found != std::end(kAttributes) ? found : nullptr;
 }
 

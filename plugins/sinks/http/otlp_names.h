@@ -13,9 +13,9 @@ struct OtlpMetric {
     gauge,   // the value
     amount,  // a rate times the length of its window: a sum of temporality delta
   };
-  std::string_view name;             // ours
-  std::string_view otlp, unit;       // theirs
-  double factor = 1;                 // our value, or amount, in their unit
+  std::string_view name;        // ours
+  std::string_view otlp, unit;  // theirs
+  double factor = 1;            // our value, or amount, in their unit
   Shape shape = Shape::gauge;
   std::string_view attribute, value;  // of its points; "": none
 };
@@ -23,10 +23,10 @@ struct OtlpMetric {
 const OtlpMetric *otlp_metric(std::string_view name);
 
 struct OtlpAttribute {
-  std::string_view tag;        // ours
-  std::string_view key;        // theirs
-  bool of_resource = false;    // it identifies what the metrics are about, else one point
-  bool is_number = false;      // where its text is a whole number
+  std::string_view tag;      // ours
+  std::string_view key;      // theirs
+  bool of_resource = false;  // it identifies what the metrics are about, else one point
+  bool is_number = false;    // where its text is a whole number
 };
 // Null: the tag keeps its name, as an attribute of points.
 const OtlpAttribute *otlp_attribute(std::string_view tag);

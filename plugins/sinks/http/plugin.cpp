@@ -38,15 +38,13 @@ constexpr Param kHealth = param::string(
 constexpr Param kCompress =
     param::choice("compress", "gzip|zstd|none", "Compression of request bodies; zstd is smaller and cheaper, if supported")
         .defaults("gzip");
-constexpr Param kLevel =
-    param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19);
+constexpr Param kLevel = param::integer("level", "Compression level: 1 to 9 for gzip, 1 to 19 for zstd").defaults("3").range(1, 19);
 constexpr Param kBatchSize =
     param::size("batch_size", "Maximum size of a request before compression").defaults("4 MiB").range(1024, 1024.0 * 1024 * 1024);
-constexpr Param kSenders =
-    param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
-        .defaults("1")
-        .range(1, 64)
-        .unit("requests");
+constexpr Param kSenders = param::integer("senders", "Concurrent requests (per url, with weights); each series keeps its order")
+                               .defaults("1")
+                               .range(1, 64)
+                               .unit("requests");
 constexpr Param kTimeout =
     sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
 constexpr Param kRetryMax =

@@ -42,7 +42,7 @@ constexpr int64_t kMilli = 1'000'000;
 const double kStale = std::bit_cast<double>(uint64_t{0x7ff0000000000002});
 
 struct SentName {
-  std::string label;  // the encoded label __name__
+  std::string label;   // the encoded label __name__
   std::string family;  // the first word: "proc" of proc.cpu.user
 };
 

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/base/name_cache.h"
+#include "plugins/shared/openmetrics/metric.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
-#include "plugins/shared/openmetrics/metric.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {

@@ -99,18 +99,30 @@ class PartReader {
  private:
   bool part(uint16_t type, std::string_view payload) {
     switch (type) {
-      case kHost: return text(payload, meaning_.host);
-      case kPlugin: return text(payload, meaning_.plugin);
-      case kPluginInstance: return text(payload, meaning_.plugin_instance);
-      case kType: return text(payload, meaning_.type);
-      case kTypeInstance: return text(payload, meaning_.type_instance);
-      case kTimeSeconds: return number(payload, meaning_.time_ns, seconds_ns);
-      case kTimeFine: return number(payload, meaning_.time_ns, fine_ns);
-      case kIntervalSeconds: return number(payload, meaning_.interval_ns, seconds_ns);
-      case kIntervalFine: return number(payload, meaning_.interval_ns, fine_ns);
-      case kValues: return values(payload);
-      case kEncrypted: return false;
-      default: return type != kSigned;  // others, such as notifications, are no metrics
+      case kHost:
+        return text(payload, meaning_.host);
+      case kPlugin:
+        return text(payload, meaning_.plugin);
+      case kPluginInstance:
+        return text(payload, meaning_.plugin_instance);
+      case kType:
+        return text(payload, meaning_.type);
+      case kTypeInstance:
+        return text(payload, meaning_.type_instance);
+      case kTimeSeconds:
+        return number(payload, meaning_.time_ns, seconds_ns);
+      case kTimeFine:
+        return number(payload, meaning_.time_ns, fine_ns);
+      case kIntervalSeconds:
+        return number(payload, meaning_.interval_ns, seconds_ns);
+      case kIntervalFine:
+        return number(payload, meaning_.interval_ns, fine_ns);
+      case kValues:
+        return values(payload);
+      case kEncrypted:
+        return false;
+      default:
+        return type != kSigned;  // others, such as notifications, are no metrics
     }
   }
 
@@ -132,8 +144,7 @@ class PartReader {
     payload.remove_prefix(2);
     if (count == 0 || payload.size() != count * 9) return false;
     if (meaning_.plugin.empty() || meaning_.type.empty() || meaning_.time_ns <= 0) return false;
-    for (size_t i = 0; i < count; ++i)
-      value(static_cast<uint8_t>(payload[i]), payload.substr(count + i * 8, 8), i, count);
+    for (size_t i = 0; i < count; ++i) value(static_cast<uint8_t>(payload[i]), payload.substr(count + i * 8, 8), i, count);
     return true;
   }
 
@@ -164,7 +175,9 @@ class PartReader {
 
   void declare(std::string_view name, uint32_t kind, bool count) {
     static constexpr std::string_view kNoUnit = "1";
-    taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info), .kind = kind, .decimals = count ? -1 : 6,
+    taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
+                          .kind = kind,
+                          .decimals = count ? -1 : 6,
                           .unit = {kNoUnit.data(), kNoUnit.size()}});
   }
 

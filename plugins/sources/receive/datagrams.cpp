@@ -16,9 +16,9 @@
 namespace atalaya::receive {
 namespace {
 
-constexpr size_t kDatagrams = 32;                // of one system call
-constexpr size_t kDatagramSize = 65536;          // the maximum of UDP
-constexpr int kSocketBuffer = 4 << 20;           // bytes; the limit net.core.rmem_max may be lower
+constexpr size_t kDatagrams = 32;        // of one system call
+constexpr size_t kDatagramSize = 65536;  // the maximum of UDP
+constexpr int kSocketBuffer = 4 << 20;   // bytes; the limit net.core.rmem_max may be lower
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 int64_t next_boundary(int64_t now_ns, int64_t window_ns) {

@@ -65,8 +65,15 @@ bool read_value(std::string_view text, RecordField &field) {
 
 std::optional<int64_t> precision_from_name(std::string_view name) {
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"", 1},  {"n", 1},           {"ns", 1},           {"u", 1'000},           {"us", 1'000},
-      {"ms", 1'000'000}, {"s", 1'000'000'000}, {"m", 60'000'000'000}, {"h", 3'600'000'000'000},
+      {"", 1},
+      {"n", 1},
+      {"ns", 1},
+      {"u", 1'000},
+      {"us", 1'000},
+      {"ms", 1'000'000},
+      {"s", 1'000'000'000},
+      {"m", 60'000'000'000},
+      {"h", 3'600'000'000'000},
   };
   for (const auto &[unit, length] : kUnits)
     if (unit == name) return length;

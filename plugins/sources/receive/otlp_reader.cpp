@@ -16,7 +16,7 @@ using protozero::pbf_wire_type;
 
 constexpr int32_t kUnknownDecimals = 6;   // of metrics whose sender does not declare them
 constexpr size_t kMaxDeclaration = 4096;  // bytes; longer ones stay unknown
-constexpr size_t kMaxPointTags = 1024;  // of a sample, as of a JSON document
+constexpr size_t kMaxPointTags = 1024;    // of a sample, as of a JSON document
 
 // Field numbers of opentelemetry-proto.
 constexpr pbf_tag_type kRequestResource = 1;
@@ -30,8 +30,8 @@ constexpr pbf_tag_type kGauge = 5, kSum = 7, kHistogram = 9, kExponential = 10, 
 constexpr pbf_tag_type kPoint = 1, kTemporality = 2, kMonotonic = 3;
 constexpr int32_t kDelta = 1;
 constexpr pbf_tag_type kStart = 2, kTime = 3;
-constexpr pbf_tag_type kAsDouble = 4, kAsInteger = 6, kNumberAttribute = 7;                // NumberDataPoint
-constexpr pbf_tag_type kCount = 4, kSumOfValues = 5, kFlags = 8;                           // histograms, summary
+constexpr pbf_tag_type kAsDouble = 4, kAsInteger = 6, kNumberAttribute = 7;  // NumberDataPoint
+constexpr pbf_tag_type kCount = 4, kSumOfValues = 5, kFlags = 8;             // histograms, summary
 constexpr pbf_tag_type kHistogramAttribute = 9, kExponentialAttribute = 1, kSummaryAttribute = 7;
 constexpr uint32_t kNoValue = 1;  // flag: the point has no value
 constexpr pbf_tag_type kPartialSuccess = 1, kRejectedPoints = 1, kRejectedReason = 2;
@@ -68,11 +68,20 @@ std::optional<std::string> scalar(std::string_view message) {
   std::optional<std::string> found;
   for (pbf_reader value(message.data(), message.size()); value.next();) {
     switch (value.tag_and_type()) {
-      case wire(kText, pbf_wire_type::length_delimited): found = std::string(text_of(value)); break;
-      case wire(kBoolean, pbf_wire_type::varint): found = value.get_bool() ? "true" : "false"; break;
-      case wire(kInteger, pbf_wire_type::varint): found = std::to_string(value.get_int64()); break;
-      case wire(kDouble, pbf_wire_type::fixed64): found = std::to_string(value.get_double()); break;
-      default: value.skip();
+      case wire(kText, pbf_wire_type::length_delimited):
+        found = std::string(text_of(value));
+        break;
+      case wire(kBoolean, pbf_wire_type::varint):
+        found = value.get_bool() ? "true" : "false";
+        break;
+      case wire(kInteger, pbf_wire_type::varint):
+        found = std::to_string(value.get_int64());
+        break;
+      case wire(kDouble, pbf_wire_type::fixed64):
+        found = std::to_string(value.get_double());
+        break;
+      default:
+        value.skip();
     }
   }
   return found;
@@ -94,9 +103,14 @@ void OtlpReader::add_attribute(std::string_view message) {
   std::optional<std::string> text;
   for (pbf_reader pair(message.data(), message.size()); pair.next();) {
     switch (pair.tag_and_type()) {
-      case wire(kKey, pbf_wire_type::length_delimited): key = text_of(pair); break;
-      case wire(kAnyValue, pbf_wire_type::length_delimited): text = scalar(text_of(pair)); break;
-      default: pair.skip();
+      case wire(kKey, pbf_wire_type::length_delimited):
+        key = text_of(pair);
+        break;
+      case wire(kAnyValue, pbf_wire_type::length_delimited):
+        text = scalar(text_of(pair));
+        break;
+      default:
+        pair.skip();
     }
   }
   if (key.empty() || !text || text->empty() || record_.tags.size() >= kMaxPointTags) return;

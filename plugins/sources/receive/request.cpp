@@ -95,7 +95,8 @@ Answer answer_for(const Request &request, const Account &account) {
   if (request.form == Form::otlp) return otlp_answer(account);
   if (request.summary || request.details) return {account.failed > 0 ? 400u : 200u, account_text(request, account, 0), 0};
   if (account.failed == 0) return {204, "", 0};
-  if (request.form == Form::lines || request.form == Form::influx) return error_answer(400, "One or more lines had errors", "Append \"details\" to the request");
+  if (request.form == Form::lines || request.form == Form::influx)
+    return error_answer(400, "One or more lines had errors", "Append \"details\" to the request");
   if (request.form == Form::flat) return error_answer(400, "One or more samples had errors", "Append \"details\" to the request");
   return error_answer(400, "One or more data points had errors",
                       "Please see the TSD logs or append \"details\" to the put request");

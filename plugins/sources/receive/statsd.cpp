@@ -150,7 +150,8 @@ class WindowReader {
 
   void put(const std::string &name, double value, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
-    taker_->declare(name, {.struct_size = sizeof(atalaya_metric_info), .kind = kind, .decimals = 6, .unit = {kNoUnit.data(), kNoUnit.size()}});
+    taker_->declare(
+        name, {.struct_size = sizeof(atalaya_metric_info), .kind = kind, .decimals = 6, .unit = {kNoUnit.data(), kNoUnit.size()}});
     record_.point = true;
     record_.time_ns = to_ns_;
     record_.duration_ns = std::max<int64_t>(to_ns_ - from_ns_, 0);

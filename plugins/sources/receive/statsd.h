@@ -16,9 +16,9 @@ struct StatsdLimits {
   size_t members = 100'000;  // different values of all sets of a window
 };
 
-// A window has, for each name and tags: of a counter (c) the sum of its values over their rates, as a delta; of a gauge (g) its last
-// value; of a timer, histogram or distribution (ms, h, d) NAME.count, NAME.sum, NAME.min, NAME.max; of a set (s) the number of its
-// different values. What a window did not receive is absent.
+// A window has, for each name and tags: of a counter (c) the sum of its values over their rates, as a delta; of a gauge (g) its
+// last value; of a timer, histogram or distribution (ms, h, d) NAME.count, NAME.sum, NAME.min, NAME.max; of a set (s) the number of
+// its different values. What a window did not receive is absent.
 std::unique_ptr<DatagramProtocol> make_statsd(const StatsdLimits &limits = {});
 
 }  // namespace atalaya::receive

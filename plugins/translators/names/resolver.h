@@ -20,8 +20,8 @@
 namespace atalaya::names {
 
 // Tags for the place where a process runs, in the order of Answer::places.
-inline constexpr std::array<std::string_view, 11> kPlaceTags = {
-    "container", "runtime", "pod", "namespace", "project", "service", "unit", "slice", "job", "job.step", "job.user"};
+inline constexpr std::array<std::string_view, 11> kPlaceTags = {"container", "runtime", "pod", "namespace", "project", "service",
+                                                                "unit",      "slice",   "job", "job.step",  "job.user"};
 using Places = std::array<std::string, kPlaceTags.size()>;
 
 inline uint32_t hash_of(std::string_view name) {

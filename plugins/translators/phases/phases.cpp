@@ -84,7 +84,8 @@ void PhasesTranslator::start() {
     const auto store = store::open_store(store_);
     const ReadDefinitions read = read_definitions(*store, database_);
     if (read.refused > 0)
-      host_.log(Level::warning, std::to_string(read.refused) + " phases of the store " + store->name() + " are left out: " + read.refusal);
+      host_.log(Level::warning,
+                std::to_string(read.refused) + " phases of the store " + store->name() + " are left out: " + read.refusal);
   } catch (const store::Error &error) {
     host_.log(Level::info, std::string("starting without known phases: ") + error.what());
   }
@@ -195,7 +196,8 @@ void PhasesTranslator::advance(const Window &window, Batch &batch) {
     WatchedProcess &process = *at->second;
     process.take_complete(changed);
     emit(process, changed, batch);
-    const bool has_ended = process.last_seen_ns() + kEndedWindows * std::max(window.interval_ns, process.interval_ns()) < window.time_ns;
+    const bool has_ended =
+        process.last_seen_ns() + kEndedWindows * std::max(window.interval_ns, process.interval_ns()) < window.time_ns;
     if (has_ended || is_new_start) ended_.push_back(std::move(at->second));
     at = has_ended || is_new_start ? processes_.erase(at) : std::next(at);
   }
@@ -226,7 +228,8 @@ uint32_t PhasesTranslator::field_id(const std::string &name) {
   return known->second;
 }
 
-void PhasesTranslator::emit_span(const WatchedProcess &process, const std::string &phase, const Occurrence &occurrence, Batch &batch) {
+void PhasesTranslator::emit_span(const WatchedProcess &process, const std::string &phase, const Occurrence &occurrence,
+                                 Batch &batch) {
   const NumberFields fields = fields_of(occurrence);
   Sample &span = batch.add(ATALAYA_SPAN, 4, static_cast<uint32_t>(fields.size() + 1));
   span.time_ns = occurrence.start_ns;

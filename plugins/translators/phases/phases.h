@@ -26,7 +26,8 @@ class PhasesTranslator final : public Translator {
   static constexpr Param kPattern[] = {param::string("", "Pattern of functions").unit("pattern")};
   static constexpr Param kParams[] = {
       param::list("processes", kProcess, "Processes to watch (default: all with stacks)"),
-      param::choice("key", "function|stack", "Unit of comparison: functions anywhere in stacks, or whole stacks").defaults("function"),
+      param::choice("key", "function|stack", "Unit of comparison: functions anywhere in stacks, or whole stacks")
+          .defaults("function"),
       param::string("store", "Store with the known phases, as --store (default: the agent's store); \"none\": start without any")
           .unit("STORE"),
       param::integer("buffer", "Samples without a known phase after which new phases are learned")

@@ -18,7 +18,8 @@ using test::Kind;
 using test::Noise;
 using test::Planted;
 
-const std::vector<Kind> kKinds = {{100, {6, 3, 1}, 4}, {200, {4, 4, 2}, 4}, {300, {1}, 1}, {100, {6, 3, 1}, 12}, {400, {3, 3, 2, 1, 1}, 8}};
+const std::vector<Kind> kKinds = {
+    {100, {6, 3, 1}, 4}, {200, {4, 4, 2}, 4}, {300, {1}, 1}, {100, {6, 3, 1}, 12}, {400, {3, 3, 2, 1, 1}, 8}};
 
 struct Outcome {
   size_t lost = 0, invented = 0;  // boundaries that were not found within one sample; found ones that were not planted
@@ -76,8 +77,9 @@ TEST_CASE("every planted boundary is found within one sample, and none is invent
     const char *name;
     Noise noise;
   };
-  for (const Level &level : {Level{"none", {}}, Level{"5 % foreign", {.foreign = 0.05}}, Level{"15 % foreign", {.foreign = 0.15}},
-                             Level{"threads +-1", {.threads = 1}}, Level{"10 % foreign, threads +-1", {.foreign = 0.1, .threads = 1}}}) {
+  for (const Level &level :
+       {Level{"none", {}}, Level{"5 % foreign", {.foreign = 0.05}}, Level{"15 % foreign", {.foreign = 0.15}},
+        Level{"threads +-1", {.threads = 1}}, Level{"10 % foreign, threads +-1", {.foreign = 0.1, .threads = 1}}}) {
     size_t boundaries = 0, lost = 0, invented = 0, wrong_phases = 0, wrong_names = 0;
     for (uint32_t seed = 0; seed < 40; ++seed) {
       std::mt19937 random(seed);
@@ -90,8 +92,9 @@ TEST_CASE("every planted boundary is found within one sample, and none is invent
       wrong_phases += outcome.phases != outcome.kinds ? 1 : 0;
       wrong_names += outcome.same_names ? 0 : 1;
     }
-    std::printf("noise %s: %zu boundaries, %zu lost, %zu invented; of 40 traces %zu with a wrong number of phases, %zu with wrong names\n",
-                level.name, boundaries, lost, invented, wrong_phases, wrong_names);
+    std::printf(
+        "noise %s: %zu boundaries, %zu lost, %zu invented; of 40 traces %zu with a wrong number of phases, %zu with wrong names\n",
+        level.name, boundaries, lost, invented, wrong_phases, wrong_names);
     CAPTURE(level.name);
     CHECK(lost == 0);
     CHECK(invented == 0);
@@ -107,7 +110,8 @@ TEST_CASE("segments cover the trace once, in order, whatever it contains") {
     const size_t size = random() % 300;
     for (size_t i = 0; i < size; ++i) {
       std::vector<Part> parts;
-      for (size_t t = random() % 6; t > 0; --t) parts.push_back({static_cast<uint32_t>(random() % (1 + round)), static_cast<double>(1 + random() % 3)});
+      for (size_t t = random() % 6; t > 0; --t)
+        parts.push_back({static_cast<uint32_t>(random() % (1 + round)), static_cast<double>(1 + random() % 3)});
       trace.add(static_cast<int64_t>(i), parts, static_cast<double>(parts.size()));
     }
     const Mined mined = mine(trace, {});

@@ -55,7 +55,8 @@ TEST_CASE("the LASSO has the coefficients of glmnet") {
       CAPTURE(rows);
       CAPTURE(lambda);
       CHECK(found.intercept == Approx(intercept).epsilon(1e-6));
-      for (size_t j = 0; j < columns; ++j) CHECK(std::abs(found.coefficients[j] - expected[j]) <= 1e-6 * (std::abs(expected[j]) + 1e-2));
+      for (size_t j = 0; j < columns; ++j)
+        CHECK(std::abs(found.coefficients[j] - expected[j]) <= 1e-6 * (std::abs(expected[j]) + 1e-2));
     }
     ++cases;
   }

@@ -24,8 +24,8 @@ struct Planted {
 };
 
 struct Noise {
-  double foreign = 0;   // the part of the threads in a random other function
-  int threads = 0;      // threads more or less than planned, evenly
+  double foreign = 0;    // the part of the threads in a random other function
+  int threads = 0;       // threads more or less than planned, evenly
   uint32_t others = 40;  // different foreign functions
 };
 
@@ -43,9 +43,9 @@ inline Trace trace_of(const std::vector<Kind> &kinds, const std::vector<Planted>
       std::vector<Part> parts;
       for (int t = 0; t < threads; ++t) {
         const bool foreign = part(random) < noise.foreign;
-        parts.push_back({foreign ? 10000 + std::uniform_int_distribution<uint32_t>(0, noise.others - 1)(random)
-                                 : kind.first + function(random),
-                         1});
+        parts.push_back(
+            {foreign ? 10000 + std::uniform_int_distribution<uint32_t>(0, noise.others - 1)(random) : kind.first + function(random),
+             1});
       }
       trace.add(time += 1'000'000'000, parts, threads);
     }

@@ -47,8 +47,10 @@ struct Watched {
   std::map<std::pair<std::string, int64_t>, SpanSeen> spans;
 };
 
-const Lines kRead = {"stack main;read;parse | pid=7 process=Sort profile=wall | profile.samples=2i", "pid=7 process=Sort | proc.cpu.user=50"};
-const Lines kSort = {"stack main;sort;merge | pid=7 process=Sort profile=wall | profile.samples=4i", "pid=7 process=Sort | proc.cpu.user=90"};
+const Lines kRead = {"stack main;read;parse | pid=7 process=Sort profile=wall | profile.samples=2i",
+                     "pid=7 process=Sort | proc.cpu.user=50"};
+const Lines kSort = {"stack main;sort;merge | pid=7 process=Sort profile=wall | profile.samples=4i",
+                     "pid=7 process=Sort | proc.cpu.user=90"};
 
 TEST_CASE("phases become spans with exact starts, the mean of their resources, and tags of later samples") {
   Watched watched;
@@ -129,7 +131,8 @@ TEST_CASE("the trace's size, the processes and the buffered samples are reported
   Watched watched({{"max_processes", testing::integer(3)}});
   Lines in;
   for (int pid = 1; pid <= 10; ++pid)
-    in.push_back("stack main;f" + std::to_string(pid) + " | pid=" + std::to_string(pid) + " process=p profile=cpu | profile.samples=9i");
+    in.push_back("stack main;f" + std::to_string(pid) + " | pid=" + std::to_string(pid) +
+                 " process=p profile=cpu | profile.samples=9i");
   Lines out;
   for (int i = 0; i < 30; ++i) out = watched.window(in);
   CHECK(out.back().find("phases.processes=3i") != std::string::npos);
@@ -139,7 +142,8 @@ TEST_CASE("the trace's size, the processes and the buffered samples are reported
 }
 
 TEST_CASE("a buffer that holds no phase is refused") {
-  Bench<PhasesTranslator> bench(testing::table({{"store", testing::text("none")}, {"buffer", testing::integer(20)}, {"least", testing::integer(10)}}));
+  Bench<PhasesTranslator> bench(
+      testing::table({{"store", testing::text("none")}, {"buffer", testing::integer(20)}, {"least", testing::integer(10)}}));
   CHECK(bench.refused.find("at least 4 times \"least\"") != std::string::npos);
 }
 

@@ -87,7 +87,8 @@ TEST_CASE("no line is wider than the terminal, whatever the names and the values
   for (int round = 0; round < 300; ++round) {
     Window window{static_cast<int64_t>(number(1'800'000'000)) * 1'000'000'000, 5'000'000'000, {}};
     for (size_t i = 0; i < 20; ++i) {
-      Row made = row(std::to_string(number(5'000'000)), "", static_cast<double>(number(100'000)) / 7, "host" + std::to_string(number(3)));
+      Row made =
+          row(std::to_string(number(5'000'000)), "", static_cast<double>(number(100'000)) / 7, "host" + std::to_string(number(3)));
       for (size_t j = 0; j < number(60); ++j) made.process += static_cast<char>(number(256));
       if (number(2) == 0) made.container = "a container with a very long name \x1b[31m";
       for (auto &value : made.values)

@@ -30,7 +30,8 @@ TEST_CASE("a line of a later time ends the window before") {
 
 TEST_CASE("lines that are no samples, and a clock that is set back") {
   WindowReader reader;
-  for (const char *bad : {"", "{", "[]", "null", R"({"time":"x"})", R"({"time":1,"tags":[],"fields":{}})", R"({"time":1,"tags":{},"fields":{}})"})
+  for (const char *bad :
+       {"", "{", "[]", "null", R"({"time":"x"})", R"({"time":1,"tags":[],"fields":{}})", R"({"time":1,"tags":{},"fields":{}})"})
     CHECK(!reader.add(bad));
   CHECK(!reader.take());
   CHECK(!reader.add(line(10, 1, 5)));

@@ -25,7 +25,8 @@ std::vector<Drawn> slices_of(const std::string &text) {
   for (const simdjson::dom::element event : parser.parse(text)["traceEvents"]) {
     if (std::string_view(event["ph"]) != "X") continue;
     const double begin = double(event["ts"]);
-    found.push_back({int64_t(event["pid"]), int64_t(event["tid"]), begin, begin + double(event["dur"]), std::string(std::string_view(event["name"]))});
+    found.push_back({int64_t(event["pid"]), int64_t(event["tid"]), begin, begin + double(event["dur"]),
+                     std::string(std::string_view(event["name"]))});
   }
   return found;
 }
@@ -52,7 +53,8 @@ TEST_CASE("each slice is drawn once, and slices of a lane are disjoint or nested
         if (&one == &other || one.lane != other.lane) continue;
         CHECK(one.process == other.process);
         const bool disjoint = one.end <= other.begin || other.end <= one.begin;
-        const bool nested = (one.begin >= other.begin && one.end <= other.end) || (other.begin >= one.begin && other.end <= one.end);
+        const bool nested =
+            (one.begin >= other.begin && one.end <= other.end) || (other.begin >= one.begin && other.end <= one.end);
         CHECK((disjoint || nested));
       }
     }
@@ -68,7 +70,8 @@ TEST_CASE("slices one after another share a lane") {
 
 TEST_CASE("times keep their nanoseconds, names keep any characters") {
   Timeline timeline;
-  timeline.add(Slice{"p\"\\", "task", "<script>\n", 1'700'000'000'123'456'789, 1'700'000'000'123'456'790, true, {{"k\"", "v"}}, {{"n", 1.5}}});
+  timeline.add(Slice{
+      "p\"\\", "task", "<script>\n", 1'700'000'000'123'456'789, 1'700'000'000'123'456'790, true, {{"k\"", "v"}}, {{"n", 1.5}}});
   timeline.add(Value{"p\"\\", "cpu", 1'700'000'000'000'000'001, 2.25});
   const std::string text = timeline.text();
   CHECK(text.find("\"ts\":1700000000123456.789,\"dur\":0.001") != std::string::npos);

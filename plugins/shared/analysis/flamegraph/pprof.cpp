@@ -16,7 +16,8 @@ namespace {
 
 // Field numbers of profile.proto.
 namespace profile {
-constexpr protozero::pbf_tag_type kSampleType = 1, kSample = 2, kLocation = 4, kFunction = 5, kStrings = 6, kTime = 9, kDuration = 10;
+constexpr protozero::pbf_tag_type kSampleType = 1, kSample = 2, kLocation = 4, kFunction = 5, kStrings = 6, kTime = 9,
+                                  kDuration = 10;
 }
 namespace value_type {
 constexpr protozero::pbf_tag_type kType = 1, kUnit = 2;
@@ -140,6 +141,8 @@ class ProfileWriter {
 
 }  // namespace
 
-std::string pprof_of(const Tree &tree, const ProfileInfo &info) { return ProfileWriter(tree, info).write(); }
+std::string pprof_of(const Tree &tree, const ProfileInfo &info) {
+  return ProfileWriter(tree, info).write();
+}
 
 }  // namespace atalaya::flamegraph

@@ -11,9 +11,9 @@
 namespace atalaya::flamegraph {
 
 struct ProfileInfo {
-  std::string type;           // of the values: "cpu", "offcpu", "wall"
-  Unit unit = Unit::samples;  // their unit
-  uint32_t group_depth = 1;   // frames above code: host, process. They become labels, because they are no functions.
+  std::string type;                // of the values: "cpu", "offcpu", "wall"
+  Unit unit = Unit::samples;       // their unit
+  uint32_t group_depth = 1;        // frames above code: host, process. They become labels, because they are no functions.
   int64_t from_ns = 0, to_ns = 0;  // the range of time; 0, 0: unknown
 };
 

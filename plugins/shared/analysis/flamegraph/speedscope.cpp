@@ -23,7 +23,8 @@ class SpeedscopeWriter {
       if (!profiles.empty()) profiles += ',';
       append_profile(profiles, group, leaves);
     }
-    std::string out = R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"atalaya","shared":{"frames":[)";
+    std::string out =
+        R"({"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"atalaya","shared":{"frames":[)";
     for (size_t i = 0; i < frames_.size(); ++i) {
       core::append_json_string(out += i == 0 ? "{\"name\":" : ",{\"name\":", frames_[i]);
       out += '}';
@@ -84,6 +85,8 @@ class SpeedscopeWriter {
 
 }  // namespace
 
-std::string speedscope_of(const Tree &tree, const ProfileInfo &info) { return SpeedscopeWriter(tree, info).write(); }
+std::string speedscope_of(const Tree &tree, const ProfileInfo &info) {
+  return SpeedscopeWriter(tree, info).write();
+}
 
 }  // namespace atalaya::flamegraph

@@ -15,23 +15,24 @@ using namespace std::string_view_literals;
 constexpr double kMostlyGc = 50;
 
 constexpr std::array<std::pair<std::string_view, Resource>, 9> kMetrics = {{{"proc.cpu.user"sv, kCpu},
-                                                                             {"proc.cpu.kernel"sv, kCpu},
-                                                                             {"proc.mem.resident"sv, kMemory},
-                                                                             {"proc.disk.reads.mb"sv, kReads},
-                                                                             {"proc.disk.writes.mb"sv, kWrites},
-                                                                             {"proc.net.tcp.in.mb"sv, kReceived},
-                                                                             {"proc.net.udp.in.mb"sv, kReceived},
-                                                                             {"proc.net.tcp.out.mb"sv, kSent},
-                                                                             {"proc.net.udp.out.mb"sv, kSent}}};
+                                                                            {"proc.cpu.kernel"sv, kCpu},
+                                                                            {"proc.mem.resident"sv, kMemory},
+                                                                            {"proc.disk.reads.mb"sv, kReads},
+                                                                            {"proc.disk.writes.mb"sv, kWrites},
+                                                                            {"proc.net.tcp.in.mb"sv, kReceived},
+                                                                            {"proc.net.udp.in.mb"sv, kReceived},
+                                                                            {"proc.net.tcp.out.mb"sv, kSent},
+                                                                            {"proc.net.udp.out.mb"sv, kSent}}};
 
-constexpr std::array kWaits = {"Object.wait"sv,     "Unsafe.park"sv,   "Thread.sleep"sv,         "Reference.waitForReferencePendingList"sv,
-                               "EPoll.wait"sv,      "epollWait"sv,     "Net.accept"sv,           "Net.poll"sv,
-                               "socketAccept"sv,    "do_epoll_wait"sv, "futex_wait_queue"sv};
+constexpr std::array kWaits = {"Object.wait"sv,  "Unsafe.park"sv,   "Thread.sleep"sv,    "Reference.waitForReferencePendingList"sv,
+                               "EPoll.wait"sv,   "epollWait"sv,     "Net.accept"sv,      "Net.poll"sv,
+                               "socketAccept"sv, "do_epoll_wait"sv, "futex_wait_queue"sv};
 
 }  // namespace
 
 bool is_waiting(std::string_view frame) {
-  return std::any_of(kWaits.begin(), kWaits.end(), [&](std::string_view wait) { return frame.find(wait) != std::string_view::npos; });
+  return std::any_of(kWaits.begin(), kWaits.end(),
+                     [&](std::string_view wait) { return frame.find(wait) != std::string_view::npos; });
 }
 
 StackReader::StackReader(Symbols &symbols, Key key, const std::vector<Group> &groups)

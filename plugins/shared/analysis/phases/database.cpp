@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <utility>
 
-
 namespace atalaya::phases {
 namespace {
 
@@ -16,14 +15,17 @@ std::string short_name(std::string_view text) {
   if (text.size() > 2 && text.front() == '[' && text.back() == ']') return std::string(text.substr(1, text.size() - 2));
   if (const size_t leaf = text.rfind(';'); leaf != std::string_view::npos) text.remove_prefix(leaf + 1);
   if (text.size() > 4 && text.substr(text.size() - 4, 2) == "_[") text.remove_suffix(4);
-  if (const size_t arguments = text.find('('); arguments != std::string_view::npos && arguments > 0) text = text.substr(0, arguments);
+  if (const size_t arguments = text.find('('); arguments != std::string_view::npos && arguments > 0)
+    text = text.substr(0, arguments);
   if (const size_t result = text.rfind(' '); result != std::string_view::npos) text.remove_prefix(result + 1);
   size_t begin = text.rfind('.');
   if (begin != std::string_view::npos && begin > 0) begin = text.rfind('.', begin - 1);
   if (begin != std::string_view::npos && begin + 1 < text.size()) text.remove_prefix(begin + 1);
   std::string name;
   for (const char c : text.substr(0, 60))
-    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("._$:<>~-").find(c) != std::string_view::npos ? c : '_';
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("._$:<>~-").find(c) != std::string_view::npos
+                ? c
+                : '_';
   return name.empty() ? "phase" : name;
 }
 

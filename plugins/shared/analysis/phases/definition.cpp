@@ -182,7 +182,8 @@ core::Result<std::vector<KnownPhase>> read_export(std::string_view json, Symbols
   return checked(json, [&](const element &root) {
     std::string_view format;
     array list;
-    if (root["format"].get(format) != simdjson::SUCCESS || format != "atalaya-phases") throw Malformed{"\"format\" is not atalaya-phases"};
+    if (root["format"].get(format) != simdjson::SUCCESS || format != "atalaya-phases")
+      throw Malformed{"\"format\" is not atalaya-phases"};
     if (root["phases"].get(list) != simdjson::SUCCESS) throw Malformed{"\"phases\" is no list"};
     std::vector<KnownPhase> phases;
     for (const element &one : list) {

@@ -56,7 +56,8 @@ class MetricReader final : public store::PointVisitor {
   query::Budget &budget_;
 };
 
-ProcessTrace trace_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows, Symbols &symbols) {
+ProcessTrace trace_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows,
+                      Symbols &symbols) {
   ProcessTrace found{std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}};
   const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
   for (const auto &[time_ns, window] : windows) {
@@ -100,7 +101,8 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
   std::map<Process, Collected> processes;
   StackReader reader(symbols, key, groups);
   store::Selection selection{{}, wanted.tags, wanted.range};
-  selection.tags.push_back({"profile", wanted.profile.empty() ? std::vector<std::string>{"wall", "cpu"} : std::vector{wanted.profile}});
+  selection.tags.push_back(
+      {"profile", wanted.profile.empty() ? std::vector<std::string>{"wall", "cpu"} : std::vector{wanted.profile}});
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
     Assembled &window = processes[process_of(stack.tags)].windows[tag_of(stack.tags, "profile")][stack.time_ns];
@@ -151,8 +153,10 @@ void read_functions(store::Store &store, const ProgramRun &run, Step &step, quer
   const std::vector<Group> groups;
   StackReader reader(symbols, Key::function, groups);
   std::vector<Part> parts;
-  store::Selection selection{{}, {{"pid", {query::exactly(run.pid)}}, {"process", {query::exactly(run.process)}}, {"profile", {"wall", "cpu"}}},
-                             {step.of.start_ns, step.of.end_ns}};
+  store::Selection selection{
+      {},
+      {{"pid", {query::exactly(run.pid)}}, {"process", {query::exactly(run.process)}}, {"profile", {"wall", "cpu"}}},
+      {step.of.start_ns, step.of.end_ns}};
   if (!run.host.empty()) selection.tags.push_back({"host", {query::exactly(run.host)}});
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);

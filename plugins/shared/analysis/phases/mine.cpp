@@ -63,7 +63,8 @@ class Miner {
       at = run.end;
     }
     rest.push_back({at, trace_.size()});
-    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size) rest = search(rest, *size, found);
+    for (auto size = kEpochs.rbegin(); size != kEpochs.rend() && *size * 2 >= options_.least; ++size)
+      rest = search(rest, *size, found);
     std::sort(found.begin(), found.end(), [](const Stretch &a, const Stretch &b) { return a.begin < b.begin; });
     return found;
   }
@@ -110,7 +111,8 @@ class Miner {
   bool is_stable(size_t begin, size_t window) const {
     if (window < 2 * options_.least) return true;
     const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
-    return similarity(first, second, options_.likeness.rare).times >= kLeastAffinity && !differ_in_threads(first.threads(), second.threads());
+    return similarity(first, second, options_.likeness.rare).times >= kLeastAffinity &&
+           !differ_in_threads(first.threads(), second.threads());
   }
 
   const Trace &trace_;
@@ -128,7 +130,8 @@ std::vector<Profile> profiles_of(const Trace &trace, const std::vector<Segment> 
 }
 
 // A part that is too unlike its phase belongs to none.
-void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, const Likeness &likeness, std::vector<Segment> &segments) {
+void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, const Likeness &likeness,
+                      std::vector<Segment> &segments) {
   for (Segment &segment : segments) {
     if (segment.phase == kNoPhase) continue;
     const Similarity found = similarity(Profile(trace, segment.begin, segment.end), phases[segment.phase], likeness.rare);

@@ -33,7 +33,8 @@ struct Mined {
 
 Mined mine(const Trace &trace, const MineOptions &options);
 
-// The smallest of kEpochs whose windows in these parts of the trace match the profile in 95 of 100 cases; else the largest that fits.
+// The smallest of kEpochs whose windows in these parts of the trace match the profile in 95 of 100 cases; else the largest that
+// fits.
 size_t epoch_of(const Trace &trace, const Profile &profile, const std::vector<Segment> &segments, const Likeness &likeness);
 
 }  // namespace atalaya::phases

@@ -129,10 +129,12 @@ std::string text_of(const Anomaly &anomaly) {
   const double floor = kTargetFloors[static_cast<size_t>(anomaly.target)];
   if (anomaly.predicted < floor) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.3g %s of ", anomaly.seen, std::string(kTargetUnits[static_cast<size_t>(anomaly.target)]).c_str());
+    std::snprintf(text, sizeof text, "%.3g %s of ", anomaly.seen,
+                  std::string(kTargetUnits[static_cast<size_t>(anomaly.target)]).c_str());
     return "phase " + short_id(anomaly.step->phase) + " had " + text + std::string(what) + ", and none is expected";
   }
-  return "phase " + short_id(anomaly.step->phase) + " took " + times_text(anomaly.seen / anomaly.predicted) + " the " + std::string(what) + " " + by;
+  return "phase " + short_id(anomaly.step->phase) + " took " + times_text(anomaly.seen / anomaly.predicted) + " the " +
+         std::string(what) + " " + by;
 }
 
 // A law is trusted as far outside of what was seen as the range of what was seen.
@@ -200,7 +202,9 @@ std::string Models::next_phase(const ProgramRun &run) const {
   for (size_t i = run.steps.size(); i-- > 0 && before.size() < 2;) before.push_back(run.steps[i].phase);
   const auto found = followers_.find(before);
   if (found == followers_.end()) return "";
-  return std::max_element(found->second.begin(), found->second.end(), [](const auto &a, const auto &b) { return a.second < b.second; })->first;
+  return std::max_element(found->second.begin(), found->second.end(),
+                          [](const auto &a, const auto &b) { return a.second < b.second; })
+      ->first;
 }
 
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
@@ -218,7 +222,8 @@ Verdict anomalies_of(const ProgramRun &run, const Models &models) {
       if (!expected) continue;
       const double distance = distance_of(seen, expected->value, target);
       if (std::abs(distance) <= expected->model->threshold) continue;
-      Anomaly found{&run.steps[i], target, seen, expected->value, distance, expected->model->threshold, expected->model->is_linear, ""};
+      Anomaly found{
+          &run.steps[i], target, seen, expected->value, distance, expected->model->threshold, expected->model->is_linear, ""};
       found.text = text_of(found);
       verdict.anomalies.push_back(std::move(found));
     }

@@ -21,14 +21,14 @@ inline constexpr size_t kLeastRuns = 8;  // observations of a model
 // A model of one target of a phase.
 struct Model {
   size_t rows = 0;
-  bool is_linear = false;           // from the inputs; else the mean of all runs, because the inputs do not tell
-  std::vector<std::string> inputs;  // features of the linear model
+  bool is_linear = false;                         // from the inputs; else the mean of all runs, because the inputs do not tell
+  std::vector<std::string> inputs;                // features of the linear model
   std::vector<std::pair<double, double>> ranges;  // of these in training
   Linear linear;
   double mean = 0;
-  double r2 = 0;         // of held-out observations
-  double accuracy = 0;   // 100 - mean absolute percentage error of held-out observations
-  double threshold = 0;  // a larger distance, as below, is not normal
+  double r2 = 0;                         // of held-out observations
+  double accuracy = 0;                   // 100 - mean absolute percentage error of held-out observations
+  double threshold = 0;                  // a larger distance, as below, is not normal
   double range_low = 0, range_high = 0;  // of the target in training
 };
 
@@ -71,9 +71,9 @@ struct Anomaly {
 };
 
 struct Verdict {
-  std::vector<Anomaly> anomalies;             // the largest distance first
-  size_t compared = 0, without_model = 0;     // phases
-  std::vector<std::string> unknown;           // phases that no normal run has in this place
+  std::vector<Anomaly> anomalies;          // the largest distance first
+  size_t compared = 0, without_model = 0;  // phases
+  std::vector<std::string> unknown;        // phases that no normal run has in this place
 };
 Verdict anomalies_of(const ProgramRun &run, const Models &models);
 

@@ -107,7 +107,8 @@ double Linear::at(std::span<const double> inputs) const {
   return std::inner_product(inputs.begin(), inputs.end(), coefficients.begin(), intercept);
 }
 
-std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas, double precision) {
+std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas,
+                               double precision) {
   const Scaled data(inputs, output);
   const std::vector<double> steps = lambdas.empty() ? usual_lambdas(data) : std::vector<double>(lambdas.begin(), lambdas.end());
   Eigen::VectorXd coefficients = Eigen::VectorXd::Zero(data.inputs.cols()), rest = data.output;
@@ -170,7 +171,8 @@ Validated cross_validated(const Table &inputs, std::span<const double> output, s
     }
   }
   std::vector<double> errors;
-  for (const auto &one : fold_errors) errors.push_back(std::accumulate(one.begin(), one.end(), 0.0) / static_cast<double>(one.size()));
+  for (const auto &one : fold_errors)
+    errors.push_back(std::accumulate(one.begin(), one.end(), 0.0) / static_cast<double>(one.size()));
   const auto least = static_cast<size_t>(std::min_element(errors.begin(), errors.end()) - errors.begin());
   const double tolerated = std::sqrt(variance(fold_errors[least]) / static_cast<double>(folds));
   size_t chosen = 0;
@@ -182,10 +184,11 @@ Validated cross_validated(const Table &inputs, std::span<const double> output, s
 }
 
 Validated cross_validated_lasso(const Table &inputs, std::span<const double> output, size_t folds) {
-  return cross_validated(inputs, output, folds, [](const Table &table, std::span<const double> values, std::span<const double> lambdas) {
-    constexpr double kPrecision = 1e-5;
-    return lasso_path(table, values, lambdas, kPrecision);
-  });
+  return cross_validated(inputs, output, folds,
+                         [](const Table &table, std::span<const double> values, std::span<const double> lambdas) {
+                           constexpr double kPrecision = 1e-5;
+                           return lasso_path(table, values, lambdas, kPrecision);
+                         });
 }
 
 }  // namespace atalaya::phases

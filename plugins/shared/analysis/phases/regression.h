@@ -24,16 +24,16 @@ struct Linear {
   double at(std::span<const double> inputs) const;
 };
 
-// The solutions of min 1/(2n) |y - a - X b|^2 + lambda |b|_1 for columns with a deviation of 1, as glmnet has them: coordinate descent,
-// each step from the one before. Without lambdas: 100 from the least that has no coefficient down to 1e-4 of it (1e-2 if there are fewer rows than columns).
-// `precision`: the largest change of a coefficient at the end, in deviations of the output.
+// The solutions of min 1/(2n) |y - a - X b|^2 + lambda |b|_1 for columns with a deviation of 1, as glmnet has them: coordinate
+// descent, each step from the one before. Without lambdas: 100 from the least that has no coefficient down to 1e-4 of it (1e-2 if
+// there are fewer rows than columns). `precision`: the largest change of a coefficient at the end, in deviations of the output.
 std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas = {},
                                double precision = 1e-9);
 // min 1/(2n) |y - a - X b|^2 + lambda / 2 |b|_2^2, with columns as above.
 std::vector<Linear> ridge_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas);
 
-// The largest breach of the conditions that a solution of the LASSO fulfils (Karush, Kuhn, Tucker), relative to the largest gradient
-// at b = 0.
+// The largest breach of the conditions that a solution of the LASSO fulfils (Karush, Kuhn, Tucker), relative to the largest
+// gradient at b = 0.
 double kkt_breach(const Table &inputs, std::span<const double> output, const Linear &solution);
 
 struct Validated {

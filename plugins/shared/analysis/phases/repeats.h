@@ -27,8 +27,8 @@ struct Run {
   uint32_t period = 1;
   bool operator==(const Run &) const = default;
 };
-// The runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `least` numbers and a period of at most
-// `longest`. A root with `least` equal numbers in a row is none: these are runs of their own.
+// The runs that the non-overlapping repeats reveal, in order, without overlaps, with at least `least` numbers and a period of at
+// most `longest`. A root with `least` equal numbers in a row is none: these are runs of their own.
 std::vector<Run> exact_runs(std::span<const uint32_t> text, size_t least, size_t longest);
 
 }  // namespace atalaya::phases

@@ -28,7 +28,8 @@ void add_step(Features &features, const std::string &place, const Step &step) {
     if (std::isfinite(value)) features[place + std::string(kTargetNames[t])] = value;
   }
   add_moments(features, place + "threads", step.of.threads);
-  for (size_t r = 0; r < kResources; ++r) add_moments(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
+  for (size_t r = 0; r < kResources; ++r)
+    add_moments(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
   for (const auto &[function, threads] : step.functions) features[place + "threads:" + function] = threads;
 }
 

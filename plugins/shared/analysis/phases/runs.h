@@ -29,7 +29,8 @@ struct ProgramRun {
 // What is predicted of a phase: its time, and what it takes in all of it; of memory the mean.
 enum class Target : size_t { seconds, cpu, memory, reads, writes, received, sent };
 inline constexpr size_t kTargets = 7;
-inline constexpr std::array<std::string_view, kTargets> kTargetNames = {"time", "cpu", "memory", "reads", "writes", "received", "sent"};
+inline constexpr std::array<std::string_view, kTargets> kTargetNames = {"time",   "cpu",      "memory", "reads",
+                                                                        "writes", "received", "sent"};
 inline constexpr std::array<std::string_view, kTargets> kTargetUnits = {"s", "core-s", "MiB", "MiB", "MiB", "Mibit", "Mibit"};
 inline constexpr std::array<std::string_view, kTargets> kTargetTexts = {
     "time", "CPU", "memory", "disk reads", "disk writes", "received traffic", "sent traffic"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases as spans of a store. A span "phase" is an occurrence; a span "phase.definition" has a definition in a tag, and a later one of
-// the same host, program and phase replaces it.
+// Phases as spans of a store. A span "phase" is an occurrence; a span "phase.definition" has a definition in a tag, and a later one
+// of the same host, program and phase replaces it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, kResources> kResourceNames = {"cpu
 inline constexpr std::array<std::string_view, kResources> kResourceUnits = {"%", "MiBy", "MiBy/s", "MiBy/s", "Mibit/s", "Mibit/s"};
 // For people: what a process has more of.
 inline constexpr std::array<std::string_view, kResources> kResourceTexts = {"CPU",         "memory",           "disk reads",
-                                                                           "disk writes", "received traffic", "sent traffic"};
+                                                                            "disk writes", "received traffic", "sent traffic"};
 
 // One value each; unknown is not a number.
 struct ResourceValues {
