@@ -109,7 +109,7 @@ a.pipeline "bench" {
   for (const StageDescription &stage : loaded.description->pipelines[0].stages) {
     if (stage.function != 0) {
       measure(functions[function++], master,
-              [&](Batch &batch) { loaded.description->functions->apply(stage.function, batch, false); });
+              [&](Batch &batch) { loaded.description->pipelines[0].functions->apply(stage.function, batch, false); });
       continue;
     }
     auto instance = Instance::create(stage.component, stage.parameters, stage.name, symbols, surroundings);
