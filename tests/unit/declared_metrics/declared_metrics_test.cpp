@@ -132,12 +132,12 @@ TEST_CASE("serve has kind, unit and help wherever there is room") {
     return answer.body;
   };
   CHECK(get("/api/v1/metadata") == R"({"status":"success","data":{)"
-                                   R"("made.delta":[{"type":"gauge","help":"An amount","unit":"By"}],)"
-                                   R"("made.errors":[{"type":"counter","help":"A counter","unit":"{error}"}],)"
-                                   R"("made.foreign":[{"type":"unknown","help":"","unit":""}],)"
-                                   R"("made.gauge":[{"type":"gauge","help":"A temperature","unit":"Cel"}],)"
-                                   R"("made.rate":[{"type":"gauge","help":"A speed","unit":"MiBy/s"}],)"
-                                   R"("made.seconds":[{"type":"counter","help":"A duration","unit":"s"}]}})");
+                                   R"("made_delta":[{"type":"gauge","help":"An amount","unit":"By"}],)"
+                                   R"("made_errors":[{"type":"counter","help":"A counter","unit":"{error}"}],)"
+                                   R"("made_foreign":[{"type":"unknown","help":"","unit":""}],)"
+                                   R"("made_gauge":[{"type":"gauge","help":"A temperature","unit":"Cel"}],)"
+                                   R"("made_rate":[{"type":"gauge","help":"A speed","unit":"MiBy/s"}],)"
+                                   R"("made_seconds":[{"type":"counter","help":"A duration","unit":"s"}]}})");
   CHECK(get("/api/metrics")
             .find(R"({"metric":"made.delta","kind":"delta","unit":"By","summary":"An amount"},{"metric":"made.errors",)") !=
         std::string::npos);
