@@ -13,6 +13,15 @@ from harness import BINARY, PATIENCE, AgentCase, forget_jvm, main, so_far
 WRAPPER = [sys.executable, os.path.abspath(old_kernel.__file__), "4.18"]
 WRAPPER_5_10 = [*WRAPPER[:-1], "5.10"]
 SLEEPER = """class Sleeper { public static void main(String[] a) throws Exception { System.out.println(); System.in.read(); } }"""
+# A connection with itself, so that a host without others has traffic.
+TRAFFIC = """
+import socket, time
+with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as one, server.accept()[0] as other:
+    while True:
+        one.sendall(b"x" * 1000)
+        other.recv(1000, socket.MSG_WAITALL)
+        time.sleep(0.02)
+"""
 LUA = """local a = require "atalaya"
 local store = a.sink.sqlite {{ path = "{store}" }}
 a.pipeline "processes" {{ every = "500ms", a.source.proc {{}}, a.translate.names {{ tags = {{ "container", "unit" }} }}, store }}
@@ -39,9 +48,10 @@ class OldKernel(AgentCase):
 
     def test_collect_store_and_query(self):
         root = os.geteuid() == 0
-        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-        self.addCleanup(busy.wait)
-        self.addCleanup(busy.kill)
+        busy, traffic = (subprocess.Popen([sys.executable, "-c", code]) for code in ("while True: pass", TRAFFIC))
+        for child in (busy, traffic):
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
         agent = self.run_agent(LUA.format(store=self.path("atalaya.db"), as_root=AS_ROOT if root else ""), wrapper=WRAPPER).running()
         agent.wait_line("processes are read from procfs")
         agent.wait_line("sockets are read by sock_diag")

@@ -47,7 +47,6 @@ class PlotCommand final : public Command {
                                               .params = params,
                                               .example =
                                                   "atalaya plot --metric sys.cpu.usage -o cpu.svg\n"
-                                                  "atalaya plot --metric proc.cpu.user --group-by process --top 5 -o top.png\n"
                                                   "atalaya plot --metric proc.cpu.user --group-by process --stacked -o cpu.svg\n"
                                                   "atalaya plot --metric 'sys.net.*' --experiment sort --bands -o network.svg"_str};
 
