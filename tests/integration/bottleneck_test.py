@@ -235,14 +235,14 @@ class Bottleneck(AgentCase):
         # Another time.
         self.assertEqual(self.answer("all")["jobs"], [])
         self.assertIn("no tasks of jobs from ", self.errors)
-        self.assertIn(f"the jobs in the store ran from {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(T0))} to ", self.errors)
+        self.assertIn(f"the jobs in the store ran from {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(T0))} to ", self.errors)
         self.assertEqual(len(self.answer("all", "--from", str(T0 - 86400))["jobs"]), 10)
 
     def test_a_running_job_lasts_until_now(self):
         self.send([{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
         self.answer("all")
-        began = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
-        self.assertRegex(self.errors, f"the jobs in the store ran from {began} to {time.strftime('%Y-%m-%dT', time.gmtime())}")
+        began = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(T0))
+        self.assertRegex(self.errors, f"the jobs in the store ran from {began} to {time.strftime('%Y-%m-%d ', time.gmtime())}")
 
     def test_before_and_after(self):
         self.send(tasks("job_1", "n3", "spill", 3), tasks("job_2"))

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from harness import AgentCase, main, so_far
@@ -36,7 +37,12 @@ class NamesInAllWindows(AgentCase):
         agent.wait_status(lambda _: seen(lambda _: True) == pids)
         for job in jobs:
             job.communicate(b"end\n", timeout=60)
-        agent.wait_status(lambda _: seen(lambda sample: "proc.exits" in sample["fields"]) == pids)
+        ended = time.time_ns()
+        agent.wait_status(lambda _: max(sample["time"] for sample in so_far(out)) > ended + 2 * 10**9)
+        exits = seen(lambda sample: "proc.exits" in sample["fields"])
+        if backend == "bpf":
+            self.assertEqual(exits, pids)
+        self.assertGreater(len(exits), 0)  # the kernel drops messages of taskstats on a busy machine
         self.assertEqual(agent.stop(), 0)
         names = {sample["tags"]["process"] for sample in so_far(out) if sample["tags"].get("pid") in pids}
         self.assertEqual(names, {"nightly.sh"})

@@ -151,7 +151,6 @@ std::string page_matrix(PageCall &call) {
     json.end_list();
   }
   json.end_list().key("unit").text("By");
-  json.key("svg").text(graph::as_svg(matrix, "Traffic from " + query::span_text(traffic.range)));
   return json.end_object().take();
 }
 
