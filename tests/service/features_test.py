@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 from harness import BINARY, PATIENCE, AgentCase, forget_jvm, so_far  # noqa: E402
@@ -41,6 +42,9 @@ class Features(AgentCase):
         os.chmod(folder.name, 0o755)  # a copy that the other user may run
         cls.atalaya = shutil.copy(BINARY, folder.name)
         shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(BINARY)), "plugins"), os.path.join(folder.name, "plugins"))
+        if "ATALAYA_LUA" in os.environ:  # the tree may be in a folder of root alone
+            lua = shutil.copytree(os.environ["ATALAYA_LUA"], os.path.join(folder.name, "lua"))
+            cls.enterClassContext(unittest.mock.patch.dict(os.environ, ATALAYA_LUA=lua))
 
     def as_user(self, names):
         given = ",".join(["-all", *("+" + name for name in names)])
