@@ -68,9 +68,8 @@ class FlamegraphCommand final : public Command {
                                               .params = params,
                                               .example =
                                                   "atalaya flamegraph --from -10m --process java -o java.svg\n"
-                                                  "atalaya flamegraph --profile offcpu --by name -o waiting.svg\n"
-                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg\n"
-                                                  "atalaya flamegraph --from -10m -o cpu.pb.gz"_str};
+                                                  "atalaya flamegraph --profile offcpu -o waiting.pb.gz\n"
+                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),

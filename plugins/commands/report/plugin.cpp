@@ -64,9 +64,7 @@ class Report final : public Command {
                                               .params = params,
                                               .operands = "[B]"_str,
                                               .example =
-                                                  "atalaya report\n"
-                                                  "atalaya report --by process --from -1h -o report.html\n"
-                                                  "atalaya report --by host --experiment sort --format csv\n"
+                                                  "atalaya report --by host --from -1h\n"
                                                   "atalaya report --experiment sort -o sort.html\n"
                                                   "atalaya report --compare sort sort-tuned"_str};
 
