@@ -17,6 +17,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 constexpr size_t kMaxParts = 256, kMaxNames = size_t{64} << 10, kMaxPhasesOfFile = 100'000, kMaxText = 4096, kMaxBefore = 4096;
+constexpr double kMaxTimeMs = 7'258'118'400'000;  // the begin of 2200
 constexpr double kMaxNumber = 1e15;
 
 void add_moments(std::string &out, std::string_view key, const Moments &moments) {
@@ -126,7 +127,9 @@ KnownPhase phase_of(const element &from, Symbols &symbols) {
   known.key = key == "function" ? Key::function : Key::stack;
   known.phase.epoch = static_cast<size_t>(number_at(from, "epoch"));
   if (std::find(kEpochs.begin(), kEpochs.end(), known.phase.epoch) == kEpochs.end()) throw Malformed{"\"epoch\" is no known size"};
-  known.learned_ns = static_cast<int64_t>(number_at(from, "learned")) * 1'000'000;
+  const double learned_ms = number_at(from, "learned");
+  if (learned_ms > kMaxTimeMs) throw Malformed{"\"learned\" is no time in milliseconds before 2200"};
+  known.learned_ns = static_cast<int64_t>(learned_ms) * 1'000'000;
   known.phase.profile = Profile(parts_at(from, symbols), moments_at(from, "threads"));
   known.seconds = moments_at(from, "seconds");
   for (size_t r = 0; r < kResources; ++r) known.usage.of[r] = moments_at(from, std::string(kResourceNames[r]).c_str());
