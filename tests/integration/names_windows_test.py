@@ -42,7 +42,7 @@ class NamesInAllWindows(AgentCase):
         exits = seen(lambda sample: "proc.exits" in sample["fields"])
         if backend == "bpf":
             self.assertEqual(exits, pids)
-        self.assertGreater(len(exits), 0)  # the kernel drops messages of taskstats on a busy machine
+        self.assertGreater(len(exits), 0)  # one of six was missing in some runs on a busy machine
         self.assertEqual(agent.stop(), 0)
         names = {sample["tags"]["process"] for sample in so_far(out) if sample["tags"].get("pid") in pids}
         self.assertEqual(names, {"nightly.sh"})

@@ -58,8 +58,7 @@ class Top final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::listed(
-          param::string("at", "Replay the store from this time on; without it, the sources of this host are shown live")
-              .unit("TIME"),
+          param::string("at", "Replay the store from this time on (default: the sources of this host, live)").unit("TIME"),
           param::string("every", "Window of the live view").defaults("1s").unit("TIME"), query::kTag,
           param::string("filter", "Only processes with this name or pattern; a word is a part of the name").unit("PATTERN"),
           param::choice("sort", "cpu|memory|read|write|in|out|threads|name", "Column that sorts, largest first").defaults("cpu"),

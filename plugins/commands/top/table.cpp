@@ -171,11 +171,8 @@ void RowBuilder::add(std::string_view metric, double value, const Row &identity)
   const auto *known =
       std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const auto &entry) { return entry.metric == metric; });
   if (known == std::end(kMetrics)) return;
-  const std::string key = key_of(identity);
-  auto at = std::lower_bound(index_.begin(), index_.end(), key,
-                             [](const auto &entry, const auto &wanted) { return entry.first < wanted; });
-  if (at == index_.end() || at->first != key) {
-    at = index_.insert(at, {key, rows_.size()});
+  const auto [at, is_new] = index_.try_emplace(key_of(identity), rows_.size());
+  if (is_new) {
     rows_.push_back(identity);
     rows_.back().values = {};
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace atalaya::top {
@@ -37,7 +38,7 @@ class RowBuilder {
 
  private:
   std::vector<Row> rows_;
-  std::vector<std::pair<std::string, size_t>> index_;  // key and row, sorted by key
+  std::unordered_map<std::string, size_t> index_;  // row by key
 };
 
 struct View {

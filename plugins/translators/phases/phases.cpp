@@ -12,7 +12,7 @@
 namespace atalaya::phases {
 namespace {
 
-// A process without samples for so many windows has ended.
+// Windows without samples after which a process has ended.
 constexpr int64_t kEndedWindows = 5;
 
 core::MatcherList patterns_of(Host host, std::string_view name) {

@@ -33,7 +33,7 @@ struct KnownPhase {
   std::map<std::pair<std::string, std::string>, uint64_t> before;  // the two phases before it, the nearer one last; how often
 };
 
-// A name for people from the function that tells the phase from the others, and four digits of its functions' hash.
+// A name for people from the function that distinguishes the phase from the others, and four digits of its functions' hash.
 std::string id_of(const Profile &profile, const std::vector<const Profile *> &others, const Symbols &symbols);
 
 // Functions that are too rare for a comparison are left out; at most 256 of them, with 64 KiB of names.

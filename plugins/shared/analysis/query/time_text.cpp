@@ -181,7 +181,7 @@ std::optional<int64_t> local_second(const std::tm &date, int summer_time) {
   return same && seconds >= 0 ? std::optional<int64_t>(seconds) : std::nullopt;
 }
 
-// The date so many days before that of `now`, at noon: each day has one.
+// The date `days_before` days before that of `now`, at noon: each day has one.
 std::tm local_day(int64_t now, int days_before) {
   const time_t time = now;
   std::tm date{};
