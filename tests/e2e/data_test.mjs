@@ -327,16 +327,27 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
   test("live mode reads new data, and stops", async () => {
     const context = await target.browser.newContext(), page = await context.newPage(), asked = [];
     page.on("request", (request) => asked.push(request.url()));
+    const health = () => asked.filter((url) => url.includes("/api/page/health")).length;
+    const pressed = (state) => page.waitForFunction((wanted) => document.querySelector(".live").getAttribute("aria-pressed") === wanted, String(state));
+    // The page's time stands still but for runFor(): how fast this machine is changes nothing.
+    const settled = async () => {
+      await page.clock.runFor(1000);
+      await page.waitForFunction(() => document.querySelector(".card.busy, .pending") === null);
+    };
     await page.clock.install();
     await page.goto(`${target.base}/#health?range=5m`);
     await page.locator(".agent-card .badge").waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
     await page.keyboard.press("l");
-    const health = () => asked.filter((url) => url.includes("/api/page/health")).length;
+    await pressed(true);
+    await settled();
     const early = health();
-    await page.clock.runFor(5100);
-    await page.waitForFunction(() => document.querySelector(".live").getAttribute("aria-pressed") === "true");
+    await page.clock.runFor(5000);
+    await page.waitForFunction(() => document.querySelector(".card.busy") === null);
     assert.equal(health(), early + 1);
     await page.keyboard.press("l");
+    await pressed(false);
+    await settled();
     const stopped = health();
     await page.clock.runFor(60_000);
     assert.equal(health(), stopped);
@@ -359,7 +370,7 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     assert.equal(asked, 1);
     release();
     await page.locator(".agent-card .badge").waitFor();
-    await page.clock.runFor(5100);
+    await page.clock.runFor(6100);
     await page.waitForFunction(() => document.querySelector(".card.busy") === null);
     assert.ok(asked > 1);
     await context.close();
