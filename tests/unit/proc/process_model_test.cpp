@@ -135,6 +135,41 @@ TEST_CASE("a process that ended recently still has its last reading, for the acc
   CHECK_FALSE(model.last_growth(reading(8, 100, 111, 9)));  // too late to be sure that it was never seen
 }
 
+TEST_CASE("the end of a process in any window, reaped or not, adds its last usage once") {
+  std::mt19937 random(11);
+  const auto below = [&](int64_t limit) { return std::uniform_int_distribution<int64_t>(0, limit - 1)(random); };
+  for (int round = 0; round < 500; ++round) {
+    ProcessModel model;
+    one(model, pass(100), reading(7, 10, 100, 0));
+    const int64_t end_s = 101 + below(4), reaped_s = end_s + below(3);
+    const bool rests = below(2) == 0;
+    uint64_t used = 0;
+    double shown = 0;
+    int ends = 0;
+    for (int64_t at_s = 101; at_s < 110; ++at_s) {
+      model.begin(pass(at_s));
+      if (at_s <= end_s && !rests) used += static_cast<uint64_t>(below(50));
+      if (at_s > reaped_s) {
+        // reaped
+      } else if (!rests || at_s > end_s) {
+        model.update(reading(7, 10, at_s, used));
+      } else {
+        REQUIRE(model.rests(7));
+      }
+      if (at_s == end_s) used += static_cast<uint64_t>(below(50));  // between the reading and the end
+      const Counters last = at_s == end_s ? model.last_growth(reading(7, 10, at_s, used)).value() : Counters();
+      const Process *seen = model.find(7);
+      CHECK((seen != nullptr) == (at_s <= reaped_s));
+      if (seen != nullptr) shown += seen->rate(Counter::user_ns);
+      if (seen != nullptr && seen->ends) ++ends;
+      if (seen == nullptr && last.has(Counter::user_ns)) shown += static_cast<double>(last.get(Counter::user_ns));
+      model.end();
+    }
+    CHECK(shown == used);
+    CHECK(ends == 1);
+  }
+}
+
 TEST_CASE("a process that rests has rates of 0, and one that runs again those of the last window") {
   ProcessModel model;
   CHECK_FALSE(model.rests(7));

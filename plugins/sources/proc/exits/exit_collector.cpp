@@ -76,9 +76,10 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
     exited_.user_ns += known(used, Counter::user_ns);
     exited_.kernel_ns += known(used, Counter::kernel_ns);
     if (!options_.exited) return;
-    const ProcessReading *seen = model.find(exit.last.pid) == nullptr ? model.last_reading(exit.last.pid) : nullptr;
+    const ProcessReading *seen = model.last_reading(exit.last.pid);
     if (seen != nullptr && seen->start_ns == exit.last.start_ns) {
-      seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
+      // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
+      if (model.find(exit.last.pid) == nullptr) seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
       return;
     }
     // A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
@@ -118,6 +119,10 @@ void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
 void ExitCollector::add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < kCounters; ++i)
     if (const auto counter = static_cast<Counter>(i); used.has(counter)) add_rate(sample, counter, used.get(counter), batch);
+  add_count(exits, sample, batch);
+}
+
+void ExitCollector::add_count(uint64_t exits, Sample &sample, Batch &batch) {
   batch.field(sample, exits_id_, static_cast<int64_t>(exits));
 }
 

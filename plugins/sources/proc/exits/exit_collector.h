@@ -42,6 +42,7 @@ class ExitCollector {
   std::span<const Seen> seen() const { return seen_; }
   // The usage and the number of ended processes.
   void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
+  void add_count(uint64_t exits, Sample &sample, Batch &batch);
   // Emits the samples of the last call of take, without those of seen processes.
   void emit(Batch &batch);
 

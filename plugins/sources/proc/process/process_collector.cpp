@@ -97,7 +97,7 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
 }
 
 bool ProcessCollector::shows(const Process &process) const {
-  if (options_.active_only && !process.ran()) return false;
+  if (options_.active_only && !process.ran() && !ends(process)) return false;
   return options_.kernel_threads || !process.now.kernel_thread;
 }
 
@@ -174,6 +174,7 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
     else
       batch.field(sample, gauge_ids_[i], round_to(static_cast<double>(value) * row.scale, row.metric.decimals));
   }
+  if (ends(process)) exits_.add_count(1, sample, batch);
   add_start(process, sample, batch);
   if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));

@@ -45,6 +45,7 @@ class ProcessCollector {
                                                                          "unit", "container", "command"};
 
   bool shows(const Process &process) const;
+  bool ends(const Process &process) const { return process.ends && options_.exited; }
   bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();

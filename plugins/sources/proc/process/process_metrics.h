@@ -98,7 +98,7 @@ inline constexpr Metric kExitsMetric =
                   "Processes that ended in the window, of this name, parent and cgroup; 1 with the pid of one seen before");
 inline constexpr Metric kLostExitsMetric =
     metric::delta("proc.exits.lost", "1", metric::count, kLostExitTags, "the buffers of both",
-                  "Process ends lost in the window because a buffer was full; with taskstats, ends of threads");
+                  "Process ends lost in the window, by a full buffer or a malformed record; with taskstats, ends of threads");
 
 constexpr std::array<Metric, kCounters + kGauges + 3> process_metrics() {
   std::array<Metric, kCounters + kGauges + 3> all{};

@@ -144,7 +144,7 @@ void ProcessModel::update(const ProcessReading &read) {
   }
   process.pass = passes_;
   process.seen_ns = now_.monotonic_ns;
-  process.unread = process.rested = false;
+  process.unread = process.rested = process.ends = false;
   live_.push_back(&process);
 }
 
@@ -165,7 +165,8 @@ bool ProcessModel::rests(int32_t pid) {
   if (at == places_.end() || at->pid != pid) return false;
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
   Process &process = *at->process;
-  if (!process.unread) process.rates = {};
+  if (!process.unread || process.ends) process.rates = {};
+  process.ends = false;
   process.pass = passes_;
   process.seen_ns = now_.monotonic_ns;
   process.unread = true;
@@ -205,11 +206,26 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
   Process *before = known(last.pid);
   if (before != nullptr && before->now.start_ns == last.start_ns) {
     before->ended = true;
-    return growth_of(&before->now, last, ended_ticks_);
+    const Counters growth = growth_of(&before->now, last, ended_ticks_);
+    if (before->pass == passes_) add_last(*before, growth);
+    return growth;
   }
   if (!lived_between_passes(last.start_ns)) return std::nullopt;
   ended_.push_back(last.pid);
   return growth_of(nullptr, last, ended_ticks_);
+}
+
+void ProcessModel::add_last(Process &process, const Counters &growth) const {
+  process.ends = true;
+  if (!previous_ || now_.baseline || now_.monotonic_ns <= previous_->monotonic_ns) return;
+  const double per_second = 1e9 / static_cast<double>(now_.monotonic_ns - previous_->monotonic_ns);
+  for (size_t i = 0; i < kCounters; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    if (!growth.has(counter) && !process.has_rate(counter)) continue;
+    const double last = growth.has(counter) ? static_cast<double>(growth.get(counter)) * per_second : 0;
+    process.rates.set(counter, process.rate(counter) + last);
+  }
+  process.rested = false;
 }
 
 // It was never seen. Had it lived during a pass, it would still be known.

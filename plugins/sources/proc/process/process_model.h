@@ -37,6 +37,7 @@ struct Process {
   bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
   bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
   bool ended = false;   // its end was counted; it is still seen until its parent reaps it
+  bool ends = false;    // its end was counted in that pass: the rates include its last usage
   ProcessReading now;
   Rates rates;
 
@@ -57,7 +58,8 @@ class ProcessModel {
   void end();
 
   // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
-  // two passes: all its usage counts. Unknown for a process older than the first pass, and for an unknown start.
+  // two passes: all its usage counts. Unknown for a process older than the first pass, and for an unknown start. A process that
+  // this pass saw gets it into its rates.
   std::optional<Counters> last_growth(const ProcessReading &last);
 
   // The processes with a reading, in the order of the readings. Valid until the next begin.
@@ -83,6 +85,7 @@ class ProcessModel {
   bool lived_between_passes(uint64_t start_ns) const;
   bool end_was_counted(int32_t pid) const;
   void set_rates(Process &process, const ProcessReading &reading);
+  void add_last(Process &process, const Counters &growth) const;
   void keep_counters(Process &process, const ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; forgotten ones are reused
@@ -95,7 +98,7 @@ class ProcessModel {
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
-  ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
+  ProcessReading held_;                        // a copy that is changed; it keeps its memory from process to process
   std::vector<int32_t> ended_, ended_before_;  // never seen, in this pass and the previous one
   uint64_t passes_ = 0;
 };

@@ -57,6 +57,11 @@ void ProcfsBackend::take_exits(const ProcessModel &model, const TakeExit &take) 
   });
 }
 
+std::optional<uint64_t> ProcfsBackend::lost_exits() const {
+  if (!listener_) return std::nullopt;
+  return listener_->errors().lost + listener_->errors().malformed;
+}
+
 std::optional<uint64_t> ProcfsBackend::uptime() {
   uint64_t ns = 0;
   return reader_.uptime(ns) ? std::optional(ns) : std::nullopt;

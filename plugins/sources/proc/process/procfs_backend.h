@@ -21,7 +21,7 @@ class ProcfsBackend final : public ProcessBackend {
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
   void take_exits(const ProcessModel &model, const TakeExit &take) override;
-  std::optional<uint64_t> lost_exits() const override { return listener_ ? std::optional(listener_->errors().lost) : std::nullopt; }
+  std::optional<uint64_t> lost_exits() const override;
 
  private:
   void listen();
