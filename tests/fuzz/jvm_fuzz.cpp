@@ -57,7 +57,16 @@ void check_shared(std::string_view text) {
   (void)parse_identity(text);
   const auto before = parse_counters(text.substr(0, text.size() / 2)), now = parse_counters(text);
   if (!now) return;
-  const Reading first = before ? Reading{*before, 0} : first_reading(*now, 0), last{*now, 1'000'000'000};
+  Reading first = before ? Reading{*before, 0} : first_reading(*now, 0), last{*now, 1'000'000'000};
+  JvmClock clock;
+  if (before) {
+    clock.see(*before, 1);
+    first.paused = count_pauses(*before, 0, clock, nullptr, 0);
+  }
+  clock.see(*now, 1'000'000'001);
+  last.paused = count_pauses(*now, last.time_ns, clock, &first.paused, last.time_ns);
+  for (const Counter counter : kPauseCounters)
+    if (last.paused[counter] && first.paused[counter]) require(*last.paused[counter] - *first.paused[counter] <= last.time_ns);
   for (const CounterMetric &metric : kCounterMetrics)
     for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(metric, last, other);
   (void)collections(*now);

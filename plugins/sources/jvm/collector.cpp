@@ -156,8 +156,9 @@ std::vector<Collector::JvmReading> Collector::read_all(const Window &window) {
   unshared_ = 0;
   for (const FoundJvm &jvm : discovery_.find()) {
     const HsperfdataFile file(jvm);
+    const int64_t begin = core::monotonic();
     const std::string_view bytes = bytes_.read(file);
-    if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, window));
+    if (is_wanted(jvm, bytes)) wanted.push_back(read(jvm, bytes, begin, window));
   }
   bytes_.wipe();
   if (discovery_.closed_pid() != 0 && !std::exchange(logged_missing_, true))
@@ -186,7 +187,14 @@ Collector::Known &Collector::known_of(const FoundJvm &jvm, bool &is_new) {
   return known;
 }
 
-Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view bytes, const Window &window) {
+void Collector::set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known) {
+  now.paused = count_pauses(now.shared, now.time_ns, known.clock, before ? &before->paused : nullptr,
+                            before ? now.time_ns - before->time_ns : 0);
+  seen.before = std::move(before);
+  seen.now = std::move(now);
+}
+
+Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view bytes, int64_t begin_ns, const Window &window) {
   bool is_new = false;
   Known &known = known_of(jvm, is_new);
   known.seen_ns = window.time_ns;
@@ -194,8 +202,9 @@ Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view byte
   auto shared = parse_counters(bytes);
   if (shared) {
     if (known.windows < 2) known.identity = parse_identity(bytes);
-    seen.before = before(known, *shared, is_new, window);
-    seen.now = {std::move(*shared), core::monotonic()};
+    known.clock.see(*shared, core::monotonic());
+    auto first = before(known, *shared, is_new, window);
+    set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known);
   } else {
     ++unshared_;
   }
@@ -212,8 +221,7 @@ Collector::JvmReading Collector::read_ended(const Profiled &profiled, const Wind
   const auto &last = profiled.last;
   if (!last || (known.before && known.before->time_ns >= last->time_ns)) return seen;
   known.seen_ns = window.time_ns - std::max<int64_t>(window.monotonic_ns - last->time_ns, 0);
-  seen.before = before(known, last->shared, is_new, window);
-  seen.now = last;
+  set_readings(seen, before(known, last->shared, is_new, window), *last, known);
   return seen;
 }
 

@@ -38,6 +38,7 @@ class Collector {
   // The state of a JVM at the last window.
   struct Known {
     std::optional<Reading> before;
+    JvmClock clock;
     Identity identity;
     std::string comm;
     int64_t seen_ns = 0;  // the end of the last window with it
@@ -66,9 +67,11 @@ class Collector {
   bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
   // The selected JVMs.
   std::vector<JvmReading> read_all(const Window &window);
-  JvmReading read(const FoundJvm &jvm, std::string_view bytes, const Window &window);
+  // The bytes were read after `begin_ns`.
+  JvmReading read(const FoundJvm &jvm, std::string_view bytes, int64_t begin_ns, const Window &window);
   // For a JVM that has ended since it was profiled.
   JvmReading read_ended(const Profiled &profiled, const Window &window);
+  static void set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known);
   Known &known_of(const FoundJvm &jvm, bool &is_new);
   std::optional<Reading> before(const Known &known, const JvmCounters &now, bool is_new, const Window &window) const;
   std::map<JvmId, Profiled> take_profiles(bool is_window);

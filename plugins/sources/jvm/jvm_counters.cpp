@@ -52,6 +52,7 @@ constexpr std::array<std::string_view, kCounters> kNames = {
     "sun.ci.totalCompiles",
     "sun.ci.totalBailouts",
     "java.ci.totalTime",
+    "sun.os.hrt.ticks",
     "sun.os.hrt.frequency",
     "sun.rt.createVmBeginTime",
     "sun.rt.createVmEndTime",
@@ -142,6 +143,11 @@ std::optional<JvmCounters> parse_counters(std::string_view bytes) {
     if (value.name.starts_with(kExport)) take_export(value, shared);
   }
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
+}
+
+bool is_running(const JvmCounters &shared, const CollectorCounters &collector) {
+  const auto &entry = shared[collector.entry], &exit = shared[collector.exit];
+  return entry && exit && *entry > *exit;
 }
 
 bool is_up(const JvmCounters &shared) {

@@ -52,6 +52,7 @@ enum class Counter : uint8_t {
   compile_count,
   compile_failed,
   compile_ticks,
+  ticks,  // of the JVM's clock, some times per second
   frequency,
   begin_ms,
   made_ms,
@@ -77,6 +78,17 @@ struct JvmCounters {
   bool has_more_exports = false;  // more than kMaxExports, or longer names
   const std::optional<int64_t> &operator[](Counter counter) const { return numbers[static_cast<size_t>(counter)]; }
 };
+// Of one kind of collections, each of which stops the threads.
+struct CollectorCounters {
+  Counter count, ticks, entry, exit;
+};
+inline constexpr std::array kCollectors = {
+    CollectorCounters{Counter::young_count, Counter::young_ticks, Counter::young_entry, Counter::young_exit},
+    CollectorCounters{Counter::full_count, Counter::full_ticks, Counter::full_entry, Counter::full_exit},
+    CollectorCounters{Counter::concurrent_count, Counter::concurrent_ticks, Counter::concurrent_entry, Counter::concurrent_exit}};
+// A collection has begun and has not ended.
+bool is_running(const JvmCounters &shared, const CollectorCounters &collector);
+
 // Nothing: not the bytes of such a file.
 std::optional<JvmCounters> parse_counters(std::string_view bytes);
 

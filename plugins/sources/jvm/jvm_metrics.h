@@ -24,6 +24,7 @@ enum class Conversion : uint8_t {
   seconds,  // ticks of the JVM's clock, since its start
   delta,    // since the last reading
   share,    // ticks since the last reading, as a percentage of that time
+  pause,    // the same of pauses, in the windows in which they last
 };
 
 struct CounterMetric {
@@ -81,19 +82,19 @@ inline constexpr std::array kCounterMetrics = {
     of_counter("jvm.gc.young.seconds", Conversion::seconds, young_ticks, "jstat -gc: YGCT",
                "Time in young collections since the JVM's start"),
     of_counter("jvm.gc.young.collections", Conversion::delta, young_count, "jstat -gc: YGC", "Young collections in the window"),
-    of_counter("jvm.gc.young.time", Conversion::share, young_ticks, "jstat -gc: YGCT", "Share of the window in young collections"),
+    of_counter("jvm.gc.young.time", Conversion::pause, young_ticks, "jstat -gc: YGCT", "Share of the window in young collections"),
     of_counter("jvm.gc.full.count", Conversion::total, full_count, "jstat -gc: FGC", "Full collections since the JVM's start"),
     of_counter("jvm.gc.full.seconds", Conversion::seconds, full_ticks, "jstat -gc: FGCT",
                "Time in full collections since the JVM's start"),
     of_counter("jvm.gc.full.collections", Conversion::delta, full_count, "jstat -gc: FGC", "Full collections in the window"),
-    of_counter("jvm.gc.full.time", Conversion::share, full_ticks, "jstat -gc: FGCT", "Share of the window in full collections"),
+    of_counter("jvm.gc.full.time", Conversion::pause, full_ticks, "jstat -gc: FGCT", "Share of the window in full collections"),
     of_counter("jvm.gc.concurrent.count", Conversion::total, concurrent_count, "jstat -gc: CGC",
                "Pauses of concurrent collectors since the JVM's start"),
     of_counter("jvm.gc.concurrent.seconds", Conversion::seconds, concurrent_ticks, "jstat -gc: CGCT",
                "Time in pauses of concurrent collectors since the JVM's start"),
     of_counter("jvm.gc.concurrent.collections", Conversion::delta, concurrent_count, "jstat -gc: CGC",
                "Pauses of concurrent collectors in the window"),
-    of_counter("jvm.gc.concurrent.time", Conversion::share, concurrent_ticks, "jstat -gc: CGCT",
+    of_counter("jvm.gc.concurrent.time", Conversion::pause, concurrent_ticks, "jstat -gc: CGCT",
                "Share of the window in pauses of concurrent collectors"),
     CounterMetric{"jvm.gc.seconds",
                   Conversion::seconds,
@@ -102,7 +103,7 @@ inline constexpr std::array kCounterMetrics = {
                   "jstat -gc: GCT",
                   "Time in all collections and pauses since the JVM's start"},
     CounterMetric{"jvm.gc.time",
-                  Conversion::share,
+                  Conversion::pause,
                   {young_ticks, full_ticks, concurrent_ticks, old_used},
                   3,
                   "jstat -gc: GCT",
@@ -110,9 +111,9 @@ inline constexpr std::array kCounterMetrics = {
     of_counter("jvm.safepoint.count", Conversion::total, safepoint_count, "sun.rt.safepoints",
                "Safepoints since the JVM's start; each stops all threads"),
     of_counter("jvm.safepoint.events", Conversion::delta, safepoint_count, "sun.rt.safepoints", "Safepoints in the window"),
-    of_counter("jvm.safepoint.time", Conversion::share, safepoint_ticks, "sun.rt.safepointTime",
+    of_counter("jvm.safepoint.time", Conversion::pause, safepoint_ticks, "sun.rt.safepointTime",
                "Share of the window in safepoints"),
-    of_counter("jvm.safepoint.sync", Conversion::share, safepoint_sync_ticks, "sun.rt.safepointSyncTime",
+    of_counter("jvm.safepoint.sync", Conversion::pause, safepoint_sync_ticks, "sun.rt.safepointSyncTime",
                "Share of the window until safepoints were reached"),
     of_counter("jvm.threads.live", Conversion::count, threads_live, "java.threads.live", "Java threads"),
     of_counter("jvm.threads.daemon", Conversion::count, threads_daemon, "java.threads.daemon", "Java daemon threads"),
@@ -205,11 +206,11 @@ inline constexpr Metric kOtherMetrics[] = {
 };
 
 constexpr Metric describe(const CounterMetric &counter) {
-  constexpr std::array<std::string_view, 6> units = {"By", "1", "1", "s", "1", "%"};
-  constexpr std::array<uint32_t, 6> kinds = {ATALAYA_GAUGE, ATALAYA_GAUGE, ATALAYA_TOTAL,
-                                             ATALAYA_TOTAL, ATALAYA_DELTA, ATALAYA_RATE};
-  constexpr std::array<int32_t, 6> decimals = {metric::count,   metric::count, metric::count,
-                                               kSecondDecimals, metric::count, kPercentDecimals};
+  constexpr std::array<std::string_view, 7> units = {"By", "1", "1", "s", "1", "%", "%"};
+  constexpr std::array<uint32_t, 7> kinds = {ATALAYA_GAUGE, ATALAYA_GAUGE, ATALAYA_TOTAL, ATALAYA_TOTAL,
+                                             ATALAYA_DELTA, ATALAYA_RATE,  ATALAYA_RATE};
+  constexpr std::array<int32_t, 7> decimals = {metric::count, metric::count,    metric::count,   kSecondDecimals,
+                                               metric::count, kPercentDecimals, kPercentDecimals};
   const auto index = static_cast<size_t>(counter.conversion);
   return metric::make(kinds[index], counter.name, units[index], decimals[index], kJvmTags, counter.source, counter.summary);
 }

@@ -5,7 +5,7 @@ namespace atalaya::jvm {
 namespace {
 
 bool needs_before(Conversion conversion) {
-  return conversion == Conversion::delta || conversion == Conversion::share;
+  return conversion == Conversion::delta || conversion == Conversion::share || conversion == Conversion::pause;
 }
 
 // The sum of the counters that the JVM has. Nothing: none, or one decreased.
@@ -27,12 +27,25 @@ std::optional<int64_t> sum(const CounterMetric &metric, const JvmCounters &now, 
   return sum;
 }
 
+std::optional<Number> pause_share(const CounterMetric &metric, const Reading &now, const Reading &before) {
+  const int64_t passed = now.time_ns - before.time_ns;
+  if (passed <= 0) return std::nullopt;
+  std::optional<int64_t> sum;
+  for (uint8_t i = 0; i < metric.counter_count; ++i) {
+    const auto &to = now.paused[metric.counters[i]], &from = before.paused[metric.counters[i]];
+    if (to && from) sum = sum.value_or(0) + *to - *from;
+  }
+  if (!sum) return std::nullopt;
+  return round_to(static_cast<double>(*sum) / static_cast<double>(passed) * 100, kPercentDecimals);
+}
+
 }  // namespace
 
 std::optional<Number> number_of(const CounterMetric &metric, const Reading &now, const Reading *before) {
   if (needs_before(metric.conversion) && before == nullptr) return std::nullopt;
   const auto value = sum(metric, now.shared, needs_before(metric.conversion) ? &before->shared : nullptr);
   if (!value) return std::nullopt;
+  if (metric.conversion == Conversion::pause) return pause_share(metric, now, *before);
   if (metric.conversion != Conversion::seconds && metric.conversion != Conversion::share) return *value;
   const int64_t frequency = now.shared[Counter::frequency].value_or(0);
   if (frequency <= 0) return std::nullopt;
@@ -54,6 +67,8 @@ Reading first_reading(const JvmCounters &now, int64_t time_ns) {
   Reading first{now, time_ns};
   for (auto &number : first.shared.numbers)
     if (number) number = 0;
+  for (const Counter counter : kPauseCounters)
+    if (now[counter]) first.paused[counter] = 0;
   return first;
 }
 

@@ -8,12 +8,14 @@
 
 #include "plugins/sources/jvm/jvm_counters.h"
 #include "plugins/sources/jvm/jvm_metrics.h"
+#include "plugins/sources/jvm/pause_time.h"
 
 namespace atalaya::jvm {
 
 struct Reading {
   JvmCounters shared;
-  int64_t time_ns = 0;  // CLOCK_MONOTONIC
+  int64_t time_ns = 0;  // CLOCK_MONOTONIC, just before it
+  PauseTime paused{};   // until this reading
 };
 
 using Number = std::variant<int64_t, double>;

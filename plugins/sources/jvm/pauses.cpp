@@ -2,18 +2,9 @@
 #include "plugins/sources/jvm/pauses.h"
 
 #include <algorithm>
-#include <array>
 
 namespace atalaya::jvm {
 namespace {
-
-struct CollectorCounters {
-  Counter count, ticks, entry, exit;
-};
-constexpr std::array kCollectors = {
-    CollectorCounters{Counter::young_count, Counter::young_ticks, Counter::young_entry, Counter::young_exit},
-    CollectorCounters{Counter::full_count, Counter::full_ticks, Counter::full_entry, Counter::full_exit},
-    CollectorCounters{Counter::concurrent_count, Counter::concurrent_ticks, Counter::concurrent_entry, Counter::concurrent_exit}};
 
 // Of one collector, in ticks.
 struct Ended {
@@ -23,10 +14,6 @@ struct Ended {
 
 bool has_all(const JvmCounters &shared, const CollectorCounters &collector) {
   return shared[collector.count] && shared[collector.ticks] && shared[collector.entry] && shared[collector.exit];
-}
-
-bool is_running(const JvmCounters &shared, const CollectorCounters &collector) {
-  return *shared[collector.entry] > *shared[collector.exit];
 }
 
 // The JVM counts a collection when it begins, and its time when it ends.

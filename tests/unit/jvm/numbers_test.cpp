@@ -26,15 +26,22 @@ const CounterMetric &named(std::string_view name) {
   return *found;
 }
 
-std::optional<Number> value(std::string_view name, const Reading &now, const Reading *before) {
+std::optional<Number> value(std::string_view name, Reading now, const Reading *before) {
+  now.paused = count_pauses(now.shared, now.time_ns, {}, before == nullptr ? nullptr : &before->paused,
+                            before == nullptr ? 0 : now.time_ns - before->time_ns);
   return number_of(named(name), now, before);
+}
+
+// With no window before it.
+Reading started(const JvmCounters &shared, int64_t time_ns) {
+  return {shared, time_ns, count_pauses(shared, time_ns, {}, nullptr, 0)};
 }
 
 }  // namespace
 
 TEST_CASE("gauges and totals need one reading, amounts and shares two") {
-  const Reading before{shared({{Counter::young_count, 10}, {Counter::young_ticks, kSecond}, {Counter::eden_used, 7}}),
-                       100 * kSecond};
+  const Reading before =
+      started(shared({{Counter::young_count, 10}, {Counter::young_ticks, kSecond}, {Counter::eden_used, 7}}), 100 * kSecond);
   const Reading now{shared({{Counter::young_count, 12}, {Counter::young_ticks, 2 * kSecond}, {Counter::eden_used, 5}}),
                     110 * kSecond};
   CHECK(value("jvm.heap.eden.used", now, nullptr) == Number(int64_t{5}));
@@ -56,7 +63,7 @@ TEST_CASE("sums are of the known values") {
 }
 
 TEST_CASE("a counter that goes down leaves a gap, and one that is new too") {
-  const Reading before{shared({{Counter::young_count, 10}, {Counter::young_ticks, 5}}), 0};
+  const Reading before = started(shared({{Counter::young_count, 10}, {Counter::young_ticks, 5}}), 0);
   const Reading now{shared({{Counter::young_count, 9}, {Counter::young_ticks, 6}, {Counter::full_ticks, 1}}), kSecond};
   CHECK_FALSE(value("jvm.gc.young.collections", now, &before));
   CHECK_FALSE(value("jvm.gc.full.time", now, &before));
@@ -64,7 +71,7 @@ TEST_CASE("a counter that goes down leaves a gap, and one that is new too") {
 }
 
 TEST_CASE("no share of no time, and none without the clock's frequency") {
-  const Reading before{shared({{Counter::young_ticks, 5}}), kSecond};
+  const Reading before = started(shared({{Counter::young_ticks, 5}}), kSecond);
   CHECK_FALSE(value("jvm.gc.time", before, &before));
   Reading now{shared({{Counter::young_ticks, 6}}), 2 * kSecond};
   now.shared.numbers[static_cast<size_t>(Counter::frequency)].reset();

@@ -1,45 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle is the list of all collections; the counters follow from it as in HotSpot: the number and the entry when one begins,
-// the exit and the time when it ends.
 #include "plugins/sources/jvm/pauses.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <random>
 #include <vector>
 
+#include "tests/unit/jvm/collections.h"
+
 namespace atalaya::jvm {
 namespace {
-
-constexpr int64_t kFrequency = 1'000'000'000, kMs = 1'000'000;
-
-struct Collection {
-  int collector = 0;  // 0 young, 1 full, 2 concurrent
-  int64_t begin = 0, end = 0;
-};
-
-JvmCounters counters_at(const std::vector<Collection> &all, int64_t time) {
-  static constexpr std::array<std::array<Counter, 4>, 3> kOf = {{
-      {Counter::young_count, Counter::young_ticks, Counter::young_entry, Counter::young_exit},
-      {Counter::full_count, Counter::full_ticks, Counter::full_entry, Counter::full_exit},
-      {Counter::concurrent_count, Counter::concurrent_ticks, Counter::concurrent_entry, Counter::concurrent_exit},
-  }};
-  JvmCounters made;
-  const auto at = [&made](Counter counter) -> std::optional<int64_t> & { return made.numbers[static_cast<size_t>(counter)]; };
-  at(Counter::frequency) = kFrequency;
-  for (const auto &counters : kOf)
-    for (const Counter counter : counters) at(counter) = 0;
-  for (const Collection &one : all) {
-    const auto &of = kOf.at(static_cast<size_t>(one.collector));
-    if (one.begin <= time) ++*at(of[0]);
-    if (one.begin <= time) at(of[2]) = one.begin;
-    if (one.end <= time) *at(of[1]) += one.end - one.begin;
-    if (one.end <= time) at(of[3]) = one.end;
-  }
-  return made;
-}
 
 std::vector<int64_t> ended(const std::vector<Collection> &all, int64_t from, int64_t to) {
   std::vector<int64_t> lengths;
@@ -56,13 +27,7 @@ TEST_CASE("pauses of random lives: number and mean are exact, the longest is exa
     CAPTURE(seed);
     std::minstd_rand random(seed);
     const auto draw = [&random](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
-    std::vector<Collection> all;
-    const int64_t gap = 1 + draw(900);
-    for (int64_t time = kMs; time < 10'000 * kMs;) {
-      const int64_t length = (1 + draw(draw(10) == 0 ? 800 : 20)) * kMs;
-      all.push_back({static_cast<int>(draw(3)), time, time + length});
-      time += length + (1 + draw(gap)) * kMs;
-    }
+    const std::vector<Collection> all = random_collections(draw, 10'000 * kMs, 800);
     int64_t count = 0;
     JvmCounters before = counters_at(all, 0);
     for (int64_t from = 0, to = 0; from < 12'000 * kMs; from = to) {
