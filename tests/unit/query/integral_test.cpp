@@ -2,6 +2,7 @@
 // The law of intervals: over all groups, value x time is the amount of the raw samples. The oracle counts seconds in a table.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -147,6 +148,44 @@ TEST_CASE("a gauge counts by the time that its windows cover") {
   store.add_windows("proc.mem.resident", {{"pid", "1"}}, {{10, 10, 100}, {20, 10, 100}});
   store.add_windows("proc.mem.resident", {{"pid", "2"}}, {{20, 5, 400}});
   CHECK(shown(ask(store, every("20s", "proc.mem.resident"))[0].points) == "20:200");
+}
+
+// Processes that come and go share the memory; the store begins and ends at any time within the range or outside of it.
+TEST_CASE("the sum of a gauge over all groups is never above the highest sum at one time, also at the ends of the store") {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&random](int from, int to) {
+      return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
+    };
+    const int first = any(0, 300), last = any(first + 60, kEnd);
+    MemoryStore store;
+    Seconds used{};
+    double bytes = 0;
+    for (int pid = 0; pid < 40; ++pid) {
+      const int step = any(1, 20), born = any(first, last - step), died = any(born + step, last);
+      std::vector<Window> windows;
+      for (int end = born + step; end <= died; end += step) {
+        windows.push_back({end, step, static_cast<double>(any(0, 4096))});
+        for (int s = end - step + 1; s <= end; ++s) used.at(static_cast<size_t>(s)) += windows.back().value;
+        bytes += windows.back().value * step;
+      }
+      store.add_windows("proc.mem.resident", {{"process", "p" + std::to_string(any(0, 5))}, {"pid", std::to_string(pid)}}, windows);
+    }
+    const double highest = *std::max_element(used.begin(), used.end());
+    for (const std::string function : {"", "-avg"})
+      for (const int length : {1, any(2, 50), 300, kEnd}) {
+        std::map<int64_t, double> sums;
+        double all = 0;
+        for (const Answer &answer : ask(store, every(std::to_string(length) + "s" + function, "proc.mem.resident", {"process"}))) {
+          for (const Point &point : answer.points) sums[point.time_ns] += point.value;
+          REQUIRE(answer.integral);
+          all += *answer.integral / kSecond;
+        }
+        for (const auto &[time, sum] : sums) CHECK(sum <= highest * (1 + 1e-9));
+        CHECK(all == doctest::Approx(bytes));
+      }
+  }
 }
 
 TEST_CASE("an interval that the range cuts is the part in the range, up to the newest sample") {
