@@ -179,11 +179,11 @@ TEST_CASE("the sum of a gauge over all groups is never above the highest sum at 
         double all = 0;
         for (const Answer &answer : ask(store, every(std::to_string(length) + "s" + function, "proc.mem.resident", {"process"}))) {
           for (const Point &point : answer.points) sums[point.time_ns] += point.value;
-          REQUIRE(answer.integral);
-          all += *answer.integral / kSecond;
+          REQUIRE(answer.integral.has_value() == function.empty());
+          all += answer.integral.value_or(0) / kSecond;
         }
         for (const auto &[time, sum] : sums) CHECK(sum <= highest * (1 + 1e-9));
-        CHECK(all == doctest::Approx(bytes));
+        if (function.empty()) CHECK(all == doctest::Approx(bytes));
       }
   }
 }
