@@ -15,8 +15,8 @@ a.pipeline "processes" {
   every = "5s",
   -- Live processes, processes that ended in the window, and unattributed CPU time: their sum is the busy time of the host.
   a.source.proc { host = false, cgroups = false },
-  -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers and units are tags.
-  a.translate.names { tags = { "container", "unit" } },
+  -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers, units and jobs of schedulers are tags.
+  a.translate.names { tags = { "container", "unit", "job" } },
   -- Remove idle processes: those below all of these limits for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,

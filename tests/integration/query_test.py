@@ -174,6 +174,26 @@ class Commands(QueryCase):
         for part in (">other (9)</td>", ">total</td>", 'style="width:100.0%"'):
             self.assertIn(part, html)
 
+    def test_a_bill_has_a_row_per_job_in_all_formats(self):
+        self.put([{"metric": "proc.disk.writes.mb", "timestamp": T0 + second, "value": 4, "tags": {"host": "host1", "process": "P", "pid": "7", "job": job}}
+                  for job in ("17", "18") for second in (10, 20)])
+        rows = json.loads(self.atalaya("report", "--by", "job", "--format", "json", *WHEN))
+        self.assertEqual([(row["kind"], row.get("job")) for row in rows],
+                         [("group", "17"), ("group", "18"), ("none", None), ("unattributed", None), ("idle", None), ("total", None)])
+        (plain,) = json.loads(self.atalaya("report", "--by", "all", "--metric", "proc.disk.writes.mb", "--format", "json", *WHEN))
+        self.assertAlmostEqual(sum(row["diskWrites"] or 0 for row in rows), plain["sum"])
+        self.assertIsNone(rows[-1]["diskWrites"], "the store has no counters of disks")
+        for row in json.loads(self.atalaya("report", "--by", "job", "--metric", "proc.disk.writes.mb", "--format", "json", *WHEN)):
+            found = [one["diskWrites"] for one in rows if one.get("job") == row.get("job") and one["kind"] in ("group", "none")]
+            self.assertEqual(found, [row["sum"]])
+        self.assertRegex(self.atalaya("report", "--by", "job", *WHEN), r"(?m)^no job +[\d.]+$")
+        page = self.path("bill.html")
+        self.atalaya("report", "--by", "job", "-o", page, *WHEN)
+        with open(page) as file:
+            self.assertIn("<h1>Bill by job</h1>", file.read())
+        self.atalaya("report", "--by", "user", *WHEN, status=2)
+        self.assertIn('no process has the tag user in this time; a.source.proc { tags = { "user" } } sets it', self.errors)
+
     def test_a_comparison_has_the_sums_of_both_reports(self):
         for name, begin, end in (("a", 0, 15), ("b", 15, 60), ("empty", 300, 400)):
             self.atalaya("experiment", "start", name, "--at", str(T0 + begin))

@@ -215,4 +215,26 @@ std::string as_page(const Comparison &comparison, const std::string &store, int6
   return out + "</table>\n</body></html>\n";
 }
 
+std::string as_page(const Bill &bill, const query::Range &range, const std::string &store, int64_t now_ns) {
+  Page head;
+  head.range = range;
+  head.now_ns = now_ns;
+  const Times times(head);
+  const std::string title = "Bill by " + bill.key;
+  std::string out = kHead;
+  out += "<title>" + xml_text(title) + "</title></head><body>\n<h1>" + xml_text(title) + "</h1>\n<p>" + times.range(range) + " (" +
+         length_text(range.to_ns - range.from_ns) + ")" + times.zone(head) + "; of " + xml_text(store) + ", written " +
+         times.text(now_ns) + "</p>\n";
+  std::vector<std::string> titles;
+  for (const Resource &resource : kResources) titles.push_back(std::string(resource.title) + ", " + std::string(resource.unit));
+  add_header(out, {bill.key}, titles);
+  for (const BillRow &row : bill.rows) {
+    out += row.kind == RowKind::total ? "<tr class=\"total\">" : "<tr>";
+    add_cell(out, row.name);
+    for (const double amount : row.amounts) add_cell(out, shown(amount), "n");
+    out += "</tr>\n";
+  }
+  return out + "</table>\n</body></html>\n";
+}
+
 }  // namespace atalaya::report_command

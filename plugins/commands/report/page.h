@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/sections.h"
@@ -26,5 +27,6 @@ struct Page {
 std::string as_page(const Page &page);
 // The comparison of two experiments.
 std::string as_page(const Comparison &comparison, const std::string &store, int64_t now_ns);
+std::string as_page(const Bill &bill, const query::Range &range, const std::string &store, int64_t now_ns);
 
 }  // namespace atalaya::report_command

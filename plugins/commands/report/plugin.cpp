@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/text.h"
+#include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/page.h"
 #include "plugins/commands/report/parts.h"
@@ -46,10 +48,12 @@ std::string format_of(const std::string &file, const std::string &format) {
 class Report final : public Command {
  public:
   static constexpr auto params = query::joined(
-      query::listed(param::choice("by", "process|pid|host|experiment|all",
-                                  "Entity of a row; experiment: each experiment and workload in the range")
-                        .defaults("process"),
-                    query::metric_param(0), query::kTag),
+      query::listed(
+          param::choice("by", "process|pid|host|experiment|all|job|user|container|unit|cgroup",
+                        "Entity of a row; experiment: each experiment and workload in the range. By job, user, container, "
+                        "unit or cgroup, without --metric: the bill of the machines")
+              .defaults("process"),
+          query::metric_param(0), query::kTag),
       query::kWindowParams, query::listed(param::integer("top", "Maximum rows per metric, by use").defaults("20").range(1, 1e6)),
       query::kStoreParams,
       query::listed(
@@ -64,7 +68,7 @@ class Report final : public Command {
                                               .params = params,
                                               .operands = "[B]"_str,
                                               .example =
-                                                  "atalaya report --by host --from -1h\n"
+                                                  "atalaya report --by job --from today\n"
                                                   "atalaya report --experiment sort -o sort.html\n"
                                                   "atalaya report --compare sort sort-tuned"_str};
 
@@ -78,6 +82,7 @@ class Report final : public Command {
     format_ = format_of(file_, host.text("format"));
     if (const auto compare = host.find("compare")) set_compared(std::string(compare->text()));
     usual_ = metrics_.empty();
+    is_bill_ = usual_ && is_tag(by_) && !compares_;
     if (usual_) metrics_ = kUsual;
   }
 
@@ -89,6 +94,13 @@ class Report final : public Command {
       query::Reading reading(options_);
       if (compares_) {
         query::write_output(file_, text_of(comparison_with(std::string(view(arguments[0])), reading), reading));
+        return 0;
+      }
+      if (is_bill_) {
+        const Bill bill = bill_of(by_, tags_, reading.range, *reading.store, reading.budget, top_);
+        for (const std::string &metric : bill.undeclared)
+          std::fprintf(stderr, "left out: %s, because the store does not know its unit\n", metric.c_str());
+        query::write_output(file_, text_of(bill, reading));
         return 0;
       }
       Usages usages{columns(), parts_of(reading)};
@@ -139,6 +151,17 @@ class Report final : public Command {
     return format_ == "table" ? as_table(comparison) : as_page(comparison, reading.store->name(), reading.now_ns);
   }
 
+  std::string text_of(const Bill &bill, const query::Reading &reading) const {
+    if (format_ == "json") return as_json(bill);
+    if (format_ == "csv") return as_csv(bill);
+    return format_ == "table" ? as_table(bill) : as_page(bill, reading.range, reading.store->name(), reading.now_ns);
+  }
+
+  // A tag of processes that groups them.
+  static bool is_tag(std::string_view by) {
+    return by == "job" || by == "user" || by == "container" || by == "unit" || by == "cgroup";
+  }
+
   std::string title() const {
     if (options_.experiment.empty()) return "Usage by " + (by_ == "all" ? "metric" : by_);
     return options_.experiment + (options_.workload.empty() ? "" : ", " + options_.workload);
@@ -166,6 +189,7 @@ class Report final : public Command {
     if (by_ == "process") return {"host", "process"};
     if (by_ == "pid") return {"host", "process", "pid"};
     if (by_ == "host") return {"host"};
+    if (is_tag(by_)) return {by_};
     return {};
   }
   std::vector<std::string> columns() const {
@@ -209,7 +233,7 @@ class Report final : public Command {
   const std::string by_;
   const size_t top_;
   std::string file_, format_;
-  bool usual_ = false, compares_ = false;
+  bool usual_ = false, compares_ = false, is_bill_ = false;
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "plugins/shared/analysis/bottleneck/hosts.h"
-#include "plugins/shared/analysis/bottleneck/layered_devices.h"
 #include "plugins/shared/analysis/bottleneck/tasks.h"
+#include "plugins/shared/analysis/query/layered_devices.h"
 #include "plugins/shared/analysis/query/pieces.h"
 
 namespace atalaya::bottleneck {
@@ -41,6 +41,26 @@ void thin_out(std::vector<int64_t> &borders) {
       return is_near;
     });
   }
+}
+
+std::string_view disk_of(const store::Series &series) {
+  return series.metric.starts_with("sys.disk.") ? tag_of(series.tags, "disk") : "";
+}
+
+std::string_view interface_of(const store::Series &series) {
+  return series.metric.starts_with("sys.net.") ? tag_of(series.tags, "interface") : "";
+}
+
+void remove_layered_devices(std::vector<store::Series> &series) {
+  query::LayeredDevices disks(query::DeviceKind::disk), interfaces(query::DeviceKind::interface);
+  for (const store::Series &one : series) {
+    disks.add(tag_of(one.tags, "host"), disk_of(one));
+    interfaces.add(tag_of(one.tags, "host"), interface_of(one));
+  }
+  std::erase_if(series, [&](const store::Series &one) {
+    const std::string_view host = tag_of(one.tags, "host");
+    return disks.contains(host, disk_of(one)) || interfaces.contains(host, interface_of(one));
+  });
 }
 
 }  // namespace

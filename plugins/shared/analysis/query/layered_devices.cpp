@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/shared/analysis/bottleneck/layered_devices.h"
+#include "plugins/shared/analysis/query/layered_devices.h"
 
 #include <algorithm>
 #include <iterator>
-#include <set>
-#include <string>
-#include <string_view>
 
-#include "plugins/shared/analysis/bottleneck/tasks.h"
-
-namespace atalaya::bottleneck {
+namespace atalaya::query {
 namespace {
 
 // Names by the kernel and common tools.
@@ -51,27 +46,19 @@ bool is_lowest_interface(std::string_view name) {
   return !name.empty() && !is_stacked_interface(name) && name != "lo";
 }
 
-std::string_view disk_of(const store::Series &series) {
-  return series.metric.starts_with("sys.disk.") ? tag_of(series.tags, "disk") : "";
-}
-
-std::string_view interface_of(const store::Series &series) {
-  return series.metric.starts_with("sys.net.") ? tag_of(series.tags, "interface") : "";
-}
-
 }  // namespace
 
-void remove_layered_devices(std::vector<store::Series> &series) {
-  std::set<std::string, std::less<>> with_disks, with_interfaces;  // hosts
-  for (const store::Series &one : series) {
-    if (is_lowest_disk(disk_of(one))) with_disks.emplace(tag_of(one.tags, "host"));
-    if (is_lowest_interface(interface_of(one))) with_interfaces.emplace(tag_of(one.tags, "host"));
-  }
-  std::erase_if(series, [&](const store::Series &one) {
-    const std::string_view host = tag_of(one.tags, "host");
-    return (is_stacked_disk(disk_of(one)) && with_disks.contains(host)) ||
-           (is_stacked_interface(interface_of(one)) && with_interfaces.contains(host));
-  });
+bool LayeredDevices::is_stacked(std::string_view name) const {
+  return kind_ == DeviceKind::disk ? is_stacked_disk(name) : is_stacked_interface(name);
 }
 
-}  // namespace atalaya::bottleneck
+void LayeredDevices::add(std::string_view host, std::string_view name) {
+  const bool lowest = kind_ == DeviceKind::disk ? is_lowest_disk(name) : is_lowest_interface(name);
+  if (lowest) hosts_.emplace(host);
+}
+
+bool LayeredDevices::contains(std::string_view host, std::string_view name) const {
+  return is_stacked(name) && hosts_.contains(host);
+}
+
+}  // namespace atalaya::query
