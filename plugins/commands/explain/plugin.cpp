@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command explain: what changed in a range of time against a baseline.
+#include <atalaya/plugin.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/explain/against.h"
+#include "plugins/shared/analysis/explain/explanation.h"
+#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/query/output.h"
+
+namespace atalaya::explain_command {
+namespace {
+
+using namespace atalaya::literals;
+
+class Explain final : public Command {
+ public:
+  static constexpr auto params = query::joined(
+      query::kWindowParams,
+      query::listed(param::string("against",
+                                  "Baseline: before (the same length of time just before), yesterday, "
+                                  "FROM..TO, an experiment, or host=NAME (another host, at the same time)")
+                        .defaults("before")
+                        .unit("BASELINE"),
+                    query::kTag,
+                    param::choice("by", "process|pid|container|unit|user|cgroup|host", "Parts of a difference").defaults("process"),
+                    param::integer("top", "Maximum parts of a difference by name").defaults("5").range(1, 1000)),
+      query::kStoreParams, query::listed(param::choice("format", "text|json", "Output format").defaults("text")));
+  static constexpr Description description = {.name = "explain"_str,
+                                              .summary = "Explain what changed: causes, effects, and what did not change"_str,
+                                              .params = params,
+                                              .example =
+                                                  "atalaya explain --from -5m\n"
+                                                  "atalaya explain --from 10:00 --to 10:15 --against yesterday\n"
+                                                  "atalaya explain --experiment sort-tuned --against sort"_str};
+
+  explicit Explain(Host host)
+      : options_(query::read_options(host)),
+        against_(host.text("against")),
+        tags_(query::read_tags(host)),
+        by_(host.text("by")),
+        top_(static_cast<size_t>(host.integer("top"))),
+        json_(host.text("format") == "json") {}
+
+  int run(std::span<const atalaya_str>) override {
+    return query::answered(
+        [&] {
+          query::Reading reading(options_);
+          explain::Reader reader{*reading.store, reading.budget};
+          explain::Wish wish;
+          wish.window = {reading.range, tags_};
+          wish.by = by_;
+          wish.top = top_;
+          explain::set_baseline(wish, against_, *reading.store, reading.now_ns);
+          const explain::Explanation explanation = explain::explain(wish, reader);
+          query::write_output("", json_ ? as_json(explanation) : as_text(explanation));
+          return 0;
+        },
+        query::kAskForLessTime);
+  }
+
+ private:
+  const query::ReadOptions options_;
+  const std::string against_;
+  const std::vector<store::TagFilter> tags_;
+  const std::string by_;
+  const size_t top_;
+  const bool json_;
+};
+
+}  // namespace
+}  // namespace atalaya::explain_command
+
+ATALAYA_PLUGIN("explain", "0.1.0", "command explain", atalaya::explain_command::Explain)

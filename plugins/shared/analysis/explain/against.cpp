@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/explain/against.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::explain {
+namespace {
+
+constexpr int64_t kDay = 86'400'000'000'000;
+
+int64_t time_of(const std::string &text, const std::string &against, int64_t now_ns) {
+  const auto time = query::parse_time(text, now_ns);
+  if (!time) throw query::Wrong("--against " + core::in_quotes(against) + ": " + time.error());
+  return time.value();
+}
+
+Range range_between(const std::string &against, size_t dots, int64_t now_ns) {
+  const Range range{time_of(against.substr(0, dots), against, now_ns), time_of(against.substr(dots + 2), against, now_ns)};
+  if (range.from_ns >= range.to_ns) throw query::Wrong("--against " + core::in_quotes(against) + " ends before it begins");
+  return range;
+}
+
+void set_other_host(Wish &wish, const std::string &host) {
+  const auto has_host = [](const store::TagFilter &filter) { return filter.key == "host"; };
+  if (host.empty() || std::none_of(wish.window.tags.begin(), wish.window.tags.end(), has_host))
+    throw query::Wrong("--against host=NAME compares two hosts: write --tag host=A --against host=B");
+  wish.baseline.range = wish.window.range;
+  std::erase_if(wish.baseline.tags, has_host);
+  wish.baseline.tags.push_back({"host", {host}});
+  wish.by_host = false;
+}
+
+}  // namespace
+
+void set_baseline(Wish &wish, const std::string &against, store::Store &store, int64_t now_ns) {
+  const Range &window = wish.window.range;
+  wish.baseline = wish.window;
+  if (against == "before") {
+    wish.baseline.range = {window.from_ns - (window.to_ns - window.from_ns), window.from_ns};
+  } else if (against == "yesterday") {
+    wish.baseline.range = {window.from_ns - kDay, window.to_ns - kDay};
+  } else if (against.starts_with("host=")) {
+    set_other_host(wish, against.substr(5));
+  } else if (const size_t dots = against.find(".."); dots != std::string::npos) {
+    wish.baseline.range = range_between(against, dots, now_ns);
+  } else {
+    const query::Experiment found = query::find_experiment(store, against, "");
+    wish.baseline.range = {found.start_ns, found.end_ns(now_ns)};
+  }
+}
+
+}  // namespace atalaya::explain

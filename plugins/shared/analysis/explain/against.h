@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "plugins/shared/analysis/explain/explanation.h"
+
+namespace atalaya::explain {
+
+// Sets the baseline of the wish, whose window is set: "before", "yesterday", "FROM..TO", an experiment, "host=NAME". Throws
+// query::Wrong.
+void set_baseline(Wish &wish, const std::string &against, store::Store &store, int64_t now_ns);
+
+}  // namespace atalaya::explain

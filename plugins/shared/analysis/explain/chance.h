@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests whether two samples differ by more than chance.
+#pragma once
+
+#include <span>
+
+namespace atalaya::explain {
+
+// Two-sided probability that values of one distribution, divided at random, differ as these two groups do. The smaller one of two
+// exact tests, times 2: the rank sum (most values moved), and the number of values beyond all values of `before` (some values moved
+// far). At most 64 values per group.
+double chance_of(std::span<const double> before, std::span<const double> after);
+
+// The largest value minus the smallest; 0 without values.
+double range_of(std::span<const double> values);
+double mean_of(std::span<const double> values);
+
+}  // namespace atalaya::explain

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/explain/changes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/shared/analysis/explain/chance.h"
+
+namespace atalaya::explain {
+namespace {
+
+using Values = std::vector<double>;
+
+Values kept_or_zero(const Parts &parts, const Tags &tags, const Steps &steps) {
+  const auto found = parts.find(tags);
+  return found == parts.end() ? Values(steps.complete(), 0) : steps.kept(found->second.values);
+}
+
+void add(Values &sum, const Values &values) {
+  for (size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+}
+
+bool matters(const Difference &difference, const Change &change) {
+  return std::max(std::abs(difference.before), std::abs(difference.after)) >= change.least();
+}
+
+Difference difference_of(const Values &before, const Values &after) {
+  Difference difference;
+  difference.before = mean_of(before);
+  difference.after = mean_of(after);
+  difference.spread = range_of(before);
+  return difference;
+}
+
+// Large enough to be a finding, if chance does not explain it.
+bool is_large(const Difference &difference, const Change &change) {
+  const double size = std::abs(difference.change());
+  return size >= change.least() && size > kSpreads * difference.spread && size >= kLeastPart * std::abs(difference.before);
+}
+
+void judge(Difference &difference, const Change &change, size_t tests) {
+  difference.beyond = is_large(difference, change) && difference.chance * static_cast<double>(tests) <= kChance;
+}
+
+}  // namespace
+
+Difference Change::other() const {
+  Difference other;
+  for (size_t i = named; i < parts.size(); ++i) {
+    other.before += parts[i].difference.before;
+    other.after += parts[i].difference.after;
+  }
+  return other;
+}
+
+double Change::severity() const {
+  double most = total.beyond ? std::abs(total.change()) : 0;
+  for (size_t i = 0; i < named; ++i) most = std::max(most, std::abs(parts[i].difference.change()));
+  return std::min(1.0, capacity > 0 ? most / capacity : 0);
+}
+
+Change change_of(const Resource &resource, const Parts &before, const Parts &after, const Steps &baseline, const Steps &window,
+                 double capacity) {
+  Change change;
+  change.resource = resource;
+  change.capacity = capacity;
+  Values total_before(baseline.complete(), 0), total_after(window.complete(), 0);
+  std::map<Tags, const Part *> all;
+  for (const Parts *side : {&before, &after})
+    for (const auto &[tags, part] : *side) all[tags] = &part;  // the tags of the window, if it is in both
+  for (const auto &[tags, part] : all) {
+    const Values own_before = kept_or_zero(before, tags, baseline), own_after = kept_or_zero(after, tags, window);
+    add(total_before, own_before);
+    add(total_after, own_after);
+    Difference difference = difference_of(own_before, own_after);
+    if (is_large(difference, change)) difference.chance = chance_of(own_before, own_after);
+    change.parts.push_back({tags, part->common, difference});
+  }
+  change.total = difference_of(total_before, total_after);
+  change.total.chance = chance_of(total_before, total_after);
+  std::stable_sort(change.parts.begin(), change.parts.end(), [](const PartChange &a, const PartChange &b) {
+    return std::abs(a.difference.change()) > std::abs(b.difference.change());
+  });
+  return change;
+}
+
+size_t tests_of(const Change &change) {
+  const auto parts = std::count_if(change.parts.begin(), change.parts.end(),
+                                   [&](const PartChange &part) { return matters(part.difference, change); });
+  return static_cast<size_t>(parts) + (matters(change.total, change) ? 1 : 0);
+}
+
+void judge(Change &change, size_t tests, size_t most) {
+  judge(change.total, change, tests);
+  for (PartChange &part : change.parts) judge(part.difference, change, tests);
+  // Parts that follow the total come first; the order within both groups is by size.
+  const bool grows = change.total.change() >= 0;
+  std::stable_sort(change.parts.begin(), change.parts.end(), [&](const PartChange &a, const PartChange &b) {
+    const auto order = [&](const PartChange &part) {
+      if (!part.difference.beyond) return 2;
+      return !change.total.beyond || (part.difference.change() >= 0) == grows ? 0 : 1;
+    };
+    return order(a) < order(b);
+  });
+  const auto beyond =
+      std::count_if(change.parts.begin(), change.parts.end(), [](const PartChange &part) { return part.difference.beyond; });
+  change.named = std::min(static_cast<size_t>(beyond), most);
+}
+
+}  // namespace atalaya::explain

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The difference of one resource between two ranges, as parts that add up to it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/explain/measure.h"
+
+namespace atalaya::explain {
+
+// Means over the complete steps of each range.
+struct Difference {
+  double before = 0, after = 0;
+  double chance = 1;    // the probability that chance alone makes such a difference; of small parts not computed
+  double spread = 0;    // of the baseline: its largest step minus its smallest
+  bool beyond = false;  // beyond chance, and large enough to matter
+
+  double change() const { return after - before; }
+};
+
+struct PartChange {
+  Tags tags, common;
+  Difference difference;
+};
+
+struct Change {
+  Resource resource;
+  Difference total;
+  double capacity = 1;
+  std::vector<PartChange> parts;  // all of them, the largest difference first; the first `named` are reported by name
+  size_t named = 0;
+
+  bool is_finding() const { return total.beyond || named > 0; }
+  // The parts without a name, together.
+  Difference other() const;
+  // The largest difference of the total and the named parts, as a part of the capacity: from 0 to 1.
+  double severity() const;
+  // Smaller differences do not matter.
+  double least() const { return resource.least_share * capacity; }
+};
+
+// A finding: its chance is below kChance / tests, its difference is larger than kSpreads spreads of the baseline, than 5 % of the
+// baseline, and than a share of the capacity.
+inline constexpr double kChance = 0.01;
+inline constexpr double kSpreads = 1.5;
+inline constexpr double kLeastPart = 0.05;
+
+// Without a verdict.
+Change change_of(const Resource &resource, const Parts &before, const Parts &after, const Steps &baseline, const Steps &window,
+                 double capacity);
+// Differences that are large enough to be tested.
+size_t tests_of(const Change &change);
+// Sets the verdicts, and names at most `most` parts.
+void judge(Change &change, size_t tests, size_t most);
+
+}  // namespace atalaya::explain

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/explain/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::explain {
+namespace {
+
+constexpr size_t kMostSteps = 30, kLeastSteps = 8;
+constexpr double kComplete = 0.9;  // the measured share of a complete step
+
+struct Capacities {
+  double cores = 1, memory = 1024, disk = 200, network = 1000;
+
+  double of(const Resource &resource) const {
+    constexpr double kForksPerCore = 100, kSwitchesPerCore = 50'000;
+    switch (resource.capacity) {
+      case Capacity::cores:
+        return cores;
+      case Capacity::memory:
+        return memory;
+      case Capacity::disk:
+        return disk;
+      case Capacity::network:
+        return network;
+      case Capacity::forks:
+        return kForksPerCore * cores;
+      case Capacity::switches:
+        return kSwitchesPerCore * cores;
+      case Capacity::one:
+        break;
+    }
+    return resource.size;
+  }
+};
+
+// The mean of each part, by its name.
+std::map<Tags, double> means_of(const Resource &resource, const Side &side, Reader &reader) {
+  std::map<Tags, double> means;
+  for (const auto &[tags, part] : parts_of(resource, side, Steps(side.range, 0, 1), true, reader))
+    means[tags] = part.values.front();
+  return means;
+}
+
+Resource plain(std::vector<std::string> metrics, std::vector<std::string> keys, double scale = 1) {
+  Resource resource;
+  resource.metrics = std::move(metrics);
+  resource.keys = std::move(keys);
+  resource.scale = scale;
+  return resource;
+}
+
+double sum_of(const std::map<Tags, double> &means) {
+  double sum = 0;
+  for (const auto &[tags, mean] : means) sum += mean;
+  return sum;
+}
+
+// A disk that is busy for a share of the time could do its throughput divided by that share.
+double disk_capacity(const Wish &wish, Reader &reader) {
+  constexpr double kUsual = 200, kLeastBusy = 5, kLeast = 1;
+  double capacity = kUsual, busiest = kLeastBusy;
+  for (const Side *side : {&wish.baseline, &wish.window}) {
+    double busy = 0;
+    for (const auto &[tags, mean] : means_of(plain({"sys.disk.usage"}, {"disk"}), *side, reader)) busy = std::max(busy, mean);
+    if (busy <= busiest) continue;
+    busiest = busy;
+    const double throughput = sum_of(means_of(plain({"proc.disk.reads.mb", "proc.disk.writes.mb"}, {}), *side, reader));
+    capacity = std::max(kLeast, throughput * 100 / busy);
+  }
+  return capacity;
+}
+
+Capacities capacities_of(const Wish &wish, Reader &reader) {
+  Capacities capacities;
+  const auto cores = means_of(plain({"sys.cpu.usage"}, {"core"}), wish.window, reader);
+  capacities.cores = std::max<double>(1, static_cast<double>(cores.size()));
+  if (const double memory = sum_of(means_of(plain({"sys.mem.total"}, {}), wish.window, reader)); memory > 0)
+    capacities.memory = memory;
+  capacities.disk = disk_capacity(wish, reader);
+  return capacities;
+}
+
+// One word for a shell.
+std::string quoted(const std::string &text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+class Explainer {
+ public:
+  Explainer(const Wish &wish, Reader &reader) : wish_(wish), reader_(reader) {
+    result_.window = wish.window;
+    result_.baseline = wish.baseline;
+  }
+
+  Explanation run() {
+    set_steps();
+    measure();
+    judge_all();
+    sort();
+    result_.facts = changed_facts(result_.baseline, result_.window, reader_);
+    for (Finding &finding : result_.findings) add_context(finding);
+    return std::move(result_);
+  }
+
+ private:
+  void set_steps() {
+    Steps window(wish_.window.range, 0, kMostSteps), baseline(wish_.baseline.range, 0, kMostSteps);
+    Presence in_window = presence_of(wish_.window, window, reader_), in_baseline = presence_of(wish_.baseline, baseline, reader_);
+    const int64_t step_ns = std::max(in_window.window_ns, in_baseline.window_ns);
+    const auto is_too_short = [&](const Steps &steps) { return steps.length_ns() < step_ns; };
+    if (is_too_short(window) || is_too_short(baseline)) {
+      window = Steps(wish_.window.range, step_ns, kMostSteps);
+      baseline = Steps(wish_.baseline.range, step_ns, kMostSteps);
+      in_window = presence_of(wish_.window, window, reader_);
+      in_baseline = presence_of(wish_.baseline, baseline, reader_);
+    }
+    // A store without metrics of hosts does not show its gaps.
+    const bool shows_gaps = !in_window.covered.empty() || !in_baseline.covered.empty();
+    choose_hosts(in_window, in_baseline);
+    result_.names_hosts = wish_.by_host && result_.hosts.size() != 1;
+    if (shows_gaps) {
+      mark_complete(window, in_window);
+      mark_complete(baseline, in_baseline);
+    }
+    check(window, "the range", wish_.window.range);
+    check(baseline, "the baseline", wish_.baseline.range);
+    result_.window_steps = window;
+    result_.baseline_steps = baseline;
+  }
+
+  static bool is_measured(const std::vector<double> &covered) {
+    return std::count_if(covered.begin(), covered.end(), [](double share) { return share >= kComplete; }) >=
+           static_cast<std::ptrdiff_t>(kLeastSteps);
+  }
+
+  // Hosts that were measured in one of the ranges only would be all of the difference.
+  void choose_hosts(Presence &window, Presence &baseline) {
+    if (!wish_.by_host) {
+      for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
+      return;
+    }
+    std::vector<std::string> left_out;
+    for (Presence *side : {&window, &baseline}) {
+      const Presence &other = side == &window ? baseline : window;
+      for (const auto &[host, covered] : side->covered) {
+        const auto found = other.covered.find(host);
+        const bool both = is_measured(covered) && found != other.covered.end() && is_measured(found->second);
+        if (both && side == &window) result_.hosts.push_back(host);
+        if (!both) left_out.push_back(host);
+      }
+    }
+    std::sort(left_out.begin(), left_out.end());
+    left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
+    if (left_out.empty() || result_.hosts.empty()) return;
+    for (const std::string &host : left_out) {
+      result_.notes.push_back("host " + core::visible(host) + " is left out: it was not measured in both ranges");
+      window.covered.erase(host);
+      baseline.covered.erase(host);
+    }
+    for (Side *side : {&result_.window, &result_.baseline}) {
+      std::erase_if(side->tags, [](const store::TagFilter &filter) { return filter.key == "host"; });
+      side->tags.push_back({"host", result_.hosts});
+    }
+  }
+
+  static void mark_complete(Steps &steps, const Presence &presence) {
+    for (size_t step = 0; step < steps.count(); ++step)
+      steps.set_complete(
+          step, !presence.covered.empty() && std::all_of(presence.covered.begin(), presence.covered.end(),
+                                                         [&](const auto &host) { return host.second[step] >= kComplete; }));
+  }
+
+  void check(const Steps &steps, const std::string &name, const Range &range) {
+    if (steps.complete() < kLeastSteps)
+      throw query::Wrong(name + " from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns) + " has " +
+                         std::to_string(steps.complete()) + " measured steps; at least " + std::to_string(kLeastSteps) +
+                         " are needed to tell a change from chance: choose a longer range, or another --against");
+    if (steps.complete() < steps.count())
+      result_.notes.push_back(std::to_string(steps.count() - steps.complete()) + " of " + std::to_string(steps.count()) +
+                              " steps of " + name + " are left out: they have no samples, or some are missing");
+  }
+
+  void measure() {
+    const Capacities capacities = capacities_of({result_.window, result_.baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
+    for (const Resource &resource : resources(wish_.by)) {
+      const Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, wish_.by_host, reader_);
+      const Parts after = parts_of(resource, result_.window, result_.window_steps, wish_.by_host, reader_);
+      if (before.empty() && after.empty()) continue;
+      // A metric that one of the ranges does not have was not collected, unless it counts events.
+      const bool is_event = resource.id == "forks" || resource.id == "gc";
+      if (!is_event && (before.empty() || after.empty())) {
+        result_.notes.push_back(std::string(resource.name) + " is not compared: one of the ranges has no samples of it");
+        continue;
+      }
+      changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, capacities.of(resource)));
+    }
+    if (changes_.empty())
+      throw query::Wrong("the store has no metrics of processes or hosts from " + query::time_text(wish_.window.range.from_ns) +
+                         " to " + query::time_text(wish_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
+  }
+
+  void judge_all() {
+    for (const Change &change : changes_) result_.tests += tests_of(change);
+    for (Change &change : changes_) {
+      judge(change, std::max<size_t>(result_.tests, 1), wish_.top);
+      if (!change.is_finding()) {
+        result_.unchanged.push_back(std::move(change));
+        continue;
+      }
+      Finding finding;
+      finding.is_cause = change.resource.role == Role::cause;
+      finding.change = std::move(change);
+      result_.findings.push_back(std::move(finding));
+    }
+    if (Finding *slow = slow_disk()) slow->is_cause = true;
+  }
+
+  Finding *find(std::string_view id) {
+    const auto found = std::find_if(result_.findings.begin(), result_.findings.end(),
+                                    [&](const Finding &finding) { return finding.change.resource.id == id; });
+    return found == result_.findings.end() ? nullptr : &*found;
+  }
+
+  // Requests take longer, though there are not more of them: the disk itself is the cause.
+  Finding *slow_disk() {
+    Finding *const time = find("waiting.disk");
+    if (time == nullptr || time->change.total.change() <= 0) return nullptr;
+    if (const Finding *ios = find("disk.ios"); ios != nullptr && ios->change.total.change() > 0) return nullptr;
+    for (const char *id : {"disk.read", "disk.write"})
+      if (const Finding *use = find(id); use != nullptr && use->change.total.change() > 0) return nullptr;
+    return time;
+  }
+
+  void sort() {
+    // Of causes with equal parts of their capacities the more specific one comes first.
+    const auto weight = [](const Finding &finding) { return finding.change.severity() * (1 + 0.1 * finding.change.resource.rank); };
+    std::stable_sort(result_.findings.begin(), result_.findings.end(), [&](const Finding &a, const Finding &b) {
+      return a.is_cause != b.is_cause ? a.is_cause : weight(a) > weight(b);
+    });
+  }
+
+  void add_context(Finding &finding) {
+    add_commands(finding);
+    if (!finding.is_cause || finding.change.named == 0) return;
+    const PartChange &first = finding.change.parts.front();
+    Tags process = first.common;
+    process.insert(first.tags.begin(), first.tags.end());
+    if (!process.contains("process") || first.difference.change() <= 0) return;
+    const std::string_view id = finding.change.resource.id;
+    if (id == "cpu") finding.functions = grown_functions(process, result_.baseline, result_.window, 3, reader_);
+    if (id == "network") finding.peers = changed_peers(process, result_.baseline, result_.window, 3, reader_);
+    finding.phases = new_phases(process, result_.baseline, result_.window, reader_);
+  }
+
+  void add_commands(Finding &finding) const {
+    const Resource &resource = finding.change.resource;
+    std::string metrics;
+    for (const std::string &metric : resource.metrics) metrics += " --metric " + metric;
+    std::string group;
+    for (const std::string &key : resource.keys) group += (group.empty() ? " --group-by " : ",") + key;
+    if (wish_.by_host) group += group.empty() ? " --group-by host" : ",host";
+    for (const Side *side : {&result_.window, &result_.baseline}) {
+      std::string command = "atalaya query" + metrics + group + " --top 10 --every 0all";
+      for (const store::TagFilter &filter : side->tags)
+        for (const std::string &pattern : filter.patterns) command += " --tag " + quoted(filter.key + "=" + pattern);
+      command += " --from " + query::time_text(side->range.from_ns) + " --to " + query::time_text(side->range.to_ns);
+      finding.commands.push_back(std::move(command));
+    }
+  }
+
+  const Wish &wish_;
+  Reader &reader_;
+  Explanation result_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+Explanation explain(const Wish &wish, Reader &reader) {
+  return Explainer(wish, reader).run();
+}
+
+}  // namespace atalaya::explain

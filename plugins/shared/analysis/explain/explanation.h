@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changed between two ranges of time, and what did not. docs/how-to/explain.md explains the rules to users.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/explain/changes.h"
+#include "plugins/shared/analysis/explain/context.h"
+
+namespace atalaya::explain {
+
+struct Wish {
+  Side window, baseline;
+  std::string by = "process";
+  bool by_host = true;  // parts of different hosts differ; false: hosts are compared with each other
+  size_t top = 5;       // parts of a finding
+};
+
+struct Finding {
+  Change change;
+  bool is_cause = false;
+  std::vector<FunctionChange> functions;
+  std::vector<PeerChange> peers;
+  std::vector<std::string> phases;
+  std::vector<std::string> commands;  // that show the numbers
+};
+
+struct Explanation {
+  Side window, baseline;
+  Steps window_steps, baseline_steps;
+  std::vector<std::string> hosts;
+  std::vector<Finding> findings;   // causes first, the largest first; then effects
+  std::vector<FactChange> facts;   // changed settings
+  std::vector<Change> unchanged;   // measured, and not beyond chance
+  std::vector<std::string> notes;  // limits of this result
+  size_t tests = 0;
+  bool names_hosts = true;  // there are several
+};
+
+// Throws query::Wrong, query::TooMuch and store::Error.
+Explanation explain(const Wish &wish, Reader &reader);
+
+// The result in short sentences, and as one JSON object.
+std::string as_text(const Explanation &explanation);
+std::string as_json(const Explanation &explanation);
+// The tests and their limits.
+std::string statistics_text(const Explanation &explanation);
+// "java on host1", "other (12)".
+std::string part_name(const Tags &tags, bool names_hosts);
+// One sentence about a finding: resource, amounts, the largest part.
+std::string sentence(const Finding &finding, bool names_hosts);
+
+}  // namespace atalaya::explain
