@@ -147,8 +147,12 @@ class AgentCase(unittest.TestCase):
         self.addCleanup(self.temporary.cleanup)  # last: a server that a test started writes there until it is ended
         self.folder = self.temporary.name
         self.agents = []
+        self.addCleanup(self.kill_agents)  # also when a setUp fails: their readers would keep this process alive
 
     def tearDown(self):
+        self.kill_agents()
+
+    def kill_agents(self):
         for agent in self.agents:
             if agent.process.poll() is None:
                 agent.kill()

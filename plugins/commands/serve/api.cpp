@@ -9,8 +9,10 @@
 
 #include "core/base/json.h"
 #include "core/base/now.h"
+#include "plugins/commands/serve/mcp.h"
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/page_api.h"
+#include "plugins/commands/serve/page_files.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -120,6 +122,7 @@ Answer Api::answer(const Request &request) {
 Answer Api::route(const Request &request) {
   const std::string &path = request.path;
   if (path == "/health") return {200, R"({"status":"ok"})"};
+  if (path == "/mcp") return mcp(request);
   if (path.starts_with("/experiments") || path.starts_with("/tests")) return experiments(request);
   if (!reads(request)) return wrong_method(request);
   if (path.starts_with("/api/v1/")) return prometheus(request);
@@ -133,6 +136,19 @@ Answer Api::page(const Request &request) {
   if (request.method == "POST") return wrong_method(request);
   PageCall call{request, store(), query::Budget(limits_), core::realtime(), status_socket_};
   return page_data(call);
+}
+
+std::string Api::message(std::string_view text) {
+  return mcp_answer(text, kPageVersion, [this](const Request &request) { return answer(request); });
+}
+
+// The transport "streamable HTTP", without streams.
+Answer Api::mcp(const Request &request) {
+  if (request.method != "POST") return wrong_method(request);
+  if (!request.content_type.starts_with("application/json")) return error_answer(415, "content type is not application/json");
+  std::string body = message(request.body);
+  const unsigned status = body.empty() ? 202 : 200;
+  return {status, std::move(body)};
 }
 
 Answer Api::opentsdb(const Request &request) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/commands/serve/request.h"
@@ -23,10 +24,13 @@ class Api {
 
   // Answers every request; a failure is an answer with a status and a reason.
   Answer answer(const Request &request);
+  // The answer to a message of the Model Context Protocol; "": none.
+  std::string message(std::string_view text);
 
  private:
   Answer route(const Request &request);
   Answer page(const Request &request);
+  Answer mcp(const Request &request);
   Answer opentsdb(const Request &request);
   Answer prometheus(const Request &request);
   Answer stacks(const Request &request);

@@ -19,6 +19,7 @@ constexpr std::array kPagePaths = {
     PagePath{"processes", page_processes},
     PagePath{"process", page_process},
     PagePath{"flamegraph", page_flamegraph},
+    PagePath{"functions", page_functions},
     PagePath{"graph", page_graph},
     PagePath{"matrix", page_matrix},
     PagePath{"jvms", page_jvms},

@@ -18,6 +18,7 @@ std::string page_series(PageCall &call);
 std::string page_processes(PageCall &call);
 std::string page_process(PageCall &call);
 std::string page_flamegraph(PageCall &call);
+std::string page_functions(PageCall &call);
 std::string page_graph(PageCall &call);
 std::string page_matrix(PageCall &call);
 std::string page_jvms(PageCall &call);

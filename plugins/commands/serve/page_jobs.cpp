@@ -142,6 +142,7 @@ std::string page_jobs(PageCall &call) {
 std::string page_job(PageCall &call) {
   const std::string id = call.request.text("id");
   if (id.empty()) throw query::Wrong("parameter id is missing");
+  const auto most = static_cast<size_t>(page_count(call.request, "limit", kMostTasks, 0, kMostTasks));
   const query::Range any{0, call.now_ns};
   const Analysis all =
       bottleneck::analyse(bottleneck::read_jobs({id}, {}, any, call.store, call.budget), {}, call.store, call.budget);
@@ -154,8 +155,8 @@ std::string page_job(PageCall &call) {
   write_job(json.object().key("job"), all.data, index, extents[index]);
   json.key("tasks").list();
   size_t next_phase = 0;
-  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), kMostTasks); ++i) write_task(json, all, i, next_phase);
-  json.end_list().key("more").boolean(all.data.tasks.size() > kMostTasks);
+  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), most); ++i) write_task(json, all, i, next_phase);
+  json.end_list().key("more").boolean(all.data.tasks.size() > most);
   write_slow_nodes(json, all);
   write_findings(json, all);
   return json.end_object().take();

@@ -4,6 +4,7 @@
 
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
+#include "plugins/commands/serve/page_stacks.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/graph/circle.h"
@@ -21,15 +22,6 @@ using flamegraph::Side;
 
 constexpr size_t kMostFrames = 10'000;                 // in a picture of the page
 constexpr size_t kMostNodes = 400, kMostEdges = 2000;  // in a list
-
-flamegraph::Wanted read_stacks_wanted(const Request &request) {
-  flamegraph::Wanted wanted;
-  wanted.tags = page_filters(request);
-  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall"});
-  const std::string by = page_choice(request, "by", {"process", "name", "host"});
-  wanted.by = by == "host" ? flamegraph::By::host : by == "name" ? flamegraph::By::name : flamegraph::By::process;
-  return wanted;
-}
 
 // The range to compare with; nothing without diff_from.
 std::optional<query::Range> compared_range(const PageCall &call) {
@@ -101,6 +93,15 @@ void write_edges(JsonWriter &json, const graph::Graph &graph) {
 }
 
 }  // namespace
+
+flamegraph::Wanted read_stacks_wanted(const Request &request) {
+  flamegraph::Wanted wanted;
+  wanted.tags = page_filters(request);
+  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall"});
+  const std::string by = page_choice(request, "by", {"process", "name", "host"});
+  wanted.by = by == "host" ? flamegraph::By::host : by == "name" ? flamegraph::By::name : flamegraph::By::process;
+  return wanted;
+}
 
 std::string page_flamegraph(PageCall &call) {
   const flamegraph::Wanted wanted = read_stacks_wanted(call.request);

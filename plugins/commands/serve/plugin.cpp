@@ -2,12 +2,18 @@
 // Command serve: the store over HTTP, with the APIs of OpenTSDB, Prometheus and the reference design's services.
 #include <atalaya/plugin.hpp>
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
 
+#include "core/base/files.h"
 #include "plugins/commands/serve/api.h"
+#include "plugins/commands/serve/mcp.h"
+#include "plugins/commands/serve/mcp_stdio.h"
 #include "plugins/commands/serve/page.h"
 #include "plugins/commands/serve/server.h"
 #include "plugins/shared/analysis/query/options.h"
@@ -35,6 +41,8 @@ class Serve final : public Command {
       param::string("socket", "Status socket of the agent, for the page (default: status.sock in the runtime folder)").unit("PATH"),
       http_server::kCertificate,
       http_server::kKey,
+      param::boolean("mcp", "Answer messages of the Model Context Protocol on standard input and output, instead of HTTP")
+          .defaults("false"),
       param::integer("max_connections", "Maximum connections").defaults("1000").range(1, 1e6),
       param::integer("workers", "Maximum requests that run at a time; others wait").defaults("4").range(1, 64),
       param::size("max_answers", "Maximum size of the answers that clients have not read; further large ones are refused")
@@ -51,7 +59,7 @@ class Serve final : public Command {
                                               .params = params,
                                               .example =
                                                   "atalaya serve\n"
-                                                  "atalaya serve --listen 127.0.0.1:9000 --store ./atalaya.db\n"
+                                                  "atalaya serve --mcp --store ./atalaya.db\n"
                                                   "atalaya serve --listen 0.0.0.0:8080 --tokens /etc/atalaya/tokens"_str};
 
   explicit Serve(Host host)
@@ -60,6 +68,7 @@ class Serve final : public Command {
     options_.max_answers = static_cast<size_t>(host.integer("max_answers"));
     options_.open = page_answer;
     options_.workers = static_cast<unsigned>(host.integer("workers"));
+    mcp_ = host.boolean("mcp");
     tls_ = http_server::read_tls_files(host);
     if (const auto path = host.find("tokens")) token_file_ = path->text();
     if (const auto path = host.find("socket")) socket_ = path->text();
@@ -68,6 +77,7 @@ class Serve final : public Command {
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
       store::open_store(read_.store, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
+      if (mcp_) return answer_messages();
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
       http_server::load_tls(tls_, options_.http);
       http_server::Listener listener = http_server::open_listener(address_);
@@ -82,9 +92,16 @@ class Serve final : public Command {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     wake_.notify_all();
+    ::eventfd_write(stop_.get(), 1);
   }
 
  private:
+  int answer_messages() {
+    Api api(host_, read_.store, socket_, read_.limits);
+    serve_messages(STDIN_FILENO, STDOUT_FILENO, stop_.get(), mcp_refusal("a message has at most 1 MiB"),
+                   [&](const std::string &message) { return api.message(message); });
+    return 0;
+  }
   void serve(http_server::Listener listener) {
     const std::string name = listener.name;
     Server server(
@@ -110,7 +127,8 @@ class Serve final : public Command {
   ServerOptions options_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;
+  core::Descriptor stop_{::eventfd(0, EFD_CLOEXEC)};  // of messages
+  bool mcp_ = false, stopping_ = false;
 };
 
 }  // namespace
