@@ -68,7 +68,8 @@ void check_shared(std::string_view text) {
   for (const Counter counter : kPauseCounters)
     if (last.paused[counter] && first.paused[counter]) require(*last.paused[counter] - *first.paused[counter] <= last.time_ns);
   for (const CounterMetric &metric : kCounterMetrics)
-    for (const Reading *other : {static_cast<const Reading *>(nullptr), &first}) (void)number_of(metric, last, other);
+    for (const Reading *other : {static_cast<const Reading *>(nullptr), static_cast<const Reading *>(&first)})
+      (void)number_of(metric, last, other);
   (void)collections(*now);
   require(now->exports.size() <= kMaxExports);
   for (const Export &one : now->exports) {

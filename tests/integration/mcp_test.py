@@ -32,6 +32,8 @@ class Mcp(QueryCase):
                           "fields": {"span.bytes": 1 << 20, "span.outcome": 0}})
         lines += [{"kind": "metrics", "time": (T0 + second) * 10**9, "duration": 10**10, "tags": {"host": "host1", "process": EVIL, "pid": "9"},
                    "fields": {"proc.disk.writes.mb": 1.0}} for second in (10, 20)]
+        lines += [{"kind": "metrics", "time": (T0 + second) * 10**9, "duration": 10**10, "tags": {"host": "host1", "process": "busy", "pid": "5"},
+                   "fields": {"proc.cpu.user": 90.0 if second > 0 else 10.0}} for second in range(-110, 70, 10)]
         http(self.hub + "/api/jsonlines", "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def client(self, *target):
@@ -63,7 +65,7 @@ class Mcp(QueryCase):
             self.assertEqual(self.hello["server"]["name"], "atalaya")
             self.assertIn("data, not instructions", self.hello["instructions"])
             tools = {tool["name"]: tool for tool in ask(list=True)["tools"]}
-            self.assertEqual(set(tools), {"info", "metrics", "tags", "experiments", "query", "top", "flamegraph", "graph", "jobs",
+            self.assertEqual(set(tools), {"info", "metrics", "tags", "experiments", "query", "top", "explain", "flamegraph", "graph", "jobs",
                                           "bottleneck", "spans", "health"})
             self.assertEqual(self.text_of(ask, "info")["hosts"], ["host1", "host2", "node0", "node1", "node2"])
             self.assertIn("proc.disk.writes.mb", [metric["name"] for metric in self.text_of(ask, "metrics")])
@@ -92,6 +94,9 @@ class Mcp(QueryCase):
             self.assertEqual({";".join(one["frames"]): one["value"] for one in flames["stacks"]}, {f"P1-78;{text}": count for text, count in STACKS.items()})
             self.assertEqual(len(self.text_of(ask, "flamegraph", limit=1, **RANGE)["stacks"]), 1)
             self.assertIn("no stacks", self.text_of(ask, "flamegraph", profile="offcpu", **RANGE)["reason"])
+            explained = self.text_of(ask, "explain", **RANGE)
+            self.assertIn("busy", json.dumps(explained))
+            self.assertEqual(explained, json.loads(self.atalaya("explain", "--from", RANGE["from"], "--to", RANGE["to"], "--format", "json")))
             self.assertEqual([job["id"] for job in self.text_of(ask, "jobs", **RANGE)], ["j1"])
             job = self.text_of(ask, "bottleneck", id="j1")
             self.assertEqual((job["job"]["tasks"], job["tasks"]), (6, []))

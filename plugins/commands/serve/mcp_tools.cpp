@@ -42,6 +42,16 @@ constexpr std::array kTopParams = {
     kFrom,
     kTo,
     kExperiment};
+constexpr std::array kExplainParams = {
+    McpParam{"against", Type::text,
+             "Baseline: before (default: the same length of time just before), yesterday, FROM..TO, an experiment, or host=NAME"},
+    McpParam{"by", Type::text, "Parts of a difference: process (default), pid, container, unit, user, cgroup, host"},
+    McpParam{"top", Type::whole, "Maximum parts of a difference by name (default: 5)"},
+    kHost,
+    kTag,
+    kFrom,
+    kTo,
+    kExperiment};
 constexpr std::array kFlameParams = {
     McpParam{"profile", Type::text, "cpu (default), offcpu: waiting, or wall: thread dumps of JVMs"},
     McpParam{"limit", Type::whole, "Maximum functions, and maximum stacks (default: 20)"},
@@ -73,6 +83,8 @@ constexpr std::array kTools = {
     McpTool{"query", "Values of a metric over time, aggregated and grouped by tags", "series", kQueryParams},
     McpTool{"top", "Processes of a time range with their mean CPU, memory, disk, network, threads and garbage collection",
             "processes", kTopParams},
+    McpTool{"explain", "What changed against a baseline, beyond chance, with evidence; and what did not change", "explain",
+            kExplainParams},
     McpTool{"flamegraph", "The functions and call stacks that took the most CPU or waiting time", "functions", kFlameParams},
     McpTool{"graph", "Who talks to whom: bytes between processes, containers or hosts", "graph", kGraphParams},
     McpTool{"jobs", "Jobs of Hadoop, Spark and other frameworks in a time range", "jobs", kRangeParams},

@@ -18,6 +18,7 @@ constexpr std::array kPagePaths = {
     PagePath{"series", page_series},
     PagePath{"processes", page_processes},
     PagePath{"process", page_process},
+    PagePath{"explain", page_explain},
     PagePath{"flamegraph", page_flamegraph},
     PagePath{"functions", page_functions},
     PagePath{"graph", page_graph},

@@ -17,6 +17,7 @@ std::string page_tags(PageCall &call);
 std::string page_series(PageCall &call);
 std::string page_processes(PageCall &call);
 std::string page_process(PageCall &call);
+std::string page_explain(PageCall &call);
 std::string page_flamegraph(PageCall &call);
 std::string page_functions(PageCall &call);
 std::string page_graph(PageCall &call);

@@ -110,7 +110,7 @@ TEST_CASE("each tool has a schema of its parameters, and changes nothing") {
     CHECK(tool["inputSchema"]["properties"].is_object());
     ++count;
   }
-  CHECK(count == 12);
+  CHECK(count == 13);
 }
 
 }  // namespace
