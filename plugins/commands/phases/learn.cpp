@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/phases/learn.h"
 
+#include <algorithm>
+#include <map>
+#include <span>
 #include <utility>
 
 namespace atalaya::phases {
@@ -17,27 +20,62 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
+std::vector<Profile> known_profiles(const std::string &program, Key key, const PhaseDatabase &database) {
+  std::vector<Profile> profiles;
+  for (const KnownPhase &known : database.phases())
+    if (known.application == program && known.key == key) profiles.push_back(known.phase.profile);
+  return profiles;
+}
+
+// Adds the phases to the database; their ids.
+std::vector<std::string> add_phases(const std::vector<MinedPhase> &phases, const std::string &program, Key key, int64_t learned_ns,
+                                    PhaseDatabase &database) {
+  std::vector<std::string> ids;
+  for (const MinedPhase &phase : phases) {
+    std::vector<const Profile *> others;
+    for (const MinedPhase &other : phases)
+      if (&other != &phase) others.push_back(&other.profile);
+    KnownPhase known;
+    known.application = program;
+    known.key = key;
+    known.phase = phase;
+    known.learned_ns = learned_ns;
+    known.id = id_of(phase.profile, others, database.symbols());
+    database.add(known);
+    ids.push_back(database.canonical(program, known.id));
+  }
+  return ids;
+}
+
+void learn_program(std::span<LearnedRun *const> runs, Key key, const MineOptions &options, PhaseDatabase &database) {
+  const std::string &program = runs.front()->trace.process;
+  std::vector<const Trace *> traces;
+  int64_t last_ns = 0;
+  for (const LearnedRun *run : runs) {
+    traces.push_back(&run->trace.trace);
+    last_ns = std::max(last_ns, run->trace.trace.time_ns(run->trace.trace.size() - 1));
+  }
+  MinedRuns mined = mine(traces, known_profiles(program, key, database), options);
+  const std::vector<std::string> ids = add_phases(mined.phases, program, key, last_ns, database);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    LearnedRun &run = *runs[i];
+    run.segments = std::move(mined.segments[i]);
+    run.ids = ids;
+    for (const Segment &segment : run.segments)
+      if (segment.phase != kNoPhase) run.occurrences.push_back(occurrence_of(run.trace, segment, ids[segment.phase]));
+  }
+}
+
 }  // namespace
 
-LearnedRun learn(ProcessTrace trace, Key key, const MineOptions &options, PhaseDatabase &database) {
-  LearnedRun learned{std::move(trace), {}, {}, {}};
-  learned.mined = mine(learned.trace.trace, options);
-  const auto &phases = learned.mined.phases;
-  for (size_t i = 0; i < phases.size(); ++i) {
-    std::vector<const Profile *> others;
-    for (size_t j = 0; j < phases.size(); ++j)
-      if (j != i) others.push_back(&phases[j].profile);
-    KnownPhase known;
-    known.application = learned.trace.process;
-    known.key = key;
-    known.phase = phases[i];
-    known.learned_ns = learned.trace.trace.time_ns(learned.trace.trace.size() - 1);
-    known.id = id_of(phases[i].profile, others, database.symbols());
-    database.add(known);
-    learned.ids.push_back(database.canonical(known.application, known.id));
+std::vector<LearnedRun> learn(std::vector<ProcessTrace> traces, Key key, const MineOptions &options, PhaseDatabase &database) {
+  std::vector<LearnedRun> learned(traces.size());
+  std::map<std::string, std::vector<LearnedRun *>> programs;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    learned[i].trace = std::move(traces[i]);
+    programs[learned[i].trace.process].push_back(&learned[i]);
   }
-  for (const Segment &segment : learned.mined.segments)
-    if (segment.phase != kNoPhase) learned.occurrences.push_back(occurrence_of(learned.trace, segment, learned.ids[segment.phase]));
+  for (const auto &[program, runs] : programs) learn_program(runs, key, options, database);
   return learned;
 }
 

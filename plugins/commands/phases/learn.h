@@ -13,12 +13,12 @@ namespace atalaya::phases {
 // One process with its phases.
 struct LearnedRun {
   ProcessTrace trace;
-  Mined mined;
-  std::vector<std::string> ids;               // by phase of `mined`
+  std::vector<Segment> segments;              // of the trace
+  std::vector<std::string> ids;               // by phase of `segments`
   std::vector<StoredOccurrence> occurrences;  // in order
 };
 
-// Mines each trace and adds its phases to the database.
-LearnedRun learn(ProcessTrace trace, Key key, const MineOptions &options, PhaseDatabase &database);
+// Mines all runs of each program together, with its known phases, and adds the phases to the database. In the order of the traces.
+std::vector<LearnedRun> learn(std::vector<ProcessTrace> traces, Key key, const MineOptions &options, PhaseDatabase &database);
 
 }  // namespace atalaya::phases

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "plugins/commands/phases/tables.h"
 #include "plugins/shared/analysis/phases/change_points.h"
@@ -91,7 +92,7 @@ class RunPicture {
   std::string head(double height, size_t r_points, size_t rs_points) const {
     const std::string size = coordinate(height);
     size_t phases = 0;
-    for (const Segment &segment : run_.mined.segments) phases += segment.phase != kNoPhase ? 1 : 0;
+    for (const Segment &segment : run_.segments) phases += segment.phase != kNoPhase ? 1 : 0;
     const std::string title =
         run_.trace.process + ", process " + run_.trace.pid + (run_.trace.host.empty() ? "" : " on " + run_.trace.host);
     const std::string what = "Phases by stacks (S): " + std::to_string(phases) +
@@ -144,7 +145,7 @@ class RunPicture {
 
   std::vector<Brace> segments() const {
     std::vector<Brace> braces;
-    for (const Segment &segment : run_.mined.segments)
+    for (const Segment &segment : run_.segments)
       if (segment.phase != kNoPhase) braces.push_back({segment.begin, segment.end, id_of(segment), colour_of(segment)});
     return braces;
   }
@@ -186,9 +187,13 @@ class RunPicture {
     y += 12;
     constexpr double kColumn = (kWidth - kLeft - kRight) / 2.0;
     double row_top = y, lowest = y;
-    for (size_t i = 0; i < run_.mined.phases.size(); ++i) {
-      const double x = i % 2 == 0 ? 20 : 20 + kColumn + kLeft / 2.0;
-      if (i % 2 == 0) row_top = lowest;
+    std::set<uint8_t> phases;
+    for (const Segment &segment : run_.segments)
+      if (segment.phase != kNoPhase) phases.insert(segment.phase);
+    size_t place = 0;
+    for (const uint8_t i : phases) {
+      const double x = place % 2 == 0 ? 20 : 20 + kColumn + kLeft / 2.0;
+      if (place++ % 2 == 0) row_top = lowest;
       const KnownPhase *const known = database_.find(run_.trace.process, run_.ids[i]);
       if (known == nullptr) continue;
       const std::string colour = kColours[i % kColours.size()];

@@ -129,13 +129,9 @@ class PhasesCommand final : public Command {
   Wanted wanted(const store::Range &range) const { return {tags_, range, profile_}; }
 
   std::vector<LearnedRun> learned(query::Reading &reading, PhaseDatabase &database) {
-    std::vector<LearnedRun> runs;
-    for (ProcessTrace &trace :
-         read_traces(*reading.store, wanted(reading.range), key_, groups_, database.symbols(), reading.budget)) {
-      if (trace.trace.size() < 2 * least_) continue;
-      runs.push_back(learn(std::move(trace), key_, {database.likeness(), least_}, database));
-    }
-    return runs;
+    auto traces = read_traces(*reading.store, wanted(reading.range), key_, groups_, database.symbols(), reading.budget);
+    std::erase_if(traces, [this](const ProcessTrace &one) { return one.trace.size() < 2 * least_; });
+    return learn(std::move(traces), key_, {database.likeness(), least_}, database);
   }
 
   int learn_all(query::Reading &reading, PhaseDatabase &database) {
@@ -148,7 +144,9 @@ class PhasesCommand final : public Command {
     std::vector<SpanToWrite> spans;
     size_t occurrences = 0;
     for (const LearnedRun &run : runs) {
-      for (const std::string &id : std::set<std::string>(run.ids.begin(), run.ids.end()))
+      std::set<std::string> ids;
+      for (const StoredOccurrence &one : run.occurrences) ids.insert(one.phase);
+      for (const std::string &id : ids)
         if (const KnownPhase *const phase = database.find(run.trace.process, id))
           spans.push_back(definition_of(*phase, run.trace.host, database.symbols(), core::realtime()));
       occurrences += run.occurrences.size();

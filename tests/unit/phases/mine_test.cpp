@@ -71,17 +71,18 @@ std::vector<Planted> random_order(std::mt19937 &random, size_t count) {
   return order;
 }
 
-// The statement on noise: up to 15 % foreign threads and a quarter more or fewer threads.
-TEST_CASE("every planted boundary is found within one sample, and none is invented") {
+// The statement on noise. The constants of the miner were chosen on seeds below 40.
+TEST_CASE("every planted boundary is found within one sample, and none is invented; with much noise, 995 of 1000") {
   struct Level {
     const char *name;
     Noise noise;
+    double wrong = 0;  // the part of the boundaries, at most
   };
-  for (const Level &level :
-       {Level{"none", {}}, Level{"5 % foreign", {.foreign = 0.05}}, Level{"15 % foreign", {.foreign = 0.15}},
-        Level{"threads +-1", {.threads = 1}}, Level{"10 % foreign, threads +-1", {.foreign = 0.1, .threads = 1}}}) {
-    size_t boundaries = 0, lost = 0, invented = 0, wrong_phases = 0, wrong_names = 0;
-    for (uint32_t seed = 0; seed < 40; ++seed) {
+  for (const Level &level : {Level{"none", {}}, Level{"5 % foreign", {.foreign = 0.05}}, Level{"threads +-1", {.threads = 1}},
+                             Level{"10 % foreign", {.foreign = 0.1}, 0.005}, Level{"15 % foreign", {.foreign = 0.15}, 0.005},
+                             Level{"10 % foreign, threads +-1", {.foreign = 0.1, .threads = 1}, 0.005}}) {
+    size_t boundaries = 0, lost = 0, invented = 0, wrong_phases = 0, wrong_names = 0, traces = test::rounds(200);
+    for (uint32_t seed = 5000; seed < 5000 + traces; ++seed) {
       std::mt19937 random(seed);
       const auto order = random_order(random, 4 + seed % 8);
       const Mined mined = mine(test::trace_of(kKinds, order, level.noise, seed), {});
@@ -93,13 +94,52 @@ TEST_CASE("every planted boundary is found within one sample, and none is invent
       wrong_names += outcome.same_names ? 0 : 1;
     }
     std::printf(
-        "noise %s: %zu boundaries, %zu lost, %zu invented; of 40 traces %zu with a wrong number of phases, %zu with wrong names\n",
-        level.name, boundaries, lost, invented, wrong_phases, wrong_names);
+        "noise %s: %zu boundaries, %zu lost, %zu invented; of %zu traces %zu with a wrong number of phases, %zu with wrong names\n",
+        level.name, boundaries, lost, invented, traces, wrong_phases, wrong_names);
     CAPTURE(level.name);
-    CHECK(lost == 0);
-    CHECK(invented == 0);
-    CHECK(wrong_phases == 0);
-    CHECK(wrong_names == 0);
+    CHECK(static_cast<double>(lost) <= level.wrong * static_cast<double>(boundaries));
+    CHECK(static_cast<double>(invented) <= level.wrong * static_cast<double>(boundaries));
+    CHECK(static_cast<double>(wrong_phases) <= 4 * level.wrong * static_cast<double>(traces));
+    CHECK(static_cast<double>(wrong_names) <= 2 * level.wrong * static_cast<double>(traces));
+  }
+}
+
+// The phase in the middle of each planted part of a run.
+std::vector<uint8_t> names_in(const std::vector<Segment> &segments, const std::vector<Planted> &order) {
+  std::vector<uint8_t> names;
+  for (size_t at = 0; const Planted &one : order) {
+    for (const Segment &segment : segments)
+      if (at + one.samples / 2 >= segment.begin && at + one.samples / 2 < segment.end) names.push_back(segment.phase);
+    at += one.samples;
+  }
+  return names;
+}
+
+TEST_CASE("runs of a program that are mined together have the same phases, and so has a later run with the known ones") {
+  for (uint32_t seed = 0; seed < test::rounds(10); ++seed) {
+    std::vector<Trace> runs;
+    std::vector<std::vector<Planted>> orders;
+    std::mt19937 random(seed);
+    for (uint32_t run = 0; run < 6; ++run) {
+      // The last phase is too short in most runs to be found there alone.
+      orders.push_back({{0, 30 + random() % 40}, {1, 20 + random() % 60}, {4, run == 0 ? size_t{40} : size_t{6}}, {2, 30}});
+      runs.push_back(test::trace_of(kKinds, orders.back(), {.foreign = 0.05, .threads = 1}, 1000 * seed + run));
+    }
+    std::vector<const Trace *> traces;
+    for (const Trace &run : runs) traces.push_back(&run);
+    const MinedRuns mined = mine(std::span(traces).first(5), {}, {});
+    CHECK(mined.phases.size() == 4);
+    const std::vector<uint8_t> first = names_in(mined.segments[0], orders[0]);
+    CHECK(std::set<uint8_t>(first.begin(), first.end()).size() == 4);
+    for (size_t run = 0; run < 5; ++run) CHECK(names_in(mined.segments[run], orders[run]) == first);
+
+    std::vector<Profile> known;
+    for (const MinedPhase &phase : mined.phases) known.push_back(phase.profile);
+    const MinedRuns later = mine(std::span(traces).last(1), known, {});
+    REQUIRE(later.phases.size() == 4);
+    const std::vector<uint8_t> names = names_in(later.segments[0], orders[5]);
+    REQUIRE(names.size() == 4);
+    for (size_t i = 0; i < 4; ++i) CHECK(match(later.phases[names[i]].profile, known[first[i]], {}));
   }
 }
 

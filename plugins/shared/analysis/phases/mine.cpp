@@ -23,7 +23,8 @@ struct Stretch {
 // Profiles of phases, each part of the trace added to the first that it matches.
 class PhaseSet {
  public:
-  explicit PhaseSet(const Likeness &likeness) : likeness_(likeness) {}
+  explicit PhaseSet(const Likeness &likeness, std::span<const Profile> known = {})
+      : likeness_(likeness), profiles_(known.begin(), known.begin() + static_cast<ptrdiff_t>(std::min(known.size(), kMaxPhases))) {}
 
   void add(const Profile &profile) {
     // Parts of one phase often follow each other.
@@ -119,10 +120,14 @@ class Miner {
   const MineOptions &options_;
 };
 
-std::vector<Profile> profiles_of(const Trace &trace, const std::vector<Segment> &segments, const MineOptions &options) {
+using Traces = std::span<const Trace *const>;
+using RunSegments = std::vector<std::vector<Segment>>;
+
+std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, const MineOptions &options) {
   std::vector<Profile> sums(kMaxPhases);
-  for (const Segment &segment : segments)
-    if (segment.phase != kNoPhase) sums[segment.phase].add(Profile(trace, segment.begin, segment.end));
+  for (size_t run = 0; run < traces.size(); ++run)
+    for (const Segment &segment : segments[run])
+      if (segment.phase != kNoPhase) sums[segment.phase].add(Profile(*traces[run], segment.begin, segment.end));
   PhaseSet phases(options.likeness);
   for (const Profile &sum : sums)
     if (sum.samples() >= options.least) phases.add(sum);
@@ -140,32 +145,35 @@ void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, co
 }
 
 // Numbers the phases in the order of their first segments; leaves out those without any.
-std::vector<Profile> in_order(std::vector<Profile> phases, std::vector<Segment> &segments) {
+std::vector<Profile> in_order(std::vector<Profile> phases, RunSegments &runs) {
   std::vector<uint8_t> numbers(phases.size(), kNoPhase);
   std::vector<Profile> ordered;
-  for (Segment &segment : segments) {
-    if (segment.phase == kNoPhase) continue;
-    uint8_t &number = numbers[segment.phase];
-    if (number == kNoPhase) {
-      number = static_cast<uint8_t>(ordered.size());
-      ordered.push_back(std::move(phases[segment.phase]));
+  for (std::vector<Segment> &segments : runs)
+    for (Segment &segment : segments) {
+      if (segment.phase == kNoPhase) continue;
+      uint8_t &number = numbers[segment.phase];
+      if (number == kNoPhase) {
+        number = static_cast<uint8_t>(ordered.size());
+        ordered.push_back(std::move(phases[segment.phase]));
+      }
+      segment.phase = number;
     }
-    segment.phase = number;
-  }
   return ordered;
 }
 
-}  // namespace
-
-size_t epoch_of(const Trace &trace, const Profile &profile, const std::vector<Segment> &segments, const Likeness &likeness) {
+// The smallest of kEpochs whose windows in the segments of the phase match its profile in 95 of 100 cases; else the largest that
+// fits.
+size_t epoch_of(uint8_t phase, const Profile &profile, Traces traces, const RunSegments &segments, const Likeness &likeness) {
   constexpr size_t kMostWindows = 400;
   constexpr double kOften = 0.95;
   size_t largest = 1;
   for (const size_t size : kEpochs) {
     size_t windows = 0, matching = 0;
-    for (const Segment &segment : segments)
-      for (size_t at = segment.begin; at + size <= segment.end && windows < kMostWindows; at += size, ++windows)
-        matching += match(Profile(trace, at, at + size), profile, likeness) ? 1 : 0;
+    for (size_t run = 0; run < traces.size(); ++run)
+      for (const Segment &segment : segments[run])
+        for (size_t at = segment.begin; segment.phase == phase && at + size <= segment.end && windows < kMostWindows;
+             at += size, ++windows)
+          matching += match(Profile(*traces[run], at, at + size), profile, likeness) ? 1 : 0;
     if (windows == 0) break;
     largest = size;
     if (static_cast<double>(matching) >= kOften * static_cast<double>(windows)) break;
@@ -173,26 +181,32 @@ size_t epoch_of(const Trace &trace, const Profile &profile, const std::vector<Se
   return largest;
 }
 
-Mined mine(const Trace &trace, const MineOptions &options) {
-  Mined mined;
-  if (trace.size() < options.least) return mined;
-  PhaseSet set(options.likeness);
-  for (const Stretch &stretch : Miner(trace, options).find())
-    if (stretch.size() >= options.least) set.add(Profile(trace, stretch.begin, stretch.end));
+}  // namespace
+
+MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions &options) {
+  PhaseSet set(options.likeness, known);
+  for (const Trace *trace : traces)
+    for (const Stretch &stretch : Miner(*trace, options).find())
+      if (stretch.size() >= options.least) set.add(Profile(*trace, stretch.begin, stretch.end));
   std::vector<Profile> phases = set.take();
+  MinedRuns mined;
+  mined.segments.resize(traces.size());
   for (int round = 0; round < kRounds; ++round) {
-    mined.segments = best_segments(trace, phases, options.least);
-    if (round + 1 < kRounds) phases = profiles_of(trace, mined.segments, options);
+    for (size_t run = 0; run < traces.size(); ++run)
+      if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, options.least);
+    if (round + 1 < kRounds) phases = profiles_of(traces, mined.segments, options);
   }
-  leave_out_unlike(trace, phases, options.likeness, mined.segments);
+  for (size_t run = 0; run < traces.size(); ++run) leave_out_unlike(*traces[run], phases, options.likeness, mined.segments[run]);
   for (Profile &profile : in_order(std::move(phases), mined.segments)) mined.phases.push_back({std::move(profile), 1});
-  for (size_t i = 0; i < mined.phases.size(); ++i) {
-    std::vector<Segment> own;
-    for (const Segment &segment : mined.segments)
-      if (segment.phase == i) own.push_back(segment);
-    mined.phases[i].epoch = epoch_of(trace, mined.phases[i].profile, own, options.likeness);
-  }
+  for (size_t i = 0; i < mined.phases.size(); ++i)
+    mined.phases[i].epoch = epoch_of(static_cast<uint8_t>(i), mined.phases[i].profile, traces, mined.segments, options.likeness);
   return mined;
+}
+
+Mined mine(const Trace &trace, const MineOptions &options) {
+  const Trace *const one = &trace;
+  MinedRuns mined = mine(std::span(&one, 1), {}, options);
+  return {std::move(mined.phases), std::move(mined.segments.front())};
 }
 
 }  // namespace atalaya::phases

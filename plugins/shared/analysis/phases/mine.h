@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plugins/shared/analysis/phases/labels.h"
@@ -33,8 +34,13 @@ struct Mined {
 
 Mined mine(const Trace &trace, const MineOptions &options);
 
-// The smallest of kEpochs whose windows in these parts of the trace match the profile in 95 of 100 cases; else the largest that
-// fits.
-size_t epoch_of(const Trace &trace, const Profile &profile, const std::vector<Segment> &segments, const Likeness &likeness);
+// The phases that several runs of a program have in common, and the segments of each run, in the order of the traces, whose symbols
+// are common. `known`: phases of earlier runs, so that one run alone is divided as the others were; those without a segment are
+// left out.
+struct MinedRuns {
+  std::vector<MinedPhase> phases;
+  std::vector<std::vector<Segment>> segments;  // none of a trace that is shorter than a phase
+};
+MinedRuns mine(std::span<const Trace *const> traces, std::span<const Profile> known, const MineOptions &options);
 
 }  // namespace atalaya::phases
