@@ -11,7 +11,7 @@ import xml.dom.minidom
 
 import browser
 from harness import BINARY, AgentCase, main
-from questions import T0, QueryCase, http
+from questions import T0, QueryCase, http, status_of
 
 WHEN = ["--from", str(T0), "--to", str(T0 + 60)]
 FOLDED = """java-1;start_thread;JavaThread::run;long W.fib(int)_[j];<init>_[j] 400
@@ -118,9 +118,12 @@ class Stored(QueryCase):
         self.assertIn(f'{self.path("broken")}:2: not a folded stack ("a;b;c 12"); lines skipped: 2', self.errors)
 
     def pprof(self, *words):
-        """The raw listing of `go tool pprof`: stacks of function names, root first, with value and labels."""
         self.atalaya("flamegraph", *words, "-o", self.path("profile.pb.gz"))
-        text = subprocess.run(["go", "tool", "pprof", "-raw", self.path("profile.pb.gz")], capture_output=True, text=True, check=True,
+        return self.listing(self.path("profile.pb.gz"))
+
+    def listing(self, source):
+        """The raw listing of `go tool pprof`: stacks of function names, root first, with value and labels."""
+        text = subprocess.run(["go", "tool", "pprof", "-raw", source], capture_output=True, text=True, check=True,
                               env={**os.environ, "HOME": self.path("")}, timeout=60).stdout
         samples, locations = text[text.index("Samples:"):].split("Locations\n")
         names = {}
@@ -147,6 +150,14 @@ class Stored(QueryCase):
         _, samples = self.pprof("--folded", self.path("x.folded"))
         self.assertEqual(sum(value for _, value, _ in samples), 1000)
         self.assertIn((("_start", "main", 'naïve "→" & co'), 50, "shop-2"), samples)
+
+    def test_pprof_fetches_a_profile_from_serve(self):
+        address = f"{self.serve()}/debug/pprof/profile"
+        self.assertEqual(self.listing(f"{address}?from={T0}&to={T0 + 60}")[1], self.pprof(*WHEN)[1])
+        _, samples = self.listing(f"{address}?from={T0}&to={T0 + 60}&host=h2&process=java&pid=9")
+        self.assertEqual(samples, [(("f_[j]",), 5, "java-9")])
+        for query, status in (("seconds=30", 404), ("seconds=x", 400), ("profile=gpu", 400), (f"from={T0}&to={T0 + 60}", 200)):
+            self.assertEqual(status_of(f"{address}?{query}"), status, query)
 
     def test_speedscope_has_a_profile_for_each_process(self):
         self.atalaya("flamegraph", *WHEN, "--format", "speedscope", "-o", self.path("x.json"))

@@ -13,6 +13,7 @@
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
+#include "plugins/commands/serve/pprof.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -127,6 +128,7 @@ Answer Api::route(const Request &request) {
   if (!reads(request)) return wrong_method(request);
   if (path.starts_with("/api/v1/")) return prometheus(request);
   if (path.starts_with("/api/page/")) return page(request);
+  if (path == "/debug/pprof/profile") return pprof(request);
   if (path.starts_with("/api/")) return opentsdb(request);
   if (path == "/stacks" || path == "/stacks/" || path == "/flamegraph" || path == "/flamegraph/") return stacks(request);
   return not_found();
@@ -136,6 +138,11 @@ Answer Api::page(const Request &request) {
   if (request.method == "POST") return wrong_method(request);
   PageCall call{request, store(), query::Budget(limits_), core::realtime(), status_socket_};
   return page_data(call);
+}
+
+Answer Api::pprof(const Request &request) {
+  PageCall call{request, store(), query::Budget(limits_), core::realtime(), status_socket_};
+  return pprof_answer(call);
 }
 
 std::string Api::message(std::string_view text) {

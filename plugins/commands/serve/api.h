@@ -31,6 +31,7 @@ class Api {
   Answer route(const Request &request);
   Answer page(const Request &request);
   Answer mcp(const Request &request);
+  Answer pprof(const Request &request);
   Answer opentsdb(const Request &request);
   Answer prometheus(const Request &request);
   Answer stacks(const Request &request);
