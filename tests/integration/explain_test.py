@@ -30,14 +30,15 @@ class Explain(AgentCase):
         self.workers = {cause: self.worker(cause) for cause in CAUSES}
 
     def worker(self, cause):
-        """A copy of the interpreter's name: the kernel takes the name of the file."""
+        """A process with a name of its own."""
         link = self.path(self.names[cause])
         os.symlink(sys.executable, link)
         short = self.path("xp-short")
         if not os.path.exists(short):
             shutil.copy("/bin/true", short)
-        body = f"import os, subprocess, sys, time\nopen('/proc/self/comm', 'w').write({self.names[cause]!r})\nsys.stdin.readline()\n{CAUSES[cause]}"
-        process = subprocess.Popen([link, "-c", body, self.path("written"), short], stdin=subprocess.PIPE)
+        body = f"import os, subprocess, sys, time\nopen('/proc/self/comm', 'w').write({self.names[cause]!r})\nprint(flush=True)\nsys.stdin.readline()\n{CAUSES[cause]}"
+        process = subprocess.Popen([link, "-c", body, self.path("written"), short], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdout.readline()  # it has started: what follows is the baseline
         self.addCleanup(self.end, process)
         return process
 
@@ -45,6 +46,7 @@ class Explain(AgentCase):
         process.kill()
         process.wait(PATIENCE)
         process.stdin.close()
+        process.stdout.close()
 
     def atalaya(self, *words):
         done = subprocess.run([BINARY, *words, "--store", self.store], capture_output=True, timeout=PATIENCE)
@@ -79,22 +81,21 @@ class Explain(AgentCase):
                        'a.pipeline "p" { every = "1s", a.source.proc {}, a.sink.sqlite { path = "%s" } }\n' % self.store)
         before = self.wait_windows(WINDOWS + 2)
         for cause, worker in self.workers.items():
+            start, middle = before[-WINDOWS - 1], before[-1]
+            if cause == "forks" and "proc.exits" not in self.atalaya("metrics"):
+                self.skipTest("this user does not see short processes")
+            worker.stdin.write(b"\n")
+            worker.stdin.flush()
+            after = self.wait_windows(len(before) + WINDOWS + 1)
+            self.end(worker)
+            end = after[len(before) + WINDOWS - 1]
             with self.subTest(cause=cause):
-                start, middle = before[-WINDOWS - 1], before[-1]
-                worker.stdin.write(b"\n")
-                worker.stdin.flush()
-                if cause == "forks" and "proc.exits" not in self.atalaya("metrics"):
-                    self.skipTest("this user does not see short processes")
-                after = self.wait_windows(len(before) + WINDOWS + 1)
-                self.end(worker)
-                end = after[len(before) + WINDOWS - 1]
                 explanation = json.loads(self.explain(start, middle, end, "--format", "json"))
                 process = "xp-short" if cause == "forks" else self.names[cause]
                 self.assertEqual(self.causes(explanation)[:1], [(cause, process)], json.dumps(explanation, indent=1))
                 self.check_sums(explanation)
                 self.check_query(explanation, middle, end)
-                # The next baseline is without the process that ended.
-                before = self.wait_windows(len(after) + WINDOWS + 2)
+            before = self.wait_windows(len(after) + WINDOWS + 2)  # the next baseline is without the process that ended
 
     def check_sums(self, explanation):
         for finding in explanation["findings"]:

@@ -18,31 +18,6 @@
 namespace atalaya::tail {
 namespace {
 
-core::Error system_error(const std::string &what, const std::string &path) {
-  return core::Error{what + " " + path + ": " + core::error_text(errno)};
-}
-
-core::Status replace(const std::string &path, const std::string &text) {
-  if (text.size() > kMaxJournalBytes)
-    return core::Error{path + " not written: its size of " + std::to_string(text.size()) + " bytes exceeds the maximum"};
-  const std::string fresh = path + ".new";
-  {
-    const core::Descriptor fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
-    if (!fd) return system_error("cannot write", fresh);
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-      if (n < 0 && errno != EINTR) return system_error("cannot write", fresh);
-      if (n > 0) done += static_cast<size_t>(n);
-    }
-    if (::fdatasync(fd.get()) != 0) return system_error("cannot sync", fresh);
-  }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot rename to", path);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const core::Descriptor names(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!names || ::fsync(names.get()) != 0) return system_error("cannot sync the folder of", path);
-  return core::Done{};
-}
-
 bool is_there(const std::string &path) {
   struct stat about {};
   return ::stat(path.c_str(), &about) == 0 || errno != ENOENT;
@@ -113,7 +88,7 @@ core::Status JournalFile::write(const Journal &journal) {
   std::string text = recent_text(*changes);
   if (text == recent_) return core::Done{};
   if (!is_there(path_)) return write_whole(journal);  // it was deleted
-  auto done = replace(recent_path_, text);
+  auto done = replace_state(recent_path_, text);
   recent_ = done ? std::move(text) : std::string();
   return done;
 }
@@ -141,7 +116,7 @@ std::optional<Recent> JournalFile::changes_to(const Journal &journal) const {
 core::Status JournalFile::write_whole(Journal journal) {
   whole_.reset();  // after a failed write the contents are unknown
   journal.written_ns = written_ns_ = std::max(core::realtime(), written_ns_ + 1);
-  if (auto done = replace(path_, journal_text(journal)); !done) return done;
+  if (auto done = replace_state(path_, journal_text(journal)); !done) return done;
   whole_.emplace();
   for (Position &position : journal.positions) {
     const FileId id = position.id;

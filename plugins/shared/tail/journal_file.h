@@ -12,11 +12,12 @@
 
 #include "core/base/result.h"
 #include "plugins/shared/tail/journal.h"
+#include "plugins/shared/tail/state_file.h"
 
 namespace atalaya::tail {
 
 // Maximum size; a larger journal is neither written nor read.
-inline constexpr size_t kMaxJournalBytes = size_t{64} << 20;
+inline constexpr size_t kMaxJournalBytes = kMaxStateBytes;
 
 class JournalFile {
  public:

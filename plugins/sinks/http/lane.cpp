@@ -7,6 +7,7 @@
 
 #include "core/base/now.h"
 #include "plugins/shared/http/client/words.h"
+#include "plugins/sinks/http/alert_encoder.h"
 #include "plugins/sinks/http/otlp.h"
 #include "plugins/sinks/http/remote_write.h"
 
@@ -52,8 +53,33 @@ Form form_of(std::string_view name) {
             .content_type = "application/x-protobuf",
             .default_path = "/v1/traces",
             .message = Message::otlp_traces};
+  if (name == "alertmanager")
+    return {.format = core::Format::jsonlines,
+            .content_type = "application/json",
+            .default_path = "/api/v2/alerts",
+            .array = true,
+            .alert = Alert::alertmanager,
+            .compress = "none"};  // the Alertmanager does not read compressed bodies
+  if (name == "webhook")
+    return {.format = core::Format::jsonlines,
+            .content_type = "application/x-ndjson",
+            .default_path = "/",
+            .alert = Alert::webhook,
+            .compress = "none"};
   if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
   return {core::Format::opentsdb, "application/json", "/api/put", true, true};
+}
+
+static std::unique_ptr<core::Encoder> make_lines(const LaneOptions &options, const core::NameOf &name_of) {
+  switch (options.form.alert) {
+    case Alert::alertmanager:
+      return make_alertmanager(name_of);
+    case Alert::webhook:
+      return make_webhook(name_of);
+    case Alert::none:
+      break;
+  }
+  return core::make_encoder(options.form.format, name_of, options.tags);
 }
 
 static std::unique_ptr<MessageEncoder> make_messages(Message message, const core::NameOf &name_of, const MetricOf &metric_of) {
@@ -100,7 +126,7 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const Metric
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
-      encoder_(core::make_encoder(options.form.format, name_of, options.tags)),
+      encoder_(make_lines(options, name_of)),
       compressor_(http_client::make_compressor(
           options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress, options.level)),
       message_encoder_(make_messages(options.form.message, name_of, metric_of)),

@@ -24,6 +24,7 @@
 namespace atalaya::http_sink {
 
 enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
+enum class Alert : uint8_t { none, alertmanager, webhook };
 
 // How requests of a format are made.
 struct Form {
@@ -33,6 +34,7 @@ struct Form {
   bool details;                     // ?details names the refused points
   bool flat = false;                // the records are the samples of one flat record; `format` is that of dead letters
   Message message = Message::none;  // the records are pieces of a protobuf message; `format` is that of dead letters
+  Alert alert = Alert::none;        // the records are alerts; `format` is not used
   std::string_view header = {}, header_value = {};  // of each request; "": none
   std::string_view compress = {};                   // the only compression of the format; "": as configured
 };

@@ -253,9 +253,10 @@ class Http final : public RequestSink {
       urls("http://127.0.0.1:4242"_str),
       kWeights,
       kHealth,
-      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks|remote_write",
+      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks|remote_write|alertmanager|webhook",
                     "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
-                    "jsonlines: a point per line; stacks: CPU stacks as documents; remote_write: Prometheus remote write 1.0")
+                    "jsonlines: a point per line; stacks: CPU stacks as documents; remote_write: Prometheus remote write 1.0; "
+                    "alertmanager, webhook: alerts as JSON, other samples are dropped")
           .defaults("opentsdb"),
       kCompress,
       kLevel,

@@ -93,7 +93,8 @@ TEST_CASE("under no difference, small chances are as rare as they claim to be") 
 TEST_CASE("groups without values have no chance to differ") {
   CHECK(chance_of({}, {}) == 1);
   CHECK(mean_of({}) == 0);
-  CHECK(range_of({}) == 0);
+  CHECK(inner_range({}) == 0);
+  CHECK(inner_range(std::vector<double>{9, 1, 2, 4}) == 2);
 }
 
 }  // namespace

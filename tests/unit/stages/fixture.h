@@ -11,6 +11,7 @@
 #include <charconv>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -59,6 +60,12 @@ inline core::Value list(std::initializer_list<std::string> values) {
   for (const std::string &value : values) result.list.push_back(text(value));
   return result;
 }
+inline core::Value list_of(std::vector<core::Value> values) {
+  core::Value result;
+  result.type = core::Value::Type::table;
+  result.list = std::move(values);
+  return result;
+}
 inline core::Value table(std::initializer_list<std::pair<std::string, core::Value>> values) {
   core::Value result;
   result.type = core::Value::Type::table;
@@ -81,6 +88,9 @@ class TestSurroundings final : public core::Surroundings {
     return true;
   }
 
+  std::optional<std::string> state_dir() override { return folder; }
+
+  std::optional<std::string> folder;  // of the state
   uint64_t merged = 0, created = 0, dropped = 0;
   int64_t clock = 0;
   std::string logged;  // lines
@@ -97,7 +107,8 @@ inline atalaya_window window_at(int64_t second = 0) {
 template <class T>
 class Bench {
  public:
-  explicit Bench(const core::Value &written = {}) {
+  explicit Bench(const core::Value &written = {}, std::optional<std::string> state_folder = std::nullopt) {
+    surroundings.folder = std::move(state_folder);
     const atalaya_component &component = detail::component_of<T>;
     std::vector<core::Problem> problems;
     auto parameters = core::Parameters::resolve(core::schema_of(component), written, problems);

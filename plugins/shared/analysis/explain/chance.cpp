@@ -73,10 +73,11 @@ double chance_of(std::span<const double> before, std::span<const double> after) 
   return std::min(1.0, 2 * std::min(rank_sum_chance(before, after), far_values_chance(before, after)));
 }
 
-double range_of(std::span<const double> values) {
-  if (values.empty()) return 0;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return *most - *least;
+double inner_range(std::span<const double> values) {
+  if (values.size() < 4) return 0;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() - 2] - sorted[1];
 }
 
 double mean_of(std::span<const double> values) {

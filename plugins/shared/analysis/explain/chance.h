@@ -11,8 +11,8 @@ namespace atalaya::explain {
 // far). At most 64 values per group.
 double chance_of(std::span<const double> before, std::span<const double> after);
 
-// The largest value minus the smallest; 0 without values.
-double range_of(std::span<const double> values);
+// The largest value minus the smallest, without one value at each end: a single peak does not count. 0 for less than four values.
+double inner_range(std::span<const double> values);
 double mean_of(std::span<const double> values);
 
 }  // namespace atalaya::explain

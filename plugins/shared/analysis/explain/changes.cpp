@@ -28,7 +28,7 @@ Difference difference_of(const Values &before, const Values &after) {
   Difference difference;
   difference.before = mean_of(before);
   difference.after = mean_of(after);
-  difference.spread = range_of(before);
+  difference.spread = inner_range(before);
   return difference;
 }
 

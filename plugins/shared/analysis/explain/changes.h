@@ -14,7 +14,7 @@ namespace atalaya::explain {
 struct Difference {
   double before = 0, after = 0;
   double chance = 1;    // the probability that chance alone makes such a difference; of small parts not computed
-  double spread = 0;    // of the baseline: its largest step minus its smallest
+  double spread = 0;    // of the baseline: the range of its steps, without the largest and the smallest
   bool beyond = false;  // beyond chance, and large enough to matter
 
   double change() const { return after - before; }

@@ -141,7 +141,7 @@ std::string statistics_text(const Explanation &explanation) {
   std::snprintf(
       text.data(), text.size(),
       "Test: %zu steps against %zu, exact rank sum and far values, p <= %.2g / %zu tests. A finding also exceeds %.1f times "
-      "the range of the baseline's steps, and %.0f %% of the baseline.",
+      "the range of the baseline's steps (without one at each end), and %.0f %% of the baseline.",
       explanation.window_steps.complete(), explanation.baseline_steps.complete(), kChance, std::max<size_t>(explanation.tests, 1),
       kSpreads, 100 * kLeastPart);
   return text.data();

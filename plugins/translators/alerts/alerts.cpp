@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/translators/alerts/alerts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "plugins/shared/tail/state_file.h"
+
+namespace atalaya::alerts {
+namespace {
+
+constexpr size_t kMaxEnded = 256;
+constexpr int64_t kRepeatEnded = 3'600'000'000'000;
+constexpr int64_t kSaveInterval = 60'000'000'000;
+constexpr int64_t kGraceWindows = 5;  // after a start, until a series that does not appear has ended
+
+std::string_view tag_value(const Sample &sample, uint32_t key) {
+  const atalaya_tag *const tag = find_tag(sample, key);
+  return tag == nullptr ? std::string_view{} : view(tag->value);
+}
+
+std::string key_of(core::IdentityKey &key, Host host, const Tags &tags) {
+  std::vector<atalaya_tag> pieces;
+  for (const auto &[name, value] : tags) pieces.push_back({host.intern(name), 0, str(value)});
+  key.begin();
+  for (const atalaya_tag &piece : pieces) key.tag(piece);
+  return std::string(key.finish());
+}
+
+}  // namespace
+
+Alerts::Names::Names(Host host)
+    : alert(host.intern("alert")),
+      severity(host.intern("severity")),
+      summary(host.intern("summary")),
+      advice(host.intern("advice")),
+      value(host.intern("alert.value")),
+      limit(host.intern("alert.limit")),
+      firing(host.intern("alerts.firing")),
+      opened(host.intern("alerts.opened")),
+      series(host.intern("alerts.series")),
+      lost(host.intern("alerts.lost")),
+      cost(host.intern("alerts.cost")) {}
+
+Alerts::Alerts(Host host)
+    : host_(host),
+      names_(host),
+      silences_(host),
+      repeat_ns_(host.integer("repeat")),
+      max_series_(static_cast<size_t>(host.integer("max_series"))) {
+  for (Rule &rule : read_rules(host)) {
+    RuleState state;
+    for (const std::string &tag : rule.by) state.by.push_back(host.intern(tag));
+    for (const auto &[tag, patterns] : rule.tags) state.tags.push_back(host.intern(tag));
+    state.rule = std::move(rule);
+    rules_.push_back(std::move(state));
+  }
+}
+
+void Alerts::start() {
+  for (RuleState &state : rules_) state.groups.clear();
+  loaded_.clear();
+  ended_.clear();
+  series_ = 0;
+  is_started_ = false;
+  load();
+}
+
+void Alerts::stop() {
+  if (is_started_) save();
+  is_started_ = false;
+}
+
+void Alerts::load() {
+  const auto folder = host_.state_dir();
+  file_ = folder ? *folder + "/alerts" : std::string();
+  if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
+  const auto text = core::read_file(file_, tail::kMaxStateBytes);
+  auto kept = text ? parse_journal(text.value()) : core::Result<std::vector<Kept>>(core::Error{text.error()});
+  if (kept)
+    loaded_ = std::move(*kept);
+  else
+    host_.log(Level::warning, file_ + ": " + kept.error() + "; alerts that fired before the start are not closed");
+}
+
+void Alerts::restore(const Kept &kept, const Window &window) {
+  const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
+  if (kept.what == Kept::What::closed) {
+    if (kept.since_ns + kept.other_ns > window.time_ns - kRepeatEnded) ended_.push_back(kept);
+    return;
+  }
+  if (state == rules_.end()) {  // the rule was removed
+    if (kept.what != Kept::What::firing || !kept.is_reported) return;
+    Kept closed = kept;
+    closed.what = Kept::What::closed;
+    closed.other_ns = std::max<int64_t>(window.time_ns - kept.since_ns, 0);
+    ended_.push_back(std::move(closed));
+    must_save_ = true;
+    return;
+  }
+  if (series_ >= max_series_) return;
+  Group group;
+  group.tags = kept.tags;
+  group.value = kept.value;
+  group.is_reported = kept.is_reported;
+  if (kept.what != Kept::What::seen) group.alarm.since_ns = kept.since_ns;
+  if (kept.what == Kept::What::pending) group.alarm.state = State::pending;
+  if (kept.what == Kept::What::firing) group.alarm = {State::firing, kept.since_ns, kept.other_ns};
+  // The series has some windows to appear: the agent did not see it while it was off.
+  const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.gone_ns;
+  const int64_t grace = window.time_ns - limit + kGraceWindows * window.interval_ns;
+  group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
+  std::string key = key_of(key_, host_, group.tags);
+  if (state->groups.emplace(std::move(key), std::move(group)).second) ++series_;
+}
+
+Kept Alerts::kept_of(const RuleState &state, const Group &group) const {
+  Kept kept;
+  kept.rule = state.rule.name;
+  kept.tags = group.tags;
+  kept.value = std::isfinite(group.value) ? group.value : 0;
+  kept.since_ns = group.alarm.since_ns;
+  kept.is_reported = group.is_reported;
+  if (group.alarm.state == State::quiet) {
+    kept.what = Kept::What::seen;
+    kept.other_ns = group.seen_ns;
+  } else {
+    kept.what = group.alarm.state == State::firing ? Kept::What::firing : Kept::What::pending;
+    kept.other_ns = group.alarm.state == State::firing ? group.alarm.calm_ns : 0;
+  }
+  return kept;
+}
+
+// Before the spans are emitted: after a crash, the changes of the last windows are emitted again.
+void Alerts::save() {
+  must_save_ = false;
+  saved_ns_ = host_.monotonic();
+  if (file_.empty()) return;
+  std::vector<Kept> all = ended_;
+  for (const RuleState &state : rules_)
+    for (const auto &[key, group] : state.groups)
+      if (group.alarm.state != State::quiet || state.rule.is_absence()) all.push_back(kept_of(state, group));
+  const core::Status done = tail::replace_state(file_, journal_text(all));
+  if (!done && !std::exchange(save_failed_, true))
+    host_.log(Level::warning, done.error() + "; after a restart, alerts that fire now are reported again or not closed");
+  if (done) save_failed_ = false;
+}
+
+const std::vector<Alerts::Concern> &Alerts::concerns_of(uint32_t metric) {
+  return concerns_.get(metric, [&] {
+    std::vector<Concern> concerns;
+    const std::string_view name = host_.name_of(metric);
+    for (uint32_t i = 0; i < rules_.size(); ++i) {
+      if (rules_[i].rule.metric == name) concerns.push_back({i, false});
+      if (!rules_[i].rule.per.empty() && rules_[i].rule.per == name) concerns.push_back({i, true});
+    }
+    return concerns;
+  });
+}
+
+Code Alerts::process(const Window &window, Batch &batch) {
+  const int64_t begin_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  created_ = opened_ = lost_ = 0;
+  if (!std::exchange(is_started_, true)) {
+    for (const Kept &kept : std::exchange(loaded_, {})) restore(kept, window);
+    // Each is emitted once more: nobody knows whether it was delivered.
+    for (const Kept &kept : ended_) closed_.push_back(kept);
+    for (RuleState &state : rules_)
+      if (state.rule.is_absence() && state.groups.empty()) {
+        state.groups[key_of(key_, host_, {})].seen_ns = window.time_ns;
+        ++series_;
+      }
+  }
+  for (const Sample &sample : batch.samples())
+    if (sample.kind == ATALAYA_METRICS) read_sample(sample, sample.time_ns == 0 ? window.time_ns : sample.time_ns);
+  for (RuleState &state : rules_) {
+    for (Group *group : state.touched) compare(state, *group, group->seen_ns);
+    state.touched.clear();
+    watch_time(state, window);
+  }
+  due_.clear();
+  for (RuleState &state : rules_)
+    for (auto &[key, group] : state.groups)
+      if (group.alarm.state == State::firing && is_due(state, group, window)) due_.emplace_back(&state, &group);
+  if (must_save_ || host_.monotonic() - saved_ns_ >= kSaveInterval) save();
+  for (const Kept &kept : std::exchange(closed_, {})) {
+    const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
+    Rule removed;
+    removed.name = kept.rule;
+    removed.severity = "info";
+    emit(kept, state == rules_.end() ? removed : state->rule, batch);
+  }
+  for (const auto &[state, group] : due_) {
+    Kept open = kept_of(*state, *group);
+    open.other_ns = -1;
+    emit(open, state->rule, batch);
+  }
+  emit_metrics(window, core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, batch);
+  host_.created(created_);
+  return Code::ok;
+}
+
+void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const std::vector<Concern> &concerns = concerns_of(sample.fields[i].name);
+    if (concerns.empty()) continue;
+    const double value = as_double(sample.fields[i]);
+    if (!std::isfinite(value)) continue;
+    for (const Concern &concern : concerns)
+      if (is_wanted(rules_[concern.rule], sample)) add_value(rules_[concern.rule], concern.is_per, sample, value, time_ns);
+  }
+}
+
+bool Alerts::is_wanted(const RuleState &state, const Sample &sample) {
+  for (size_t i = 0; i < state.tags.size(); ++i) {
+    const atalaya_tag *const tag = find_tag(sample, state.tags[i]);
+    const core::MatcherList &patterns = state.rule.tags[i].second;
+    if (tag == nullptr ? !patterns.matches_absent() : !patterns.matches(view(tag->value))) return false;
+  }
+  return true;
+}
+
+Alerts::Group *Alerts::group_of(RuleState &state, const Sample &sample) {
+  key_.begin();
+  if (state.rule.by.empty())
+    for (uint32_t i = 0; i < sample.tag_count; ++i) key_.tag(sample.tags[i]);
+  else
+    for (const uint32_t name : state.by)
+      if (const atalaya_tag *const tag = find_tag(sample, name)) key_.tag(*tag);
+  const std::string_view key = key_.finish();
+  if (const auto found = state.groups.find(key); found != state.groups.end()) return &found->second;
+  if (series_ >= max_series_) {
+    ++lost_;
+    if (!std::exchange(is_full_logged_, true))
+      host_.log(Level::warning, "more than " + std::to_string(max_series_) +
+                                    " series of all rules; further ones are not compared: use tags and by, or raise max_series");
+    return nullptr;
+  }
+  ++series_;
+  Group &group = state.groups[std::string(key)];
+  if (state.rule.by.empty())
+    for (uint32_t i = 0; i < sample.tag_count; ++i)
+      group.tags.emplace_back(host_.name_of(sample.tags[i].key), view(sample.tags[i].value));
+  else
+    for (size_t i = 0; i < state.by.size(); ++i)
+      if (find_tag(sample, state.by[i]) != nullptr) group.tags.emplace_back(state.rule.by[i], tag_value(sample, state.by[i]));
+  std::sort(group.tags.begin(), group.tags.end());
+  return &group;
+}
+
+void Alerts::add_value(RuleState &state, bool is_per, const Sample &sample, double value, int64_t time_ns) {
+  Group *const group = group_of(state, sample);
+  if (group == nullptr) return;
+  if (!std::exchange(group->is_touched, true)) {
+    group->sum = group->count = group->divisor = 0;
+    state.touched.push_back(group);
+  }
+  if (is_per) {
+    group->divisor += value;
+    return;
+  }
+  group->most = group->count == 0 ? value : std::max(group->most, value);
+  group->least = group->count == 0 ? value : std::min(group->least, value);
+  group->sum += value;
+  ++group->count;
+  group->seen_ns = std::max(group->seen_ns, time_ns);
+}
+
+std::optional<double> Alerts::median_of(const RuleState &state) {
+  constexpr size_t kLeastPeers = 3;
+  std::vector<double> values;
+  for (const auto &[key, group] : state.groups) values.push_back(group.raw);
+  if (values.size() < kLeastPeers) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The number of the batch that the rule compares; nothing where it is not known.
+std::optional<double> Alerts::number_of(RuleState &state, Group &group) {
+  const Rule &rule = state.rule;
+  if (group.count == 0) return std::nullopt;
+  double value = group.sum;
+  if (rule.combine == Combine::max) value = group.most;
+  if (rule.combine == Combine::min) value = group.least;
+  if (rule.combine == Combine::mean) value = group.sum / group.count;
+  if (!rule.per.empty()) {
+    if (group.divisor == 0) return std::nullopt;
+    value = 100 * value / group.divisor;
+  }
+  if (rule.use == Use::peers) {
+    group.raw = value;
+    const auto median = median_of(state);
+    if (!median || *median == 0) return std::nullopt;
+    return value / *median;
+  }
+  if (!rule.has_history()) return value;
+  if (!group.history) group.history = std::make_unique<History>();
+  group.history->add(rule, group.seen_ns, value);
+  return group.history->number(rule, group.seen_ns);
+}
+
+void Alerts::compare(RuleState &state, Group &group, int64_t time_ns) {
+  group.is_touched = false;
+  if (group.count == 0) return;
+  if (state.rule.is_absence()) {  // it is present
+    take_event(state, group, group.alarm.step(state.rule, false, true, time_ns));
+    return;
+  }
+  const auto number = number_of(state, group);
+  if (!number) return;
+  group.value = *number;
+  take_event(state, group, group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns));
+}
+
+void Alerts::take_event(const RuleState &state, Group &group, Event event) {
+  if (event == Event::none) return;
+  must_save_ = true;
+  group.emitted_ns = 0;
+  if (event == Event::opened) {
+    ++opened_;
+    return;
+  }
+  if (!std::exchange(group.is_reported, false)) return;  // it was silenced
+  Kept closed = kept_of(state, group);
+  closed.what = Kept::What::closed;
+  closed.other_ns = std::max<int64_t>(group.alarm.calm_ns - group.alarm.since_ns, 0);
+  ended_.push_back(closed);
+  if (ended_.size() > kMaxEnded) ended_.erase(ended_.begin());
+  closed_.push_back(std::move(closed));
+}
+
+// What time alone changes: series that ended, or are absent.
+void Alerts::watch_time(RuleState &state, const Window &window) {
+  const bool has_others = state.groups.size() > 1;
+  for (auto at = state.groups.begin(); at != state.groups.end();) {
+    Group &group = at->second;
+    // The series without tags stands for those that were not seen yet.
+    const bool is_placeholder = state.rule.is_absence() && group.tags.empty() && has_others;
+    if (is_placeholder && group.alarm.state == State::firing) {
+      group.alarm.calm_ns = window.time_ns;
+      group.alarm.state = State::quiet;
+      take_event(state, group, Event::closed);
+    }
+    if (is_placeholder || (!state.rule.is_absence() && is_over(state, group, window))) {
+      at = state.groups.erase(at);
+      --series_;
+      continue;
+    }
+    if (state.rule.is_absence()) watch_absence(state, group, window.time_ns);
+    ++at;
+  }
+}
+
+// Whether a series without samples is to be forgotten; its alert ends.
+bool Alerts::is_over(RuleState &state, Group &group, const Window &window) {
+  // A sum of the past falls without samples.
+  if (state.rule.use == Use::sum && group.alarm.state == State::firing && group.history) {
+    if (const auto number = group.history->number(state.rule, window.time_ns); !number || state.rule.is_clear(*number))
+      take_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
+  }
+  const int64_t keep_ns = state.rule.use == Use::sum ? std::max(state.rule.gone_ns, state.rule.over_ns) : state.rule.gone_ns;
+  if (window.time_ns - group.seen_ns < keep_ns) return false;
+  if (group.alarm.state == State::firing) {
+    group.alarm.state = State::quiet;
+    if (group.alarm.calm_ns == 0) group.alarm.calm_ns = window.time_ns;
+    take_event(state, group, Event::closed);
+  }
+  return true;
+}
+
+void Alerts::watch_absence(RuleState &state, Group &group, int64_t now_ns) {
+  const int64_t absent_ns = now_ns - group.seen_ns;
+  if (absent_ns < state.rule.absent_ns) return;
+  group.value = static_cast<double>(absent_ns) / 1e9;
+  if (group.alarm.state == State::quiet) group.alarm = {State::pending, group.seen_ns, 0};
+  take_event(state, group, group.alarm.step(state.rule, true, false, now_ns));
+}
+
+// Whether the span of a firing alert is to be emitted, for the first time or again.
+bool Alerts::is_due(const RuleState &state, Group &group, const Window &window) {
+  if (!silences_.empty() && silences_.silence(state.rule.name, group.tags, window.time_ns)) return false;
+  if (group.emitted_ns != 0 && window.monotonic_ns - group.emitted_ns < repeat_ns_) return false;
+  if (!std::exchange(group.is_reported, true)) must_save_ = true;
+  group.emitted_ns = std::max<int64_t>(window.monotonic_ns, 1);
+  return true;
+}
+
+void Alerts::emit(const Kept &kept, const Rule &rule, Batch &batch) {
+  Sample &span = batch.add(ATALAYA_SPAN, static_cast<uint32_t>(kept.tags.size() + 4), 2);
+  span.time_ns = kept.since_ns;
+  span.duration_ns = kept.other_ns;
+  span.text = batch.copy("alert");
+  batch.tag(span, names_.alert, kept.rule);
+  batch.tag(span, names_.severity, rule.severity);
+  if (!rule.summary.empty()) batch.tag(span, names_.summary, rule.summary);
+  if (!rule.advice.empty()) batch.tag(span, names_.advice, rule.advice);
+  for (const auto &[key, value] : kept.tags) batch.tag(span, host_.intern(key), value);
+  batch.field(span, names_.value, round_to(kept.value, 6));
+  if (!rule.is_absence()) batch.field(span, names_.limit, round_to(rule.limit(), 6));
+  ++created_;
+}
+
+void Alerts::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
+  if (window.duration_ns <= 0) return;
+  int64_t firing = 0;
+  for (const RuleState &state : rules_)
+    for (const auto &[key, group] : state.groups) firing += group.alarm.state == State::firing ? 1 : 0;
+  Sample &sample = batch.add(ATALAYA_METRICS, 1, 5);
+  sample.time_ns = window.time_ns;
+  sample.duration_ns = window.duration_ns;
+  batch.field(sample, names_.firing, firing);
+  batch.field(sample, names_.opened, static_cast<int64_t>(opened_));
+  batch.field(sample, names_.series, static_cast<int64_t>(series_));
+  batch.field(sample, names_.lost, static_cast<int64_t>(lost_));
+  batch.field(sample, names_.cost, round_to(static_cast<double>(cpu_ns) / static_cast<double>(window.duration_ns) * 100, 4));
+  ++created_;
+}
+
+}  // namespace atalaya::alerts

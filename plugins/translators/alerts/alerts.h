@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/samples/identity.h"
+#include "plugins/shared/samples/per_name.h"
+#include "plugins/translators/alerts/alarm.h"
+#include "plugins/translators/alerts/history.h"
+#include "plugins/translators/alerts/journal.h"
+#include "plugins/translators/alerts/rules.h"
+#include "plugins/translators/alerts/silences.h"
+
+namespace atalaya::alerts {
+
+inline constexpr MetricTag kAlertTags[] = {metric::identity("host"), metric::identity("alert"), metric::identity("severity")};
+
+// Compares metrics with rules. A firing alert is an open span "alert", which is closed when it ends.
+class Alerts final : public Translator {
+ public:
+  static constexpr Param kRule[] = {param::record("", kRuleMembers, "A rule")};
+  static constexpr Param kSilence[] = {param::record("", kSilenceMembers, "A silence")};
+  static constexpr Param kParams[] = {
+      param::list("rules", kRule, "Rules; docs/how-to/alerts.md explains them").required(),
+      param::list("silences", kSilence, "Alerts that are not reported for a time"),
+      param::duration("repeat", "Interval at which firing alerts are emitted again").defaults("1m").range(1e9, 86400e9),
+      param::integer("max_series", "Maximum series of all rules; further ones are not compared")
+          .defaults("100000")
+          .range(1, 150000),
+  };
+  static constexpr Metric kMetrics[] = {
+      metric::gauge("alert.value", "1", 6, kAlertTags, "the rule", "The number that the rule compares, in the unit of its metric"),
+      metric::gauge("alert.limit", "1", 6, kAlertTags, "the rule", "The limit of the rule"),
+      metric::gauge("alerts.firing", "1", metric::count, metric::host_tags, "the rules", "Firing alerts"),
+      metric::delta("alerts.opened", "1", metric::count, metric::host_tags, "the rules", "Alerts that began to fire in the window"),
+      metric::gauge("alerts.series", "1", metric::count, metric::host_tags, "the rules", "Series that rules compare"),
+      metric::delta("alerts.lost", "1", metric::count, metric::host_tags, "max_series", "Samples of series beyond max_series"),
+      metric::rate("alerts.cost", "%", 4, metric::host_tags, "CLOCK_THREAD_CPUTIME_ID", "CPU time of comparing; 100 is one core"),
+  };
+  static constexpr Description description = {.name = "alerts"_str,
+                                              .summary = "Compare metrics with rules; emit alerts as spans"_str,
+                                              .params = kParams,
+                                              .metrics = kMetrics};
+
+  explicit Alerts(Host host);
+  void start() override;
+  void stop() override;
+  Code process(const Window &window, Batch &batch) override;
+
+ private:
+  // The series of one alert.
+  struct Group {
+    Tags tags;
+    Alarm alarm;
+    std::unique_ptr<History> history;
+    double value = 0;          // the last number that was compared
+    double raw = 0;            // for `peers`: before the division
+    int64_t seen_ns = 0;       // the time of the last sample
+    int64_t emitted_ns = 0;    // monotonic: the span
+    bool is_reported = false;  // a span was emitted
+    bool is_touched = false;   // by this batch
+    // The series of this batch: of the metric, and of `per`.
+    double sum = 0, most = 0, least = 0, count = 0, divisor = 0;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  struct RuleState {
+    Rule rule;
+    std::vector<uint32_t> by;    // names of the tags
+    std::vector<uint32_t> tags;  // those of rule.tags
+    std::unordered_map<std::string, Group, TextHash, std::equal_to<>> groups;
+    std::vector<Group *> touched;
+  };
+  struct Names {
+    explicit Names(Host host);
+    uint32_t alert, severity, summary, advice, value, limit, firing, opened, series, lost, cost;
+  };
+  // A rule that a metric concerns.
+  struct Concern {
+    uint32_t rule;
+    bool is_per;
+  };
+
+  void load();
+  void restore(const Kept &kept, const Window &window);
+  void save();
+  void read_sample(const Sample &sample, int64_t time_ns);
+  void add_value(RuleState &state, bool is_per, const Sample &sample, double value, int64_t time_ns);
+  static bool is_wanted(const RuleState &state, const Sample &sample);
+  Group *group_of(RuleState &state, const Sample &sample);
+  const std::vector<Concern> &concerns_of(uint32_t metric);
+  void compare(RuleState &state, Group &group, int64_t time_ns);
+  std::optional<double> number_of(RuleState &state, Group &group);
+  static std::optional<double> median_of(const RuleState &state);
+  void take_event(const RuleState &state, Group &group, Event event);
+  void watch_time(RuleState &state, const Window &window);
+  bool is_over(RuleState &state, Group &group, const Window &window);
+  void watch_absence(RuleState &state, Group &group, int64_t now_ns);
+  bool is_due(const RuleState &state, Group &group, const Window &window);
+  void emit(const Kept &kept, const Rule &rule, Batch &batch);
+  void emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch);
+  Kept kept_of(const RuleState &state, const Group &group) const;
+
+  Host host_;
+  const Names names_;
+  std::vector<RuleState> rules_;
+  const Silences silences_;
+  const int64_t repeat_ns_;
+  const size_t max_series_;
+  std::string file_;  // of the journal; empty: none
+
+  core::PerName<std::vector<Concern>> concerns_;
+  core::IdentityKey key_;
+  std::vector<Kept> loaded_;  // until the first window
+  std::vector<Kept> closed_;  // in this batch, not emitted yet
+  std::vector<std::pair<const RuleState *, const Group *>> due_;
+  std::vector<Kept> ended_;  // the last ones: after a crash they are emitted again
+  size_t series_ = 0;
+  uint64_t created_ = 0, opened_ = 0, lost_ = 0;
+  bool is_started_ = false, is_full_logged_ = false, must_save_ = false, save_failed_ = false;
+  int64_t saved_ns_ = 0;
+};
+
+}  // namespace atalaya::alerts

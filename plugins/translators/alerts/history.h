@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recent values of one series: at most kSlots parts of the time that a rule looks back.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "plugins/translators/alerts/rules.h"
+
+namespace atalaya::alerts {
+
+class History {
+ public:
+  static constexpr size_t kSlots = 32;
+
+  // Values in ascending time; an older one is ignored.
+  void add(const Rule &rule, int64_t time_ns, double value);
+  // The number that the rule compares; nothing while the history is shorter than half of `over`.
+  std::optional<double> number(const Rule &rule, int64_t time_ns) const;
+
+ private:
+  struct Slot {
+    int64_t begin_ns = 0;
+    int64_t first_ns = 0, last_ns = 0;
+    double sum = 0, max = 0, first = 0, last = 0;
+    size_t count = 0;
+    double mean() const { return sum / static_cast<double>(count); }
+  };
+
+  const Slot &slot(size_t age) const { return slots_[(next_ + kSlots - 1 - age) % kSlots]; }  // 0: the newest
+  // The number of slots that are not older than `over`.
+  size_t recent(const Rule &rule, int64_t time_ns) const;
+  double total(const Rule &rule, int64_t time_ns) const;
+  std::optional<double> rate(size_t count) const;
+  std::optional<double> forecast(const Rule &rule, size_t count, int64_t time_ns) const;
+  std::optional<double> anomaly(size_t count) const;
+
+  std::array<Slot, kSlots> slots_;
+  size_t next_ = 0, used_ = 0;
+  int64_t first_ns_ = 0;
+};
+
+}  // namespace atalaya::alerts

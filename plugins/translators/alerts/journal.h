@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The alerts that survive a restart, as a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "plugins/translators/alerts/alarm.h"
+
+namespace atalaya::alerts {
+
+using Tags = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+
+struct Kept {
+  enum class What : char { pending = 'P', firing = 'F', closed = 'C', seen = 'S' };
+  What what = What::seen;
+  int64_t since_ns = 0;
+  int64_t other_ns = 0;  // firing: calm_ns; closed: its length; seen: the time of the last sample
+  double value = 0;
+  bool is_reported = false;  // not silenced
+  std::string rule;
+  Tags tags;
+};
+
+inline constexpr size_t kMaxKept = 200'000;
+
+std::string journal_text(const std::vector<Kept> &all);
+core::Result<std::vector<Kept>> parse_journal(std::string_view text);
+
+}  // namespace atalaya::alerts

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alerts that are not reported for a time.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "plugins/translators/alerts/journal.h"
+#include "plugins/translators/alerts/rules.h"
+
+namespace atalaya::alerts {
+
+inline constexpr Param kSilenceMembers[] = {
+    param::string("alert", "Pattern of the names of alerts").defaults("*"),
+    param::map("tags", kRulePattern, "Only alerts with these tags").unit("tag"),
+    param::string("from", "Start, such as 2026-12-01T20:00:00Z (default: now)").unit("UTC"),
+    param::string("until", "End, such as 2026-12-01T22:00:00Z (default: none)").unit("UTC"),
+};
+
+class Silences {
+ public:
+  // Throws Failure.
+  explicit Silences(Host host);
+  bool silence(std::string_view rule, const Tags &tags, int64_t time_ns) const;
+  bool empty() const { return all_.empty(); }
+
+ private:
+  struct Silence {
+    core::MatcherList alert;
+    std::vector<std::pair<std::string, core::MatcherList>> tags;
+    int64_t from_ns = std::numeric_limits<int64_t>::min(), until_ns = std::numeric_limits<int64_t>::max();
+  };
+  std::vector<Silence> all_;
+};
+
+}  // namespace atalaya::alerts
