@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kMaxEnded = 256;
 constexpr int64_t kRepeatEnded = 3'600'000'000'000;
 constexpr int64_t kSaveInterval = 60'000'000'000;
-constexpr int64_t kGraceWindows = 5;  // after a start, until a series that does not appear has ended
+// After a start, until a series that does not appear has ended.
+constexpr int64_t kGraceWindows = 5, kLeastGrace = 60'000'000'000;
 
 std::string_view tag_value(const Sample &sample, uint32_t key) {
   const atalaya_tag *const tag = find_tag(sample, key);
@@ -109,12 +110,15 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   group.tags = kept.tags;
   group.value = kept.value;
   group.is_reported = kept.is_reported;
+  if (kept.is_reported) group.texts = std::make_unique<const Texts>(kept.texts);
   if (kept.what != Kept::What::seen) group.alarm.since_ns = kept.since_ns;
   if (kept.what == Kept::What::pending) group.alarm.state = State::pending;
   if (kept.what == Kept::What::firing) group.alarm = {State::firing, kept.since_ns, kept.other_ns};
   // The series has some windows to appear: the agent did not see it while it was off.
   const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.gone_ns;
-  const int64_t grace = window.time_ns - limit + kGraceWindows * window.interval_ns;
+  // Absence needs less: else an agent that restarts often would never report it.
+  const int64_t least = state->rule.is_absence() ? kLeastGrace / 12 : kLeastGrace;
+  const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, least));
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
   std::string key = key_of(key_, host_, group.tags);
   if (state->groups.emplace(std::move(key), std::move(group)).second) ++series_;
@@ -127,6 +131,7 @@ Kept Alerts::kept_of(const RuleState &state, const Group &group) const {
   kept.value = std::isfinite(group.value) ? group.value : 0;
   kept.since_ns = group.alarm.since_ns;
   kept.is_reported = group.is_reported;
+  kept.texts = group.texts ? *group.texts : state.rule.texts;
   if (group.alarm.state == State::quiet) {
     kept.what = Kept::What::seen;
     kept.other_ns = group.seen_ns;
@@ -191,15 +196,12 @@ Code Alerts::process(const Window &window, Batch &batch) {
   if (must_save_ || host_.monotonic() - saved_ns_ >= kSaveInterval) save();
   for (const Kept &kept : std::exchange(closed_, {})) {
     const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
-    Rule removed;
-    removed.name = kept.rule;
-    removed.severity = "info";
-    emit(kept, state == rules_.end() ? removed : state->rule, batch);
+    emit(kept, state == rules_.end() ? std::nullopt : state->rule.shown_limit(), batch);
   }
   for (const auto &[state, group] : due_) {
     Kept open = kept_of(*state, *group);
     open.other_ns = -1;
-    emit(open, state->rule, batch);
+    emit(open, state->rule.shown_limit(), batch);
   }
   emit_metrics(window, core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, batch);
   host_.created(created_);
@@ -327,8 +329,10 @@ void Alerts::take_event(const RuleState &state, Group &group, Event event) {
     ++opened_;
     return;
   }
-  if (!std::exchange(group.is_reported, false)) return;  // it was silenced
+  if (!group.is_reported) return;  // it was silenced
   Kept closed = kept_of(state, group);
+  group.is_reported = false;
+  group.texts.reset();
   closed.what = Kept::What::closed;
   closed.other_ns = std::max<int64_t>(group.alarm.calm_ns - group.alarm.since_ns, 0);
   ended_.push_back(closed);
@@ -387,23 +391,26 @@ void Alerts::watch_absence(RuleState &state, Group &group, int64_t now_ns) {
 bool Alerts::is_due(const RuleState &state, Group &group, const Window &window) {
   if (!silences_.empty() && silences_.silence(state.rule.name, group.tags, window.time_ns)) return false;
   if (group.emitted_ns != 0 && window.monotonic_ns - group.emitted_ns < repeat_ns_) return false;
-  if (!std::exchange(group.is_reported, true)) must_save_ = true;
+  if (!std::exchange(group.is_reported, true)) {
+    group.texts = std::make_unique<const Texts>(state.rule.texts);
+    must_save_ = true;
+  }
   group.emitted_ns = std::max<int64_t>(window.monotonic_ns, 1);
   return true;
 }
 
-void Alerts::emit(const Kept &kept, const Rule &rule, Batch &batch) {
+void Alerts::emit(const Kept &kept, std::optional<double> limit, Batch &batch) {
   Sample &span = batch.add(ATALAYA_SPAN, static_cast<uint32_t>(kept.tags.size() + 4), 2);
   span.time_ns = kept.since_ns;
   span.duration_ns = kept.other_ns;
   span.text = batch.copy("alert");
   batch.tag(span, names_.alert, kept.rule);
-  batch.tag(span, names_.severity, rule.severity);
-  if (!rule.summary.empty()) batch.tag(span, names_.summary, rule.summary);
-  if (!rule.advice.empty()) batch.tag(span, names_.advice, rule.advice);
+  batch.tag(span, names_.severity, kept.texts.severity);
+  if (!kept.texts.summary.empty()) batch.tag(span, names_.summary, kept.texts.summary);
+  if (!kept.texts.advice.empty()) batch.tag(span, names_.advice, kept.texts.advice);
   for (const auto &[key, value] : kept.tags) batch.tag(span, host_.intern(key), value);
   batch.field(span, names_.value, round_to(kept.value, 6));
-  if (!rule.is_absence()) batch.field(span, names_.limit, round_to(rule.limit(), 6));
+  if (limit) batch.field(span, names_.limit, round_to(*limit, 6));
   ++created_;
 }
 

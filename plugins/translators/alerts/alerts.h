@@ -63,12 +63,13 @@ class Alerts final : public Translator {
     Tags tags;
     Alarm alarm;
     std::unique_ptr<History> history;
-    double value = 0;          // the last number that was compared
-    double raw = 0;            // for `peers`: before the division
-    int64_t seen_ns = 0;       // the time of the last sample
-    int64_t emitted_ns = 0;    // monotonic: the span
-    bool is_reported = false;  // a span was emitted
-    bool is_touched = false;   // by this batch
+    double value = 0;                    // the last number that was compared
+    double raw = 0;                      // for `peers`: before the division
+    int64_t seen_ns = 0;                 // the time of the last sample
+    int64_t emitted_ns = 0;              // monotonic: the span
+    bool is_reported = false;            // a span was emitted
+    std::unique_ptr<const Texts> texts;  // of that span
+    bool is_touched = false;             // by this batch
     // The series of this batch: of the metric, and of `per`.
     double sum = 0, most = 0, least = 0, count = 0, divisor = 0;
   };
@@ -109,7 +110,7 @@ class Alerts final : public Translator {
   bool is_over(RuleState &state, Group &group, const Window &window);
   void watch_absence(RuleState &state, Group &group, int64_t now_ns);
   bool is_due(const RuleState &state, Group &group, const Window &window);
-  void emit(const Kept &kept, const Rule &rule, Batch &batch);
+  void emit(const Kept &kept, std::optional<double> limit, Batch &batch);
   void emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch);
   Kept kept_of(const RuleState &state, const Group &group) const;
 

@@ -10,8 +10,8 @@
 namespace atalaya::alerts {
 namespace {
 
-// One line per alert: "WHAT SINCE OTHER VALUE REPORTED RULE KEY VALUE KEY VALUE ...", texts as tail::escaped writes them; an empty
-// text is "%".
+// One line per alert: "WHAT SINCE OTHER VALUE REPORTED RULE SEVERITY SUMMARY ADVICE KEY VALUE ...", texts as tail::escaped writes
+// them; an empty text is "%".
 constexpr std::string_view kFirstLine = "atalaya alerts 1";
 
 std::string word(std::string_view text) {
@@ -50,7 +50,8 @@ bool parse_line(std::string_view line, Kept &kept) {
   if (!next_word(line, what) || what.size() != 1 || std::string_view("PFCS").find(what[0]) == std::string_view::npos) return false;
   kept.what = static_cast<Kept::What>(what[0]);
   if (!next_number(line, kept.since_ns) || !next_number(line, kept.other_ns) || !next_number(line, kept.value) ||
-      !next_number(line, reported) || !next_text(line, kept.rule))
+      !next_number(line, reported) || !next_text(line, kept.rule) || !next_text(line, kept.texts.severity) ||
+      !next_text(line, kept.texts.summary) || !next_text(line, kept.texts.advice))
     return false;
   kept.is_reported = reported != 0;
   while (!line.empty()) {
@@ -72,6 +73,7 @@ std::string journal_text(const std::vector<Kept> &all) {
     core::append_number(text += ' ', kept.value);
     text += kept.is_reported ? " 1 " : " 0 ";
     text += word(kept.rule);
+    for (const std::string *one : {&kept.texts.severity, &kept.texts.summary, &kept.texts.advice}) text += " " + word(*one);
     for (const auto &[key, value] : kept.tags) text += " " + word(key) + " " + word(value);
     text += '\n';
   }

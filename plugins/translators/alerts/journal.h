@@ -23,6 +23,7 @@ struct Kept {
   double value = 0;
   bool is_reported = false;  // not silenced
   std::string rule;
+  Texts texts;
   Tags tags;
 };
 

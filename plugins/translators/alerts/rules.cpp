@@ -16,9 +16,8 @@ class RuleReader {
   Rule read() {
     rule_.name = text("name");
     rule_.metric = text("metric");
-    for (const auto &[name, member] :
-         {std::pair{"per", &Rule::per}, {"severity", &Rule::severity}, {"summary", &Rule::summary}, {"advice", &Rule::advice}})
-      rule_.*member = text(name);
+    rule_.per = text("per");
+    rule_.texts = {text("severity"), text("summary"), text("advice")};
     for (const auto &[name, member] : {std::pair{"lasts", &Rule::lasts_ns},
                                        {"keep", &Rule::keep_ns},
                                        {"over", &Rule::over_ns},

@@ -18,8 +18,14 @@ namespace atalaya::alerts {
 enum class Use { value, mean, max, sum, rate, forecast, anomaly, peers };
 enum class Combine { sum, max, min, mean };
 
+// Texts of an alert. They are tags of its span: a span ends with the texts with which it began.
+struct Texts {
+  std::string severity, summary, advice;
+};
+
 struct Rule {
-  std::string name, metric, per, severity, summary, advice;
+  std::string name, metric, per;
+  Texts texts;
   Use use = Use::value;
   Combine combine = Combine::sum;
   std::vector<std::string> by;  // empty: each series alone
@@ -33,6 +39,7 @@ struct Rule {
   bool is_absence() const { return absent_ns > 0; }
   bool has_history() const { return use != Use::value && use != Use::peers; }
   double limit() const { return above ? *above : below.value_or(0); }
+  std::optional<double> shown_limit() const { return is_absence() ? std::nullopt : std::optional(limit()); }
   bool is_beyond(double value) const { return above ? value > *above : below && value < *below; }
   bool is_clear(double value) const { return above ? value <= clear : value >= clear; }
 };

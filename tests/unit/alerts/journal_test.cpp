@@ -39,6 +39,7 @@ TEST_CASE("a journal reads as it was written, whatever the names are") {
     for (size_t i = 0; i < all.size(); ++i) {
       CHECK(read.value()[i].rule == all[i].rule);
       CHECK(read.value()[i].tags == all[i].tags);
+      CHECK(read.value()[i].texts.advice == all[i].texts.advice);
       CHECK(read.value()[i].value == all[i].value);
     }
     CHECK(journal_text(read.value()) == text);
@@ -49,9 +50,9 @@ TEST_CASE("a damaged journal is refused with the line") {
   const std::string first = "atalaya alerts 1\n";
   CHECK(parse_journal("something\n").error() == "is not a journal of alerts");
   CHECK(parse_journal("atalaya alerts 1").error() == "line 1 is cut");
-  CHECK(parse_journal(first + "F 1 2 3 1 r\nF 1 2").error() == "line 3 is cut");
-  for (const char *line :
-       {"X 1 2 3 1 r", "F -1 2 3 1 r", "F 1 2 nan 1 r", "F 1 2 3 1", "F 1 2 3 1 r key", "F  1 2 3 1 r", "F 1 2 3 1 %4", ""})
+  CHECK(parse_journal(first + "F 1 2 3 1 r s u a\nF 1 2").error() == "line 3 is cut");
+  for (const char *line : {"X 1 2 3 1 r s u a", "F -1 2 3 1 r s u a", "F 1 2 nan 1 r s u a", "F 1 2 3 1", "F 1 2 3 1 r",
+                           "F 1 2 3 1 r s u a key", "F  1 2 3 1 r s u a", "F 1 2 3 1 %4 s u a", ""})
     CHECK(parse_journal(first + line + "\n").error() == "line 2 is damaged");
 }
 

@@ -112,8 +112,8 @@ TEST_CASE("a rule that was removed ends its alerts, and a series that did not co
   }
   Bench<Alerts> bench(rules({rule("new", "x", {{"above", number(10)}, {"gone", text("30s")}})}), folder.path());
   CHECK(step(bench, 1000, {}) == Lines{"new a=1 7.. v=11", "old a=1 0..7 v=11"});
-  CHECK(step(bench, 1004, {}).empty());
-  CHECK(step(bench, 1005, {}) == Lines{"new a=1 7..1005 v=11"});
+  CHECK(step(bench, 1029, {}).empty());
+  CHECK(step(bench, 1030, {}) == Lines{"new a=1 7..1030 v=11"});
 }
 
 TEST_CASE("a series is absent while the agent restarts more often than the time of the rule") {
@@ -128,6 +128,27 @@ TEST_CASE("a series is absent while the agent restarts more often than the time 
   REQUIRE_FALSE(found.empty());
   CHECK(found.front().starts_with("r host=a 9.."));
   CHECK(std::set<std::string>(found.begin(), found.end()).size() <= 4);
+}
+
+TEST_CASE("an alert ends with the texts with which it began, also if its rule changes") {
+  const TemporaryFolder folder;
+  const auto written = [](const char *summary) {
+    return rules({rule("r", "x", {{"above", number(10)}, {"summary", text(summary)}})});
+  };
+  {
+    Bench<Alerts> bench(written("old"), folder.path());
+    CHECK(step(bench, 0, {"a=1 | x=11"}).size() == 1);
+  }
+  Bench<Alerts> bench(written("fresh"), folder.path());
+  const auto summaries = [&](int64_t second, const char *value) {
+    std::string found;
+    for (const std::string &line : bench.process({std::string("a=1 | x=") + value}, second))
+      if (line.starts_with("span alert")) found += line.find("summary=old") != std::string::npos ? "old " : "fresh ";
+    return found;
+  };
+  CHECK(summaries(1, "11") == "old ");
+  CHECK(summaries(2, "1") == "old ");
+  CHECK(summaries(3, "11") == "fresh ");
 }
 
 TEST_CASE("a damaged journal is reported, and the agent goes on") {

@@ -6,9 +6,9 @@ import { duration_text, moment_text, now } from "./time";
 import type { StoredSpan } from "./types";
 import { value_text } from "./units";
 
-// Spans of phases are all named "phase": their tag has the name.
+// Spans of phases are all named "phase", those of alerts "alert": their tag has the name.
 export function span_name(span: StoredSpan): string {
-  return span.tags.phase ?? span.name;
+  return span.tags.phase ?? span.tags.alert ?? span.name;
 }
 
 export function tags_text(tags: Record<string, string>): string {
@@ -26,7 +26,7 @@ export function spans_list(spans: readonly StoredSpan[], none: string): HTMLElem
     const to = span.to ?? now();
     return h("li", {}, h("button", { type: "button", title: "Show this time", onclick: () => visit({ from: span.from, to: Math.max(to, span.from + 1000) }) },
       h("span", { class: span.open ? "badge bad" : "badge" }, span.open ? "now" : duration_text(to - span.from)),
-      h("b", {}, span.name),
+      h("b", {}, span_name(span)),
       h("span", { class: "muted" }, `${moment_text(span.from)} ${tags_text(span.tags)} ${fields_text(span.fields)}`)));
   }));
 }

@@ -4,17 +4,23 @@ import { exactly } from "../api";
 import { Card } from "../card";
 import { h } from "../dom";
 import { simple_table } from "../simple_table";
-import { fields_text, tags_text } from "../span_list";
+import { fields_text, span_name, tags_text } from "../span_list";
 import { current, visit, window_span } from "../state";
 import { duration_text, moment_text, now } from "../time";
 import type { Info, StoredSpan } from "../types";
 import type { View } from "../view";
 
+// The texts of an alert have columns of their own.
+function entity_text({ alert: _alert, severity: _severity, summary: _summary, advice: _advice, ...entity }: Record<string, string>): string {
+  return tags_text(entity);
+}
+
 function list_of(spans: readonly StoredSpan[], title: string): HTMLElement {
   const sorted = [...spans].sort((a, b) => Number(b.open) - Number(a.open) || b.from - a.from);
-  return simple_table(title, ["state", "name", "start", "duration", "of", "values"], sorted.map((span) => [
-    { content: h("span", { class: span.open ? "badge bad" : "badge" }, span.open ? "firing" : "ended") }, span.name, moment_text(span.from),
-    { content: duration_text((span.to ?? now()) - span.from), number: true }, tags_text(span.tags), fields_text(span.fields)]),
+  return simple_table(title, ["state", "severity", "name", "start", "duration", "of", "values", "what to do"], sorted.map((span) => [
+    { content: h("span", { class: span.open ? "badge bad" : "badge" }, span.open ? "firing" : "ended") }, span.tags.severity ?? "",
+    { content: h("span", { title: span.tags.summary ?? "" }, span_name(span)) }, moment_text(span.from),
+    { content: duration_text((span.to ?? now()) - span.from), number: true }, entity_text(span.tags), fields_text(span.fields), [span.tags.summary, span.tags.advice].filter(Boolean).join(". ")]),
   (at) => visit({ from: sorted[at]!.from, to: Math.max(sorted[at]!.to ?? now(), sorted[at]!.from + 1000) }));
 }
 

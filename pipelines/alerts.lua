@@ -1,0 +1,83 @@
+-- Alerts about this host: rules over its processes, disks, memory, JVMs and the agent itself; alerts go into the store.
+--   atalaya run pipelines/alerts.lua        (as root; without root, some rules have no data)
+--   atalaya serve                           (view Alerts of the page)
+-- The store is atalaya.db in the state folder. The rules, Alertmanager and webhooks: docs/how-to/alerts.md.
+local a = require "atalaya"
+
+local rules = {
+  -- Disks
+  { name = "disk full in 4 h", metric = "sys.fs.available", use = "forecast", over = "30m", ahead = "4h", below = 0, lasts = "10m",
+    severity = "critical", summary = "At its present rate, the file system is full within 4 hours",
+    advice = "Find the writer with atalaya report --metric proc.disk.writes.mb, and delete or move data" },
+  { name = "disk almost full", metric = "sys.fs.usage", above = 95, clear = 93, lasts = "5m", severity = "critical",
+    summary = "The file system is more than 95 % full", advice = "Delete or move data, or enlarge the file system" },
+  { name = "inodes almost used up", metric = "sys.fs.inodes.free", per = "sys.fs.inodes.total", below = 5, clear = 7, lasts = "5m",
+    summary = "Less than 5 % of the inodes are free", advice = "Delete small files, such as old sessions and caches" },
+  { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 40, clear = 25, lasts = "5m", keep = "5m",
+    summary = "Tasks wait for I/O for more than 40 % of the time", advice = "Run atalaya explain --from -10m: it names the process or the slow disk" },
+
+  -- Memory
+  { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 10, clear = 5, lasts = "1m", keep = "5m",
+    severity = "critical", summary = "Tasks wait for memory for more than 10 % of the time",
+    advice = "Run atalaya explain --from -10m, and end or limit the process that grows" },
+  { name = "memory almost used up", metric = "sys.mem.available", per = "sys.mem.total", below = 5, clear = 8, lasts = "1m",
+    severity = "critical", summary = "Less than 5 % of the memory is available",
+    advice = "Find large processes with atalaya report --metric proc.mem.resident" },
+  { name = "OOM kill", metric = "sys.mem.oom.kills", above = 0, keep = "10m", severity = "critical",
+    summary = "The kernel ended a process because memory ran out",
+    advice = "Find the victim with dmesg, and its growth with atalaya plot --metric proc.mem.resident --top 5" },
+
+  -- CPU
+  { name = "waiting for CPUs", metric = "sys.pressure.cpu.some.stall", above = 80, clear = 60, lasts = "15m", keep = "5m",
+    summary = "Tasks wait for a CPU for more than 80 % of the time", advice = "Move work to other hosts, or add cores" },
+  { name = "cgroup throttled", metric = "cgroup.cpu.throttled.time", above = 200, clear = 100, lasts = "5m", keep = "5m",
+    summary = "The CPU limit of the control group stops it for more than 200 ms per second",
+    advice = "Raise the limit (CPUQuota, limits.cpu), or give the group less work" },
+  { name = "garbage collection", metric = "jvm.gc.time", above = 10, clear = 6, lasts = "5m", keep = "5m",
+    summary = "The JVM collects garbage for more than 10 % of the time",
+    advice = "Raise the heap (-Xmx), or find the allocations with atalaya jvms" },
+
+  -- Services and the clock
+  { name = "service restarts", metric = "proc.exits", use = "sum", over = "10m", above = 4, by = { "host", "process" },
+    tags = { parent = "systemd", process = "!(sd*" }, summary = "A process of systemd ended more than 4 times in 10 minutes",
+    advice = "Read the log of its unit: journalctl -u UNIT" },
+  { name = "clock not synchronized", metric = "sys.clock.synced", below = 1, lasts = "30m", severity = "info",
+    summary = "The clock is not synchronized", advice = "Check chronyd or systemd-timesyncd: timedatectl status" },
+
+  -- The agent
+  { name = "agent drops samples", metric = "self.drops", use = "rate", over = "5m", above = 0, keep = "10m",
+    summary = "A component of the agent drops samples", advice = "Run atalaya status: it has the reason" },
+  { name = "queue grows", metric = "self.queue.bytes", use = "rate", over = "30m", above = 2000, lasts = "10m",
+    summary = "The queue of a sink grew for half an hour", advice = "Check the server of the sink; atalaya status has its last error" },
+
+  -- On a hub, with the samples of at least 3 hosts
+  { name = "slower disks than its peers", metric = "sys.disk.write.await", use = "peers", above = 4, clear = 3, by = { "host" },
+    combine = "mean", lasts = "15m", summary = "Writes take 4 times as long as on the median host",
+    advice = "Compare the hosts with atalaya explain --tag host=A --against host=B" },
+}
+
+a.pipeline "alerts" {
+  every = "10s",
+  a.source.proc {},
+  a.source.jvm { top = 0, flags = false },
+  a.source.self {},
+  a.translate.names {},
+  a.translate.alerts { rules = rules },
+  -- Remove idle processes after the rules.
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+    absent = "pass",
+  },
+  a.sink.sqlite {},
+}
+
+-- Send the alerts to an Alertmanager; for a webhook, format = "webhook".
+-- a.pipeline "notify" {
+--   a.from "alerts",
+--   a.filter.match { kind = "span", alert = "*" },
+--   a.sink.http { url = "http://127.0.0.1:9093", format = "alertmanager" },
+-- }
