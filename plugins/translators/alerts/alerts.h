@@ -31,7 +31,7 @@ class Alerts final : public Translator {
   static constexpr Param kRule[] = {param::record("", kRuleMembers, "A rule")};
   static constexpr Param kSilence[] = {param::record("", kSilenceMembers, "A silence")};
   static constexpr Param kParams[] = {
-      param::list("rules", kRule, "Rules; docs/how-to/alerts.md explains them").required(),
+      param::list("rules", kRule, "Rules; docs/how-to/alerts.md explains them"),
       param::list("silences", kSilence, "Alerts that are not reported for a time"),
       param::duration("repeat", "Interval at which firing alerts are emitted again").defaults("1m").range(1e9, 86400e9),
       param::integer("max_series", "Maximum series of all rules; further ones are not compared")
