@@ -64,6 +64,21 @@ describe("the page", () => {
     await visit.done();
   });
 
+  test("the window is explained on request, and another window has no explanation", async () => {
+    const visit = await Visit.open(target, "#overview?range=15m");
+    const card = visit.page.locator(".explain-card");
+    assert.equal(await card.locator(".explanation").count(), 0);
+    await card.getByRole("button", { name: "Explain this window" }).click();
+    await visit.settled();
+    // On a running server, the range may be too short: the card then has the reason.
+    assert.equal(await card.locator(".explanation, .error").count(), 1);
+    if (await card.locator(".explanation").count() === 1) assert.match(await card.textContent(), /Ruled out/);
+    await visit.drag(visit.page.locator(".strip-picture"), 0.2, 0.6);
+    await visit.settled();
+    assert.equal(await card.locator(".explanation, .error").count(), 0);
+    await visit.done();
+  });
+
   test("an address restores the view", async () => {
     const visit = await Visit.open(target, "#explore?range=1h");
     await visit.drag(visit.page.locator(".strip-picture"), 0.3, 0.5);

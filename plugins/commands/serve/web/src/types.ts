@@ -73,6 +73,26 @@ export interface StoredSpan {
   tags: Tags;
   fields: Record<string, number | null>;
 }
+export interface Finding {
+  cause: boolean;
+  sentence: string;
+  resource: string;
+  unit: string;
+  difference: number;
+  parts: { name: string; difference: number }[];
+  other: { count: number; difference: number };
+  functions: { name: string; before: number; after: number }[];
+  peers: { remote: string; before: number; after: number }[];
+}
+export interface Explanation {
+  range: { from: number; to: number };
+  baseline: { from: number; to: number };
+  findings: Finding[];
+  facts: { fact: string; before: string; after: string; time: number }[];
+  ruledOut: { name: string }[];
+  statistics: string;
+  notes: string[];
+}
 export interface Process {
   identity: Tags;
   metrics: { name: string; unit: string | null; kind: string }[];

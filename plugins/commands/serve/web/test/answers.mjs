@@ -133,6 +133,13 @@ function job(query) {
   return { job: found, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, node: kHostile[0], evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }], notes: ["The disk of <b>node-2</b> was not measured."], more: true };
 }
 
+function explanation(query) {
+  const { from, to } = span(query);
+  const finding = (cause, sentence, parts) => ({ cause, sentence, resource: "cpu", unit: "cores", difference: 1.03, parts, other: { count: 12, difference: 0.03 }, functions: [{ name: kHostile[0], before: 0, after: 92.5 }], peers: [] });
+  return { range: { from, to }, baseline: { from: 2 * from - to, to: from }, findings: [finding(true, `CPU: +1.03 cores (0.1 to 1.13); most of it: ${kHostile[0]} +1`, [{ name: kHostile[0], difference: 1 }]), finding(false, "Waiting for a CPU: +0.4 s/s", [])],
+    facts: [{ host: kHosts[0], fact: "cpu.governor", before: "performance", after: kHostile[1], time: from }], ruledOut: [{ name: "memory of processes" }, { name: "disk writes" }], statistics: "Test: 30 steps against 30", notes: ["host <b>x</b> is left out"] };
+}
+
 function health() {
   const stage = (pipeline, component, type, numbers, reasons = {}) => ({ pipeline, component, type, in: 0, created: 0, out: 0, dropped: 0, merged: 0, dead_letter: 0, queued: 0, gaps: 0, errors: 0, busy_ns: 3e7, spooled: 0, restarts: 0, ...numbers, reasons });
   return { status: { version: "0.1.0", pid: 1, uptime: 8123.4, file: "/etc/atalaya/<b>host</b>.lua", balanced: true, ledger: [stage("processes", "1 source proc", "source", { created: 190_000, out: 190_000 }), stage("processes", "3 filter value", "stage", { in: 190_000, out: 9000, dropped: 181_000 }, { filtered: 181_000 }),
@@ -156,6 +163,7 @@ export function answer(path, query) {
     case "job": return job(query);
     case "experiments": return [{ name: "terasort <b>", from: Date.now() + kAhead - 600_000, to: Date.now() + kAhead - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + kAhead - 500_000, to: Date.now() + kAhead - 400_000 }] }];
     case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
+    case "explain": return explanation(query);
     case "health": return health();
     default: throw new Problem(404, `no such path: ${path}`);
   }

@@ -3,6 +3,7 @@
 import { exactly } from "../api";
 import { Card } from "../card";
 import { h } from "../dom";
+import { ExplainCard } from "../explain_card";
 import { simple_table } from "../simple_table";
 import { fields_text, span_name, tags_text } from "../span_list";
 import { current, visit, window_span } from "../state";
@@ -25,6 +26,7 @@ function list_of(spans: readonly StoredSpan[], title: string): HTMLElement {
 }
 
 export function make_alerts(_info: Info): View {
+  const explain = new ExplainCard();
   const alerts = new Card("Alerts", "alerts-card"), anomalies = new Card("Anomalies", "anomalies-card");
   const load = (card: Card, kind: string, none: string) => {
     const { from, to } = window_span();
@@ -35,11 +37,12 @@ export function make_alerts(_info: Info): View {
     });
   };
   return {
-    root: h("div", { class: "view alerts" }, alerts.root, anomalies.root),
+    root: h("div", { class: "view alerts" }, alerts.root, explain.card.root, anomalies.root),
     update: () => {
+      explain.update();
       load(alerts, "alert", "No alert fired in this window. Alerts come from rules in a pipeline.");
       load(anomalies, "anomaly", "No anomaly is stored in this window.");
     },
-    close: () => [alerts, anomalies].forEach((card) => card.close()),
+    close: () => [alerts, anomalies, explain].forEach((card) => card.close()),
   };
 }

@@ -4,6 +4,7 @@ import { address, exactly, get } from "../api";
 import { Card } from "../card";
 import { ChartCard, type Spec } from "../chart_card";
 import { h } from "../dom";
+import { ExplainCard } from "../explain_card";
 import { status_of, troubles } from "../health_facts";
 import { open_process, process_columns } from "../process_table";
 import { changed, address_of, current, window_span } from "../state";
@@ -66,6 +67,7 @@ export function make_overview(_info: Info): View {
   const charts = kCharts.map((spec) => new ChartCard(spec));
   const top = new Card("Top processes", "top-card");
   const abnormal = new Card("Abnormal", "abnormal-card");
+  const explain = new ExplainCard();
   const ledger = new Card("Agent", "agent-card");
   let table: Table<ProcessRow> | null = null;
 
@@ -89,6 +91,7 @@ export function make_overview(_info: Info): View {
   const update = () => {
     const { from, to } = window_span(), host = exactly(current().host);
     for (const chart of charts) chart.update();
+    explain.update();
     void top.load<Processes>("processes", { from, to, host, limit: kRows }, show_top);
     const query = (kind: string) => ({ kind, from, to, host });
     void abnormal.run("spans", address("spans", query("")), async (signal) => Promise.all(["alert", "anomaly"].map((kind) => get<StoredSpan[]>("spans", query(kind), signal))),
@@ -99,7 +102,7 @@ export function make_overview(_info: Info): View {
   return {
     root: h("div", { class: "view overview" },
       h("div", { class: "grid" }, ...charts.map((chart) => chart.card.root)),
-      h("div", { class: "grid wide-first" }, top.root, h("div", { class: "column" }, abnormal.root, ledger.root))),
+      h("div", { class: "grid wide-first" }, top.root, h("div", { class: "column" }, explain.card.root, abnormal.root, ledger.root))),
     update: () => {
       ledger.forget();
       update();
@@ -107,6 +110,7 @@ export function make_overview(_info: Info): View {
     redraw: () => charts.forEach((chart) => chart.redraw()),
     close: () => {
       for (const chart of charts) chart.close();
+      explain.close();
       for (const card of [top, abnormal, ledger]) card.close();
       table?.close();
     },
