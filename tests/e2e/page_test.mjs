@@ -64,18 +64,17 @@ describe("the page", () => {
     await visit.done();
   });
 
-  test("the window is explained on request, and another window has no explanation", async () => {
+  // A server that was just started has too few samples to explain a window.
+  test("the window is explained on request, and another window has no explanation", { skip: kLive }, async () => {
     const visit = await Visit.open(target, "#overview?range=15m");
     const card = visit.page.locator(".explain-card");
     assert.equal(await card.locator(".explanation").count(), 0);
     await card.getByRole("button", { name: "Explain this window" }).click();
     await visit.settled();
-    // On a running server, the range may be too short: the card then has the reason.
-    assert.equal(await card.locator(".explanation, .error").count(), 1);
-    if (await card.locator(".explanation").count() === 1) assert.match(await card.textContent(), /Ruled out/);
+    assert.match(await card.locator(".explanation").textContent(), /Ruled out: memory of processes, disk writes/);
     await visit.drag(visit.page.locator(".strip-picture"), 0.2, 0.6);
     await visit.settled();
-    assert.equal(await card.locator(".explanation, .error").count(), 0);
+    assert.equal(await card.locator(".explanation").count(), 0);
     await visit.done();
   });
 

@@ -57,7 +57,7 @@ export class ExplainCard {
   // A live window moves; its explanation stays until another length or host is chosen.
   private question(): string {
     const { from, to } = window_span();
-    return `${moves() ? to - from : `${from} ${to}`} ${current().host}`;
+    return `${moves() && current().window === null ? to - from : `${from} ${to}`} ${current().host}`;
   }
 
   private forget(): void {
