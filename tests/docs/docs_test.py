@@ -70,7 +70,7 @@ class Page:
     def run(self, script):
         return subprocess.run(["sh", "-e", "-c", script.replace("/var/lib/atalaya", self.state)], cwd=self.folder,
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                              timeout=harness.PATIENCE, check=False)
+                              timeout=4 * harness.PATIENCE, check=False)  # some hash 2 GB, or run several commands
 
     def start(self, command):
         """The agent that the block is about, once it has delivered something."""
