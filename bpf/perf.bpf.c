@@ -26,6 +26,9 @@ const volatile __u32 copies;
 /* Minimum wait to report. */
 __u64 min_wait_ns;
 
+const volatile __u32 prefixes;
+const volatile struct perf_prefix prefix[PERF_PREFIXES];
+
 struct counts {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 16384);
@@ -79,6 +82,26 @@ struct {
   __type(key, struct perf_process);
   __type(value, __u8);
 } listed SEC(".maps");
+
+/* The epoch of each renamed thread that may run tasks. Not LRU: on_tick reads it, and reading an LRU map also takes its lock. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 32768);
+  __type(key, __u32);
+  __type(value, __u64);
+} epochs SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 32768);
+  __type(key, __u32);
+  __type(value, struct perf_held);
+} held SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 18);
+} renamed SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -137,13 +160,14 @@ static __always_inline void announce(const struct perf_process *process, const c
     bpf_map_update_elem(known, process, &one, BPF_ANY);
 }
 
-static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 now) {
+static void add(const struct perf_key *key, const char *comm, const char *thread, __u64 ns, __u32 now) {
   void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
   __sync_fetch_and_add(&totals[now].samples, 1);
   struct perf_count *count = bpf_map_lookup_elem(counts, key);
   if (!count) {
     struct perf_count first = {};
     __builtin_memcpy(first.comm, comm, PERF_COMM);
+    __builtin_memcpy(first.thread, thread, PERF_COMM);
     bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
     count = bpf_map_lookup_elem(counts, key);
   }
@@ -155,10 +179,38 @@ static void add(const struct perf_key *key, const char *comm, __u64 ns, __u32 no
   if (ns) __sync_fetch_and_add(&count->ns, ns);
 }
 
+/* ---- Threads that may run tasks ---- */
+
+static __always_inline bool begins_with(const char *name, const volatile struct perf_prefix *wanted) {
+  for (__u32 i = 0; i < PERF_COMM; ++i) {
+    if (i >= wanted->size) break;
+    if (name[i] != wanted->text[i]) return false;
+  }
+  return true;
+}
+
+static __always_inline bool may_run_tasks(const char *name) {
+  for (__u32 i = 0; i < PERF_PREFIXES; ++i) {
+    if (i >= prefixes) break;
+    if (begins_with(name, &prefix[i])) return true;
+  }
+  return false;
+}
+
+static __always_inline void add_thread(struct perf_key *key, char *name, const struct task_struct *task) {
+  if (prefixes == 0) return;
+  bpf_probe_read_kernel_str(name, PERF_COMM, &task->comm);
+  if (!may_run_tasks(name)) return;
+  key->thread = BPF_CORE_READ(task, pid);
+  const __u64 *epoch = bpf_map_lookup_elem(&epochs, &key->thread);
+  if (epoch) key->epoch = *epoch;
+}
+
 /* Sets the process and the kernel part of the stack. */
-static __always_inline void begin_key(struct perf_key *key, char *comm, void *context, const struct task_struct *task,
+static __always_inline void begin_key(struct perf_key *key, char *comm, char *thread, void *context, const struct task_struct *task,
                                       __u32 program) {
   describe(&key->process, task);
+  add_thread(key, thread, task);
   bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
   if (key->process.image) key->flags |= PERF_HAS_USER;
   key->kernel = keep_stack(context, 0, program);
@@ -206,7 +258,7 @@ typedef struct user_pt_regs user_registers;
 #endif
 
 /* False: the ring is full. */
-static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) {
+static bool copy_stack(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
   struct task_struct *task = bpf_get_current_task_btf();
   user_registers registers;
   if (bpf_probe_read_kernel(&registers, sizeof(registers), (void *)bpf_task_pt_regs(task)) != 0) return false;
@@ -215,7 +267,10 @@ static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) 
   copy->process = key->process;
   copy->kernel = key->kernel;
   copy->set = now;
+  copy->thread = key->thread;
+  copy->epoch = key->epoch;
   __builtin_memcpy(copy->comm, comm, PERF_COMM);
+  __builtin_memcpy(copy->thread_name, thread, PERF_COMM);
   __builtin_memset(copy->registers, 0, sizeof(copy->registers));
   number_registers(copy->registers, (const struct pt_regs *)&registers);
   copy->begin = STACK_POINTER(copy->registers) & ~(__u64)(PERF_COPY_PART - 1);
@@ -231,11 +286,11 @@ static bool copy_stack(const struct perf_key *key, const char *comm, __u32 now) 
   return true;
 }
 
-static bool try_copy(const struct perf_key *key, const char *comm, __u32 now) {
+static bool try_copy(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
   if (key->process.image == 0) return false;
   if (copies == PERF_COPY_LISTED && !bpf_map_lookup_elem(&listed, &key->process)) return false;
   if (copies == PERF_COPY_UNLISTED && bpf_map_lookup_elem(&listed, &key->process)) return false;
-  if (copy_stack(key, comm, now)) {
+  if (copy_stack(key, comm, thread, now)) {
     __sync_fetch_and_add(&totals[now].samples, 1);
     return true;
   }
@@ -252,11 +307,11 @@ int on_tick(void *context) {
   const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
-  char comm[PERF_COMM] = {};
-  begin_key(&key, comm, context, task, TICK);
-  if (copies == PERF_COPY_NONE || !try_copy(&key, comm, now)) {
+  char comm[PERF_COMM] = {}, thread[PERF_COMM] = {};
+  begin_key(&key, comm, thread, context, task, TICK);
+  if (copies == PERF_COPY_NONE || !try_copy(&key, comm, thread, now)) {
     add_user(&key, context, TICK);
-    add(&key, comm, 0, now);
+    add(&key, comm, thread, 0, now);
   }
   announce(&key.process, comm, TICK);
   __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
@@ -275,9 +330,38 @@ static bool is_runnable(const struct task_struct *task) {
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  begin_key(&entry.key, entry.comm, context, task, SWITCH);
+  begin_key(&entry.key, entry.comm, entry.thread, context, task, SWITCH);
   add_user(&entry.key, context, SWITCH);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
+}
+
+/* The thread leaves its CPU although it could run. Its stack is not read: it waits for a CPU, not for its own code. */
+static void begin_queue(const struct task_struct *task, __u64 now) {
+  struct perf_waiting entry = {.since_ns = now, .woken_ns = now, .key.flags = PERF_OFF_CPU};
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  describe(&entry.key.process, task);
+  add_thread(&entry.key, entry.thread, task);
+  bpf_probe_read_kernel_str(entry.comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  if (entry.key.process.image) entry.key.flags |= PERF_HAS_USER;
+  bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
+}
+
+static __always_inline void add_wait(struct perf_held *wait, __u32 into) {
+  if (wait->ns) add(&wait->key, wait->comm, wait->thread, wait->ns, into);
+  if (!wait->queued_ns) return;
+  struct perf_key key = wait->key;
+  key.flags |= PERF_QUEUED;
+  add(&key, wait->comm, wait->thread, wait->queued_ns, into);
+}
+
+/* in_task: the wait was followed by another one, so that the thread did not wait for its next task. */
+static void release(__u32 thread, bool in_task, __u32 into) {
+  struct perf_held *last = bpf_map_lookup_elem(&held, &thread);
+  if (!last) return;
+  struct perf_held wait = *last;
+  bpf_map_delete_elem(&held, &thread);
+  if (!in_task) wait.key.thread = wait.key.epoch = 0;
+  add_wait(&wait, into);
 }
 
 /* The thread exits; its id may be reused. */
@@ -289,14 +373,22 @@ static void forget_wait(const struct task_struct *task) {
 static void end_wait(__u32 thread, __u64 now, __u32 into) {
   struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
   if (!entry) return;
-  const __u64 ns = now - entry->since_ns;
-  if (ns >= min_wait_ns) {
-    const struct perf_key key = entry->key;
-    add(&key, entry->comm, ns, into);
-    announce(&key.process, entry->comm, SWITCH);
-  }
+  struct perf_held wait = {.key = entry->key};
+  const __u64 woken = entry->woken_ns ? entry->woken_ns : now;
+  const bool blocked = woken != entry->since_ns;
+  if (woken - entry->since_ns >= min_wait_ns) wait.ns = woken - entry->since_ns;
+  if (now - woken >= min_wait_ns) wait.queued_ns = now - woken;
+  __builtin_memcpy(wait.comm, entry->comm, PERF_COMM);
+  __builtin_memcpy(wait.thread, entry->thread, PERF_COMM);
   bpf_map_delete_elem(&waiting, &thread);
+  if (wait.ns || wait.queued_ns) announce(&wait.key.process, wait.comm, SWITCH);
+  if (!wait.key.thread || !blocked) return add_wait(&wait, into);
+  release(thread, true, into);
+  if (wait.ns || wait.queued_ns) bpf_map_update_elem(&held, &thread, &wait, BPF_ANY);
 }
+
+/* Whether waits for a CPU are measured. */
+const volatile bool with_queue;
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_struct *to) {
@@ -306,7 +398,56 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_st
     forget_wait(from);
   else if (from->pid != 0 && !preempted && !is_runnable(from))
     begin_wait(ctx, from, begin);
+  else if (from->pid != 0 && with_queue)
+    begin_queue(from, begin);
   if (to->pid != 0) end_wait(to->pid, begin, now);
   __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}
+
+/* The thread can run, and waits for a CPU from now on. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task) {
+  const __u64 begin = bpf_ktime_get_ns();
+  const __u32 thread = task->pid;
+  struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
+  if (entry && !entry->woken_ns) entry->woken_ns = begin;
+  __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
+  return 0;
+}
+
+static void report_name(const struct task_struct *task, const char *name, __u64 now) {
+  struct perf_renamed *record = bpf_ringbuf_reserve(&renamed, sizeof(*record), 0);
+  if (!record) return;
+  __builtin_memset(record, 0, sizeof(*record));
+  describe(&record->process, task);
+  record->epoch = now;
+  record->thread = BPF_CORE_READ(task, pid);
+  __builtin_memcpy(record->name, name, PERF_COMM);
+  bpf_ringbuf_submit(record, 0);
+}
+
+/* A thread that gets the name of another task waited for it; a thread that gets no such name ended its task just now. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name) {
+  const __u64 now = bpf_ktime_get_ns();
+  const __u32 thread = task->pid;
+  char text[PERF_COMM] = {};
+  bpf_probe_read_kernel_str(text, sizeof(text), name);
+  const bool is_task = may_run_tasks(text);
+  release(thread, !is_task, set & 1);
+  if (is_task) {
+    if (bpf_map_update_elem(&epochs, &thread, &now, BPF_ANY) == 0) report_name(task, text, now);
+  } else if (bpf_map_delete_elem(&epochs, &thread) == 0) {
+    report_name(task, text, now);
+  }
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task) {
+  const __u32 thread = task->pid;
+  bpf_map_delete_elem(&epochs, &thread);
+  release(thread, false, set & 1);
   return 0;
 }

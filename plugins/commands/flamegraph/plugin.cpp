@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plugins/commands/flamegraph/files.h"
+#include "plugins/commands/flamegraph/tasks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
@@ -17,11 +18,15 @@
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
 
 namespace atalaya::flamegraph {
 namespace {
 
 using namespace atalaya::literals;
+
+constexpr const char *kNeedsTasks =
+    "; the source perf tags stacks with tasks = true (docs/how-to/tasks.md), at the end of each window";
 
 std::string text_of(Host host, std::string_view name) {
   const auto value = host.find(name);
@@ -47,8 +52,14 @@ class FlamegraphCommand final : public Command {
           param::choice("keep", "all|jvm|app|kernel",
                         "Only stacks of JVMs, with application code, or with kernel code; percentages refer to the kept stacks")
               .defaults("all"),
-          param::choice("by", "process|name|host", "Root frames: one per process, per process name, or per host")
+          param::choice("by", "process|name|host|reason",
+                        "Root frames: one per process, per process name, per host, or per reason of waits")
               .defaults("process"),
+          param::string("task", "Only stacks of this attempt or task (source perf with tasks = true)").unit("ID"),
+          param::string("stage", "Only stacks of tasks of this stage").unit("STAGE"),
+          param::boolean("slow_against_median",
+                         "Compare the slow tasks of --stage with the middle half of its tasks, as --diff does"),
+          param::string("job", "Job of --stage, if several jobs in the range have one of this name").unit("ID"),
           param::string("folded", "Read folded stacks (\"a;b;c 12\" per line) from a file or standard input, not from the store")
               .unit("FILE|-"),
           param::string("diff",
@@ -77,31 +88,41 @@ class FlamegraphCommand final : public Command {
         diff_(text_of(host, "diff")),
         file_(text_of(host, "o")),
         format_(text_of(host, "format")),
-        keep_(host.text("keep")) {
+        keep_(host.text("keep")),
+        task_(text_of(host, "task")),
+        stage_(text_of(host, "stage")),
+        job_(text_of(host, "job")),
+        against_median_(flag_of(host, "slow_against_median")) {
     style_.title = text_of(host, "title");
     style_.icicle = flag_of(host, "icicle");
-    style_.compared = !diff_.empty();
+    style_.compared = !diff_.empty() || against_median_;
     style_.width = static_cast<int>(host.integer("width"));
     style_.frames = static_cast<size_t>(host.integer("frames"));
     read_wanted(host);
+    check_tasks();
     set_format();
     if (style_.compared && is_profile())
-      throw Failure(Code::bad_config,
-                    "--format " + format_ + " has one side only; omit --diff, and compare the files in the viewer");
+      throw Failure(Code::bad_config, "--format " + format_ + " has one side only; omit " +
+                                          (against_median_ ? "--slow-against-median" : "--diff") +
+                                          ", and compare the files in the viewer");
   }
 
   int run(std::span<const atalaya_str>) override {
     return query::answered(
         [&] {
           Tree tree;
-          if (folded_.empty())
-            read_store(tree);
-          else
+          if (!folded_.empty())
             read_files(tree);
+          else if (against_median_)
+            read_stage(tree);
+          else
+            read_store(tree);
+          if (differs_not_) return 0;
           const Classes classes(tree, wanted_.group_depth());
           finish(tree, classes);
-          if (tree.root().shown() == 0) return report_nothing();
+          if (tree.root().shown() == 0 || (against_median_ && !nothing_.empty())) return report_nothing();
           report_incomplete(tree);
+          if (against_median_) report_differences(tree);
           query::write_output(file_, output_of(tree, classes));
           return 0;
         },
@@ -116,11 +137,22 @@ class FlamegraphCommand final : public Command {
         wanted_.tags.push_back({key, std::move(patterns)});
     wanted_.profile = host.text("profile");
     const std::string by(host.text("by"));
-    wanted_.by = by == "host" ? By::host : by == "name" ? By::name : By::process;
+    wanted_.by = by == "host" ? By::host : by == "name" ? By::name : by == "reason" ? By::reason : By::process;
+    if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exactly(stage_)}});
+    if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exactly(job_)}});
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
-    if (!wanted_.tags.empty() || wanted_.by != By::process || !(options_.from + options_.to + options_.experiment).empty())
-      throw Failure(Code::bad_config, "--folded uses all stacks of the file; omit times, hosts, processes, --tag and --by");
+    if (!wanted_.tags.empty() || wanted_.by != By::process ||
+        !(options_.from + options_.to + options_.experiment + task_ + stage_ + job_).empty())
+      throw Failure(Code::bad_config, "--folded uses all stacks of the file; omit times, hosts, processes, tasks, --tag and --by");
+  }
+
+  // Executors differ in their pids: the same code of two of them is one frame.
+  void check_tasks() {
+    if (!against_median_) return;
+    if (stage_.empty()) throw Failure(Code::bad_config, "--slow-against-median: needs --stage");
+    if (!diff_.empty() || !task_.empty()) throw Failure(Code::bad_config, "--slow-against-median: omit --diff and --task");
+    if (wanted_.by == By::process) wanted_.by = By::name;
   }
 
   void set_format() {
@@ -136,13 +168,36 @@ class FlamegraphCommand final : public Command {
     query::Reading reading(options_);
     style_.subtitle = query::span_text(reading.range);
     range_ = reading.range;
-    add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
-    if (tree.size() == 1)
+    if (task_.empty())
+      add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
+    else
+      add_task(tree, task_, *reading.store, wanted_, reading.range, reading.budget);
+    if (tree.size() == 1 && !task_.empty())
+      nothing_ = "of task " + task_ + " from " + style_.subtitle + kNeedsTasks;
+    else if (tree.size() == 1)
       nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
-    if (!style_.compared) return;
+    if (diff_.empty()) return;
     const query::Range before = range_of(diff_, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
     add_stored(tree, Side::before, *reading.store, wanted_, before, reading.budget);
+  }
+
+  void read_stage(Tree &tree) {
+    query::Reading reading(options_);
+    range_ = reading.range;
+    const StageTasks tasks = stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
+    style_.subtitle = flamegraph::text_of(tasks, stage_);
+    std::fprintf(stderr, "%s\n", style_.subtitle.c_str());
+    differs_not_ = tasks.slow.empty();
+    if (differs_not_) return;
+    parts_ = add_stage(tree, tasks, *reading.store, wanted_, reading.budget);
+    if (parts_[0] == 0 || parts_[1] == 0)
+      nothing_ = std::string("of the ") + (parts_[0] == 0 ? "slow" : "other") + " tasks of stage " + stage_ + kNeedsTasks;
+  }
+
+  void report_differences(const Tree &tree) const {
+    const auto found = differences(tree, wanted_.group_depth(), parts_, !wanted_.counts_time());
+    std::fputs(flamegraph::text_of(found, style_.unit).c_str(), stderr);
   }
 
   void read_files(Tree &tree) {
@@ -158,7 +213,7 @@ class FlamegraphCommand final : public Command {
       std::fprintf(stderr, "%zu stacks are shown with their first frames only: too deep, or too many different ones\n", tree.cut());
     if (keep_ != "all") keep_class(tree, classes, keep_);
     tree.finish();
-    if (style_.compared && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
+    if (!diff_.empty() && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
   }
 
   // An empty image is not written, because it might replace a good one.
@@ -199,6 +254,8 @@ class FlamegraphCommand final : public Command {
       text += ", " + filter.key;
       for (const std::string &pattern : filter.patterns) text += " " + pattern;
     }
+    if (!task_.empty()) text += ", task " + task_;
+    if (against_median_) text += ", slow tasks of stage " + stage_ + " against its median ones";
     return options_.experiment.empty() ? text : options_.experiment + ": " + text;
   }
 
@@ -208,6 +265,10 @@ class FlamegraphCommand final : public Command {
   std::string nothing_;       // the reason for an empty result
   std::string format_;
   const std::string keep_;
+  const std::string task_, stage_, job_;
+  const bool against_median_;
+  bool differs_not_ = false;  // no task of the stage is slow
+  Values parts_{};            // tasks of both sides
   Wanted wanted_;
   Style style_;
 };

@@ -7,9 +7,6 @@
 namespace atalaya::jvm {
 namespace {
 
-// The JVM's own thread that writes the dump.
-constexpr std::string_view kAnswering = "Attach Listener";
-
 bool has_code(const DumpedThread &thread) {
   return !thread.frames.empty() && thread.state != State::none;
 }

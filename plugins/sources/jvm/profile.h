@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "plugins/sources/jvm/stack_tree.h"
-#include "plugins/sources/jvm/thread_dump.h"
+#include "plugins/shared/jvm/thread_dump.h"
 
 namespace atalaya::jvm {
 

@@ -26,9 +26,6 @@ constexpr double kFindShare = 0.1;
 constexpr int64_t kSlow = 200'000'000, kSlowPauses = 4;
 // Limits for all JVMs together.
 constexpr size_t kMaxNodes = size_t{1} << 20, kMaxBytes = size_t{64} << 20;
-// Enough for stacks of thousands of threads; longer dumps are too expensive.
-constexpr Call kThreadDump{
-    .operation = "threaddump", .argument = {}, .min_version = 6, .purpose = "dump threads", .max_answer = size_t{8} << 20};
 
 // A stopped JVM answers only when it is continued.
 bool is_stopped(int32_t pid) {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/sources/jvm/thread_dump.h"
+#include "plugins/shared/jvm/thread_dump.h"
 
 namespace atalaya::jvm {
 

@@ -45,6 +45,12 @@ ProcessId id_of(const perf_process &process) {
   return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
 }
 
+// Up to its first NUL.
+template <size_t N>
+std::string_view text_of(const char (&name)[N]) {
+  return {name, ::strnlen(name, N)};
+}
+
 // When this returns, no BPF program writes to the previous set any more.
 void wait_for_programs() {
   if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
@@ -67,6 +73,12 @@ class BpfSampler final : public Sampler {
   }
 
   std::string_view event() const override { return events_.name; }
+  bool knows_threads() const override { return !options_.task_threads.empty(); }
+
+  std::vector<Renamed> take_renamed() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(renamed_, {});
+  }
 
   void pump(int stop, const See &see) override {
     static constexpr int kCopiesEveryMs = 100;
@@ -93,13 +105,13 @@ class BpfSampler final : public Sampler {
     const Copies copies = take_copies(old);
     read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1));
     for (const auto &[key, count] : counts_) give(key, count, take);
-    for (const auto &[key, sum] : copies.stacks) give(key, sum.first, sum.second, take);
+    for (const auto &[key, sum] : copies.stacks) give(key, sum, take);
     stacks_ = {};
     const auto totals = std::exchange(shared.totals[old], {});
     // Samples that could not be read count as lost: each sample is in a stack, or lost.
     uint64_t known = totals.lost + copies.lost;
     for (const auto &[key, count] : counts_) known += count.count;
-    for (const auto &[key, sum] : copies.stacks) known += sum.second;
+    for (const auto &[key, sum] : copies.stacks) known += sum.count;
     const uint64_t unread = totals.samples - std::min<uint64_t>(known, totals.samples);
     counts_ = {};
     follow_cpus();
@@ -112,6 +124,10 @@ class BpfSampler final : public Sampler {
     if (!skeleton_) return load_error();
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
     bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
+    bpf_program__set_autoload(skeleton_->progs.on_wakeup, options_.off_cpu && options_.run_queue);
+    for (bpf_program *program : {skeleton_->progs.on_rename, skeleton_->progs.on_exit})
+      bpf_program__set_autoload(program, knows_threads());
+    set_prefixes();
     const auto &maps = skeleton_->maps;
     for (bpf_map *map : {maps.counts_0, maps.counts_1, maps.tick_stacks, maps.switch_stacks})
       bpf_map__set_max_entries(map, options_.max_stacks);
@@ -119,6 +135,9 @@ class BpfSampler final : public Sampler {
       for (bpf_map *map : {maps.tick_stacks, maps.tick_known}) bpf_map__set_max_entries(map, 1);
     if (!options_.off_cpu)
       for (bpf_map *map : {maps.switch_stacks, maps.switch_known, maps.waiting}) bpf_map__set_max_entries(map, 1);
+    if (!knows_threads())
+      for (bpf_map *map : {maps.epochs, maps.held}) bpf_map__set_max_entries(map, 1);
+    if (!options_.off_cpu) bpf_map__set_max_entries(maps.held, 1);
     if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
     skeleton_->rodata->copies = !options_.dwarf                     ? PERF_COPY_NONE
                                 : !options_.dwarf_processes.empty() ? PERF_COPY_LISTED
@@ -128,6 +147,8 @@ class BpfSampler final : public Sampler {
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
     if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return load_error();
+    if (knows_threads())
+      if (core::Status attached = attach_names(); !attached) return attached;
     if (options_.on_cpu)
       if (core::Status attached = attach_ticks(); !attached) return attached;
     if (options_.off_cpu) return attach_switch();
@@ -171,7 +192,40 @@ class BpfSampler final : public Sampler {
   core::Status attach_switch() {
     switch_.reset(bpf_program__attach_trace(skeleton_->progs.on_switch));
     if (!switch_) return load_error();
-    return core::Done{};
+    if (options_.run_queue) wakeup_.reset(bpf_program__attach_trace(skeleton_->progs.on_wakeup));
+    return options_.run_queue && !wakeup_ ? core::Status(load_error()) : core::Done{};
+  }
+
+  core::Status attach_names() {
+    if (ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.renamed), on_renamed, this) != 0) return load_error();
+    rename_.reset(bpf_program__attach_trace(skeleton_->progs.on_rename));
+    exit_.reset(bpf_program__attach_trace(skeleton_->progs.on_exit));
+    return rename_ && exit_ ? core::Status(core::Done{}) : load_error();
+  }
+
+  void set_prefixes() {
+    auto &constants = *skeleton_->rodata;
+    constants.with_queue = options_.run_queue;
+    for (const std::string &text : options_.task_threads) {
+      if (constants.prefixes == PERF_PREFIXES) return;
+      auto &prefix = constants.prefix[constants.prefixes++];
+      prefix.size = static_cast<uint32_t>(std::min<size_t>(text.size(), PERF_COMM - 1));
+      std::copy_n(text.begin(), prefix.size, prefix.text);
+    }
+  }
+
+  // Called from C: must not throw.
+  static int on_renamed(void *self, void *data, size_t size) noexcept {
+    auto &renamed = static_cast<BpfSampler *>(self)->renamed_;
+    static constexpr size_t kMaxRenamed = 16384;
+    if (size < sizeof(perf_renamed) || renamed.size() >= kMaxRenamed) return 0;
+    const auto &record = *static_cast<const perf_renamed *>(data);
+    try {
+      renamed.push_back(
+          {id_of(record.process), record.thread, static_cast<int64_t>(record.epoch), std::string(text_of(record.name))});
+    } catch (const std::exception &) {  // out of memory: this name stays unknown
+    }
+    return 0;
   }
 
   static int on_seen(void *self, void *data, size_t size) noexcept {
@@ -192,7 +246,7 @@ class BpfSampler final : public Sampler {
   void see(const perf_seen &seen) {
     static constexpr size_t kMaxSeen = 4096;
     const uint8_t one = 1;
-    const std::string_view comm(seen.comm, ::strnlen(seen.comm, sizeof(seen.comm)));
+    const std::string_view comm = text_of(seen.comm);
     if (is_listed(seen, comm)) bpf_map_update_elem(bpf_map__fd(skeleton_->maps.listed), &seen.process, &one, BPF_ANY);
     if (seen_.size() < kMaxSeen) seen_.emplace_back(id_of(seen.process), seen.again != 0);
   }
@@ -226,7 +280,7 @@ class BpfSampler final : public Sampler {
     symbols::Registers registers{};
     std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
     const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
-    Unwound key{id, copy.kernel, {}, End::failed};
+    Unwound key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), {}, End::failed};
     const auto end =
         unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
     if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
@@ -235,9 +289,10 @@ class BpfSampler final : public Sampler {
       ++copies.lost;
       return;
     }
-    auto &[comm, count] = copies.stacks[std::move(key)];
-    if (comm.empty()) comm.assign(copy.comm, ::strnlen(copy.comm, sizeof(copy.comm)));
-    ++count;
+    Copied &sum = copies.stacks[std::move(key)];
+    if (sum.comm.empty()) sum.comm = text_of(copy.comm);
+    if (sum.thread_name.empty()) sum.thread_name = text_of(copy.thread_name);
+    ++sum.count;
   }
 
   struct Known {
@@ -273,12 +328,18 @@ class BpfSampler final : public Sampler {
   struct Unwound {
     ProcessId process;
     uint64_t kernel = 0;
+    uint32_t thread = 0;
+    int64_t epoch = 0;
     std::vector<uint64_t> frames;
     End end = End::failed;
     auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
+  struct Copied {
+    std::string comm, thread_name;
+    uint64_t count = 0;
+  };
   struct Copies {  // of one set of the BPF program
-    std::map<Unwound, std::pair<std::string, uint64_t>> stacks;
+    std::map<Unwound, Copied> stacks;
     uint64_t lost = 0;
   };
 
@@ -297,8 +358,16 @@ class BpfSampler final : public Sampler {
     return std::exchange(copies_[set], {});
   }
 
-  void give(const Unwound &key, const std::string &comm, uint64_t count, const Take &take) {
-    StackCount stack{.process = key.process, .comm = comm, .has_user = true, .end = key.end, .user = key.frames, .count = count};
+  void give(const Unwound &key, const Copied &sum, const Take &take) {
+    StackCount stack{.process = key.process,
+                     .comm = sum.comm,
+                     .has_user = true,
+                     .end = key.end,
+                     .user = key.frames,
+                     .count = sum.count,
+                     .thread = key.thread,
+                     .epoch = key.epoch,
+                     .thread_name = sum.thread_name};
     stack.kernel = frames_of(key.kernel, false, stack.kernel_lost);
     take(stack);
   }
@@ -335,11 +404,15 @@ class BpfSampler final : public Sampler {
 
   void give(const perf_key &key, const perf_count &count, const Take &take) {
     StackCount stack{.process = id_of(key.process),
-                     .comm = std::string_view(count.comm, ::strnlen(count.comm, sizeof(count.comm))),
+                     .comm = text_of(count.comm),
                      .off_cpu = (key.flags & PERF_OFF_CPU) != 0,
+                     .queued = (key.flags & PERF_QUEUED) != 0,
                      .has_user = (key.flags & PERF_HAS_USER) != 0,
                      .count = count.count,
-                     .ns = count.ns};
+                     .ns = count.ns,
+                     .thread = key.thread,
+                     .epoch = static_cast<int64_t>(key.epoch),
+                     .thread_name = text_of(count.thread)};
     stack.kernel = frames_of(key.kernel, stack.off_cpu, stack.kernel_lost);
     stack.user = frames_of(key.user, stack.off_cpu, stack.user_lost);
     if (stack.user.size() >= max_frames_) stack.end = End::truncated;
@@ -364,11 +437,12 @@ class BpfSampler final : public Sampler {
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   CpuEvents events_;
   std::map<int, bpf::Link> ticks_;  // of each CPU
-  bpf::Link switch_;
+  bpf::Link switch_, wakeup_, rename_, exit_;
 
   // Shared by the pump thread and the collecting thread.
   std::mutex mutex_;
   std::vector<std::pair<ProcessId, bool>> seen_;
+  std::vector<Renamed> renamed_;
   std::array<Copies, 2> copies_;
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;

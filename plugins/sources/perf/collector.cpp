@@ -18,12 +18,15 @@
 #include "core/base/now.h"
 #include "plugins/shared/cgroup/place.h"
 #include "plugins/sources/perf/perf_metrics.h"
+#include "plugins/sources/perf/wait_reason.h"
 
 namespace atalaya::perf {
 namespace {
 
 // Kernel modules are loaded and unloaded.
 constexpr int64_t kKernelSymbolsEvery = 600'000'000'000;
+// For the names of tasks that started just before the end of the window.
+constexpr int64_t kNamesWithin = 200'000'000;
 
 double percent(int64_t part_ns, int64_t whole_ns) {
   return round_to(static_cast<double>(part_ns) * 100 / static_cast<double>(whole_ns), kPercentDecimals);
@@ -41,6 +44,11 @@ Collector::Names::Names(Host host)
       pid(host.intern("pid")),
       container(host.intern("container")),
       runtime(host.intern("runtime")),
+      reason(host.intern("reason")),
+      job(host.intern("job")),
+      stage(host.intern("stage")),
+      task(host.intern("task")),
+      attempt(host.intern("attempt")),
       samples(host.intern("profile.samples")),
       ns(host.intern("profile.ns")),
       all(host.intern("perf.samples")),
@@ -54,7 +62,8 @@ Collector::Names::Names(Host host)
       cpu_kernel(host.intern("perf.cpu.kernel")),
       cpu_user(host.intern("perf.cpu.user")),
       memory(host.intern("perf.symbols.memory")),
-      jvm_failures(host.intern("perf.jvm.failures")) {}
+      jvm_failures(host.intern("perf.jvm.failures")),
+      unnamed_tasks(host.intern("perf.tasks.unnamed")) {}
 
 // A quarter of the memory is for process maps and perf maps.
 Collector::Collector(Host host, Options options)
@@ -63,7 +72,7 @@ Collector::Collector(Host host, Options options)
       names_(host),
       jvm_({.every_ns = options_.jvm_refresh_ns}, [host](std::string_view text) { host.log(Level::warning, text); }),
       files_(options_.symbol_memory / 4 * 3),
-      processes_(options_.symbol_memory / 4, options_.jvm ? &jvm_ : nullptr),
+      processes_(options_.symbol_memory / 4, options_.jvm ? &jvm_ : nullptr, options_.tasks != nullptr),
       folder_(files_, options_.kernel) {}
 
 void Collector::start() {
@@ -71,6 +80,12 @@ void Collector::start() {
   open_sampler();
   stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_) throw Failure(Code::retry, "cannot create an eventfd: " + core::error_text(errno));
+  if (options_.tasks && !sampler_->knows_threads())
+    host_.log(Level::warning, "tasks of threads are unknown without BPF; stacks have the tasks of whole processes only");
+  if (sampler_->knows_threads()) {
+    namer_ = std::make_unique<TaskNamer>(options_.tasks, [host = host_](std::string_view text) { host.log(Level::warning, text); });
+    namer_->start();
+  }
   thread_ = std::thread([this] { pump(); });
 }
 
@@ -80,6 +95,7 @@ void Collector::stop() {
     (void)!::write(stop_.get(), &one, sizeof(one));
     thread_.join();
   }
+  namer_.reset();
   sampler_.reset();
 }
 
@@ -113,6 +129,7 @@ void Collector::pump() {
 void Collector::pump_once() {
   try {
     sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
+    if (namer_) namer_->add(sampler_->take_renamed());
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
       host_.log(Level::warning,
@@ -134,6 +151,10 @@ void Collector::collect(const Window &window, Batch &batch) {
   files_.next_window();
   jvm_.next_window();
   if (options_.kernel && !baseline) refresh_kernel_symbols(window.monotonic_ns);
+  if (namer_) {
+    namer_->settle(kNamesWithin);
+    namer_->next_window();
+  }
   const Totals totals = sampler_->take([&](const StackCount &stack) {
     if (!baseline) take(stack);
   });
@@ -195,16 +216,42 @@ void Collector::take_named(const StackCount &stack) {
   }
   if (process != nullptr) processes_.refresh(stack.process, *process);
   if (stack.kernel_lost || stack.user_lost) account_.lost_stacks += stack.count;
-  if (!folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_)) account_.incomplete += stack.count;
+  fold(stack, process);
   add(stack, group_of(stack, process));
 }
 
+// The stack of a thread that was runnable all the time is unknown: it did not wait in its code.
+void Collector::fold(const StackCount &stack, const Process *process) {
+  static constexpr std::string_view kQueued = "[waiting for a CPU]";
+  if (stack.queued && stack.kernel.empty() && stack.user.empty()) {
+    text_ = kQueued;
+    return;
+  }
+  if (!folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_)) account_.incomplete += stack.count;
+  if (stack.queued) text_.append(";").append(kQueued);
+}
+
 Collector::Group &Collector::group_of(const StackCount &stack, const Process *process) {
-  Group &group = groups_[{stack.process.pid, std::string(stack.comm), stack.off_cpu}];
+  std::string_view reason;
+  if (options_.reason_tag && stack.off_cpu) reason = stack.queued ? kRunQueue : reason_of(text_);
+  Group &group = groups_[{stack.process.pid, std::string(stack.comm), stack.off_cpu, reason, task_of(stack, process)}];
   if (process == nullptr) return group;
   if (options_.container_tag) group.container = containers::container_of(process->cgroup);
   if (options_.runtime_tag) group.runtime = process->runtime;
   return group;
+}
+
+// A thread in a process that runs a task as a whole has the process's.
+tasks::TaskTags Collector::task_of(const StackCount &stack, const Process *process) {
+  tasks::TaskTags of_process;
+  if (process != nullptr) of_process = process->task;
+  if (!of_process.empty() || stack.thread == 0 || !namer_) return of_process.empty() ? tasks::TaskTags() : of_process;
+  bool is_unnamed = false;
+  auto task = namer_->find(stack, is_unnamed);
+  if (is_unnamed) account_.unnamed_tasks += stack.count;
+  if (!task) return {};
+  if (task->job.empty()) task->job = of_process.job;
+  return std::move(*task);
 }
 
 // Limits memory when programs generate long names without end: further stacks are reported without frames.
@@ -235,13 +282,20 @@ void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) 
   const atalaya_str shared_profile = batch.copy(view(profile)), process = batch.copy(id.comm);
   const atalaya_str pid = batch.copy({digits.data(), static_cast<size_t>(end - digits.data())});
   const atalaya_str container = batch.copy(group.container), runtime = batch.copy(group.runtime);
+  const std::array<std::pair<uint32_t, atalaya_str>, 5> more{{{names_.reason, batch.copy(id.reason)},
+                                                              {names_.job, batch.copy(id.task.job)},
+                                                              {names_.stage, batch.copy(id.task.stage)},
+                                                              {names_.task, batch.copy(id.task.task)},
+                                                              {names_.attempt, batch.copy(id.task.attempt)}}};
   for (const auto &[text, sum] : group.stacks) {
-    Sample &sample = batch.add(ATALAYA_STACK, 5, 2);
+    Sample &sample = batch.add(ATALAYA_STACK, 10, 2);
     batch.tag_shared(sample, names_.profile, shared_profile);
     batch.tag_shared(sample, names_.process, process);
     batch.tag_shared(sample, names_.pid, pid);
     if (container.size > 0) batch.tag_shared(sample, names_.container, container);
     if (runtime.size > 0) batch.tag_shared(sample, names_.runtime, runtime);
+    for (const auto &[key, value] : more)
+      if (value.size > 0) batch.tag_shared(sample, key, value);
     batch.field(sample, names_.samples, as_count(sum.count));
     if (id.off_cpu) batch.field(sample, names_.ns, as_count(sum.ns));
     sample.text = batch.copy(text);
@@ -250,12 +304,13 @@ void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) 
 
 void Collector::emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch) {
   const Folder::Frames frames = folder_.take_frames();
-  Sample &sample = batch.add(ATALAYA_METRICS, 0, 14);
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 15);
   batch.field(sample, names_.all, as_count(totals.samples));
   batch.field(sample, names_.lost, as_count(totals.lost));
   batch.field(sample, names_.lost_stacks, as_count(account_.lost_stacks));
   batch.field(sample, names_.incomplete, as_count(account_.incomplete));
   if (options_.sampler.dwarf) batch.field(sample, names_.not_copied, as_count(totals.not_copied));
+  if (namer_) batch.field(sample, names_.unnamed_tasks, as_count(account_.unnamed_tasks));
   batch.field(sample, names_.filtered, as_count(account_.filtered));
   batch.field(sample, names_.frames, as_count(frames.all));
   batch.field(sample, names_.unnamed, as_count(frames.unnamed));

@@ -18,6 +18,7 @@
 #include "plugins/sources/perf/folder.h"
 #include "plugins/sources/perf/processes.h"
 #include "plugins/sources/perf/sampler.h"
+#include "plugins/sources/perf/task_namer.h"
 
 namespace atalaya::perf {
 
@@ -29,7 +30,8 @@ struct Options {
   bool jvm = true;
   int64_t jvm_refresh_ns = 60'000'000'000;
   size_t symbol_memory = size_t{64} << 20;
-  bool container_tag = false, runtime_tag = false;
+  bool container_tag = false, runtime_tag = false, reason_tag = false;
+  std::shared_ptr<tasks::TaskNames> tasks;  // null: stacks have no tasks
 };
 
 class Collector {
@@ -52,6 +54,8 @@ class Collector {
     int32_t pid = 0;
     std::string comm;
     bool off_cpu = false;
+    std::string_view reason;
+    tasks::TaskTags task;
     auto operator<=>(const GroupId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
   struct Group {
@@ -61,12 +65,13 @@ class Collector {
   };
   // Amounts of one window.
   struct Account {
-    uint64_t filtered = 0, incomplete = 0, lost_stacks = 0;
+    uint64_t filtered = 0, incomplete = 0, lost_stacks = 0, unnamed_tasks = 0;
   };
   struct Names {
     explicit Names(Host host);
-    uint32_t profile, process, pid, container, runtime, samples, ns;
+    uint32_t profile, process, pid, container, runtime, reason, job, stage, task, attempt, samples, ns;
     uint32_t all, lost, lost_stacks, incomplete, filtered, not_copied, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
+    uint32_t unnamed_tasks;
   };
 
   void open_sampler();
@@ -74,7 +79,9 @@ class Collector {
   void pump_once();
   void take(const StackCount &stack);
   void take_named(const StackCount &stack);
+  void fold(const StackCount &stack, const Process *process);
   Group &group_of(const StackCount &stack, const Process *process);
+  tasks::TaskTags task_of(const StackCount &stack, const Process *process);
   void add(const StackCount &stack, Group &group);
   bool is_wanted(const StackCount &stack, const Process *process) const;
   void refresh_kernel_symbols(int64_t now_ns);
@@ -95,6 +102,7 @@ class Collector {
   std::optional<symbols::KernelSymbols> kernel_;
   int64_t kernel_read_ns_ = 0;
   size_t kernel_hash_ = 0;  // of the text of /proc/kallsyms
+  std::unique_ptr<TaskNamer> namer_;
   std::unique_ptr<Sampler> sampler_;
   std::thread thread_;
   core::Descriptor stop_;

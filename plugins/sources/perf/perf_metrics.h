@@ -8,7 +8,9 @@ namespace atalaya::perf {
 inline constexpr int kPercentDecimals = 3, kMemoryDecimals = 2;
 
 inline constexpr MetricTag kStackTags[] = {metric::identity("host"), metric::identity("profile"), metric::identity("process"),
-                                           metric::identity("pid"),  metric::extra("container"),  metric::extra("runtime")};
+                                           metric::identity("pid"),  metric::extra("container"),  metric::extra("runtime"),
+                                           metric::extra("reason"),  metric::extra("job"),        metric::extra("stage"),
+                                           metric::extra("task"),    metric::extra("attempt")};
 
 inline constexpr Metric kMetrics[] = {
     metric::delta("profile.samples", "1", metric::count, kStackTags, "perf event, or sched_switch",
@@ -38,6 +40,8 @@ inline constexpr Metric kMetrics[] = {
                   "Memory of file symbols and process maps"),
     metric::delta("perf.jvm.failures", "1", metric::count, metric::host_tags, "the attach protocol",
                   "JVMs that did not write a perf map on request"),
+    metric::delta("perf.tasks.unnamed", "1", metric::count, metric::host_tags, "thread dumps of JVMs",
+                  "Samples and waits of threads that may run tasks, but whose whole names are unknown; with tasks = true"),
 };
 
 }  // namespace atalaya::perf

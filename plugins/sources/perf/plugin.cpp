@@ -20,7 +20,16 @@ core::MatcherList matchers(const Host &host, const char *name) {
   return std::move(*list);
 }
 
+std::shared_ptr<tasks::TaskNames> tasks_of(const Host &host) {
+  const std::vector<std::string> patterns = host.texts("task_names");
+  auto names = tasks::TaskNames::parse(patterns);
+  if (!names) throw Failure(Code::bad_config, "task_names: " + names.error());
+  if (!patterns.empty() && !host.boolean("tasks")) throw Failure(Code::bad_config, "task_names requires tasks = true");
+  return host.boolean("tasks") ? std::make_shared<tasks::TaskNames>(std::move(*names)) : nullptr;
+}
+
 Options options_of(const Host &host) {
+  const std::shared_ptr<tasks::TaskNames> tasks = tasks_of(host);
   const std::string profile = host.text("profile");
   const std::vector<std::string> tags = host.texts("tags");
   const auto has = [&tags](const char *tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
@@ -33,7 +42,9 @@ Options options_of(const Host &host) {
                       .dwarf = host.text("unwind") != "fp",
                       .choose = host.text("unwind") == "auto",
                       .dwarf_processes = matchers(host, "unwind_processes"),
-                      .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")) / 2},
+                      .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")) / 2,
+                      .run_queue = host.boolean("run_queue"),
+                      .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>()},
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
           .processes = matchers(host, "processes"),
@@ -42,11 +53,14 @@ Options options_of(const Host &host) {
           .jvm_refresh_ns = host.integer("jvm_refresh"),
           .symbol_memory = static_cast<size_t>(host.integer("symbol_memory")),
           .container_tag = has("container"),
-          .runtime_tag = has("runtime")};
+          .runtime_tag = has("runtime"),
+          .reason_tag = has("reason"),
+          .tasks = tasks};
 }
 
 constexpr Param kPattern[] = {param::string("pattern", "A name, glob or ~regular expression")};
-constexpr Param kTag[] = {param::choice("tag", "container|runtime", "An extra tag")};
+constexpr Param kTaskName[] = {param::string("name", "A regular expression: ~^query-(?P<task>[0-9]+)")};
+constexpr Param kTag[] = {param::choice("tag", "container|runtime|reason", "An extra tag")};
 
 class Perf final : public CollectingSource<Collector> {
  public:
@@ -79,7 +93,12 @@ class Perf final : public CollectingSource<Collector> {
       param::duration("jvm_refresh", "Minimum time between two requests to one JVM; it grows after failures")
           .defaults("1m")
           .range(1e9, 86400e9),
-      param::list("tags", kTag, "Extra tags of stacks: short container id; runtime (jvm, node or python)"),
+      param::list("tags", kTag, "Extra tags of stacks: short container id; runtime (jvm, node or python); reason of a wait"),
+      param::boolean("run_queue", "Off-CPU: also reports waits of runnable threads for a CPU").defaults("false"),
+      param::boolean("tasks", "Tags stacks with the tasks that threads and processes run: Spark, MapReduce, task_names")
+          .defaults("false"),
+      param::list("task_names", kTaskName,
+                  "More names of threads that run tasks, with the groups job, stage, task or attempt; requires tasks"),
   };
   // Each feature lists all that it needs: one drop-in file is enough.
   static constexpr Need needs[] = {

@@ -13,6 +13,7 @@
 
 #include "plugins/shared/jvm/perf_map_refresh.h"
 #include "plugins/shared/symbols/process_memory.h"
+#include "plugins/shared/tasks/task_names.h"
 #include "plugins/sources/perf/sampler.h"
 
 namespace atalaya::perf {
@@ -23,6 +24,7 @@ struct Process {
   symbols::ProcessMemory memory;
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: unknown
+  tasks::TaskTags task;              // that the whole process runs
   uint64_t refreshed = 0, used = 0;  // windows
   int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
@@ -45,8 +47,9 @@ class ReadLimit {
 
 class Processes {
  public:
-  // jvm: null disables requests for perf maps.
-  Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm) : max_bytes_(max_bytes), jvm_(jvm) {}
+  // jvm: null disables requests for perf maps. with_tasks: finds the tasks of processes in their command lines.
+  Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm, bool with_tasks = false)
+      : max_bytes_(max_bytes), jvm_(jvm), with_tasks_(with_tasks) {}
 
   // Called from one other thread for a new process. ReadLimit bounds the reads per second and prefers processes that are sampled
   // again, because most new ones are short-lived.
@@ -61,12 +64,13 @@ class Processes {
   size_t bytes() const { return bytes_; }
 
  private:
-  static std::unique_ptr<Process> read(const ProcessId &id);
+  std::unique_ptr<Process> read(const ProcessId &id) const;
   void keep(const ProcessId &id, std::unique_ptr<Process> process);
   void make_room(const Process *wanted);
 
   size_t max_bytes_, bytes_ = 0;
   jvm::PerfMapRefresh *jvm_;
+  bool with_tasks_;
   uint64_t window_ = 0;
   std::map<ProcessId, std::unique_ptr<Process>> known_;
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "plugins/shared/match/matcher.h"
@@ -32,12 +33,24 @@ struct StackCount {
   ProcessId process;
   std::string_view comm;
   bool off_cpu = false;
+  bool queued = false;                          // off-CPU: the thread waited for a CPU
   bool has_user = false;                        // a user process, not a kernel thread
   bool kernel_lost = false, user_lost = false;  // the stack was dropped because the map was full
   End end = End::unknown;
   std::span<const uint64_t> kernel, user;  // leaf first
   uint64_t count = 0;
-  uint64_t ns = 0;  // off-CPU: the time waited
+  uint64_t ns = 0;               // off-CPU: the time waited
+  uint32_t thread = 0;           // that may run a task, else 0
+  int64_t epoch = 0;             // time at which it got its name, CLOCK_MONOTONIC; 0: before the first window
+  std::string_view thread_name;  // as the kernel has it: 15 bytes
+};
+
+// A thread that may run tasks got a name, perhaps the same one again.
+struct Renamed {
+  ProcessId process;
+  uint32_t thread = 0;
+  int64_t epoch = 0;  // as in StackCount
+  std::string name;   // as the kernel has it: 15 bytes
 };
 
 struct Totals {
@@ -56,6 +69,8 @@ struct SamplerOptions {
   bool choose = false;                     // dwarf only for processes with files that lack frame pointers
   core::MatcherList dwarf_processes;       // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // for the tables
+  bool run_queue = false;                  // off-CPU: also waits for a CPU
+  std::vector<std::string> task_threads;   // beginnings of the names of threads that may run tasks
 };
 
 class Sampler {
@@ -69,6 +84,10 @@ class Sampler {
   virtual void pump(int stop, const See &see) = 0;
   // Everything since the last call, grouped by process; the spans are valid during the call of `take`.
   virtual Totals take(const Take &take) = 0;
+  // Names of threads since the last call; called by the thread that pumps.
+  virtual std::vector<Renamed> take_renamed() { return {}; }
+  // Whether stacks carry threads.
+  virtual bool knows_threads() const { return false; }
   // "cycles", "cpu-clock"
   virtual std::string_view event() const = 0;
 };

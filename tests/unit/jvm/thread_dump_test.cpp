@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/jvm/thread_dump.h"
+#include "plugins/shared/jvm/thread_dump.h"
 
 #include <doctest/doctest.h>
 

@@ -74,14 +74,15 @@ std::string process_frames(const store::Tags &tags, By by) {
   };
   std::string frames;
   if (by == By::host) append_frame(frames, tags.contains("host") ? value("host") : "(no host)");
+  if (by == By::reason) append_frame(frames, tags.contains("reason") ? value("reason") : "(no reason)");
   const std::string name = tags.contains("process") ? value("process") : "(no process)";
-  const bool numbered = by != By::name && tags.contains("pid");
+  const bool numbered = by != By::name && by != By::reason && tags.contains("pid");
   append_frame(frames, numbered ? name + "-" + value("pid") : name);
   return frames;
 }
 
-void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range,
-                query::Budget &budget) {
+void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget,
+                const Visitor &visitor) {
   const store::Selection selection = selected(wanted, range);
   const std::string_view field = wanted.counts_time() ? "profile.ns" : "profile.samples";
   // Equal stacks have equal ids, and processes equal entities: their texts are read once.
@@ -99,6 +100,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
       at->second = tree.leaf(process->second, stack.folded);
     }
     tree.add(at->second, side, value);
+    if (visitor) visitor(stack);
   });
   budget.release(known.size());
 }

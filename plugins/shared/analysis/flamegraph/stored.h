@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ enum class By : uint8_t {
   process,  // a frame per process, by name and pid
   name,     // processes of one name together
   host,     // a frame per host, with its processes above
+  reason,   // a frame per reason of waits, with processes by name above
 };
 
 struct Wanted {
@@ -24,18 +26,22 @@ struct Wanted {
   std::string profile = "cpu";
   By by = By::process;
   // Frames above the code: hosts and processes.
-  uint32_t group_depth() const { return by == By::host ? 2 : 1; }
+  uint32_t group_depth() const { return by == By::host || by == By::reason ? 2 : 1; }
   // CPU samples have equal weights. Waits and thread dumps are weighted by time.
   bool counts_time() const { return profile != "cpu"; }
 };
 
+// Sees each stack that has a value.
+using Visitor = std::function<void(const store::Stack &)>;
+
 // The stacks whose windows end in the range. Throws query::TooMuch, store::Error.
-void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
+void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget,
+                const Visitor &visitor = {});
 
 // The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// The frames before those of the stack: "java-977", "java", or "host;java-977".
+// The frames before those of the stack: "java-977", "java", "host;java-977", or "disk;java".
 std::string process_frames(const store::Tags &tags, By by);
 // The range of FROM:TO, although times contain colons. Throws query::Wrong.
 store::Range range_of(std::string_view text, int64_t now_ns);

@@ -7,13 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/shared/jvm/attach.h"
+
 namespace atalaya::jvm {
+
+// Enough for stacks of thousands of threads; longer dumps are too expensive.
+inline constexpr Call kThreadDump{
+    .operation = "threaddump", .argument = {}, .min_version = 6, .purpose = "dump threads", .max_answer = size_t{8} << 20};
+
+// The JVM's own thread that writes the dump.
+inline constexpr std::string_view kAnswering = "Attach Listener";
 
 enum class State : uint8_t { none, runnable, blocked, waiting, sleeping };  // none: not a Java thread, or unknown
 
 struct DumpedThread {
   std::string_view name;
-  uint64_t id = 0;  // of the thread while it lives, also while it carries a virtual thread
+  uint64_t id = 0;     // of the thread while it lives, also while it carries a virtual thread
+  int32_t number = 0;  // of the system's thread, in the namespace of the JVM; 0: unknown
   State state = State::none;
   std::optional<int64_t> cpu_ns;         // since its start; JDK 11 and later
   std::vector<std::string_view> frames;  // innermost first, the text after "at "; a carrier's are those of its virtual thread

@@ -10,7 +10,7 @@
 //   <tab>at jdk.internal.vm.Continuation.run(java.base@21/Continuation.java:248)
 //      Mounted virtual thread #22
 //   <tab>at T.work(T.java:1)
-#include "plugins/sources/jvm/thread_dump.h"
+#include "plugins/shared/jvm/thread_dump.h"
 
 #include <algorithm>
 #include <array>
@@ -75,12 +75,21 @@ uint64_t id_in(std::string_view header) {
   return number(word_after(header, " tid=")) * kFactor + number(word_after(header, " nid="));
 }
 
+// "nid=0x6de2"; of a thread that carries a virtual thread "[28130]" before its daemon flag.
+int32_t system_number_in(std::string_view header) {
+  std::string_view word = word_after(header, " nid=");
+  if (const size_t at = header.find(" ["); word.empty() && at < header.find(" tid=")) word = header.substr(at + 2);
+  const uint64_t value = number(word);
+  return value <= INT32_MAX ? static_cast<int32_t>(value) : 0;
+}
+
 // A name may contain anything, even quotes and line ends.
 void begin(std::string_view line, DumpedThread &thread) {
   const size_t end = line.rfind("\" ");
   thread.name = line.substr(1, std::max<size_t>(end, 1) - 1);
   line.remove_prefix(end);
   thread.id = id_in(line);
+  thread.number = system_number_in(line);
   thread.cpu_ns = milliseconds(word_after(line, " cpu="));
   thread.state = State::none;
   thread.frames.clear();

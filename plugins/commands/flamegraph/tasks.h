@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks of tasks: of one, of a stage, or of the slow tasks of a stage compared with its median ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/flamegraph/differences.h"
+#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/stored.h"
+
+namespace atalaya::flamegraph {
+
+// Stacks of attempts with this id; if there are none, of tasks.
+void add_task(Tree &tree, const std::string &id, store::Store &store, const Wanted &wanted, const store::Range &range,
+              query::Budget &budget);
+
+// The tasks of a stage to compare.
+struct StageTasks {
+  std::vector<std::string> slow, median;        // attempts
+  double slow_seconds = 0, median_seconds = 0;  // medians
+  size_t all = 0;                               // that ended without failure
+  store::Range range{0, 0};                     // of all of them
+};
+// job: "" = the only one that has this stage in the range. Throws query::Wrong.
+StageTasks stage_tasks(const std::string &stage, const std::string &job, store::Store &store, const store::Range &range,
+                       query::Budget &budget);
+// "stage 2 has 3 slow tasks (median 2.3 s) of 16; the middle half takes 0.8 s"
+std::string text_of(const StageTasks &tasks, const std::string &stage);
+
+// Side::shown: the slow ones; before: the others. Returns the number of tasks with stacks of each side.
+Values add_stage(Tree &tree, const StageTasks &tasks, store::Store &store, const Wanted &wanted, query::Budget &budget);
+
+// One line per function, with the time per task of both sides.
+std::string text_of(const std::vector<Difference> &differences, Unit unit);
+
+}  // namespace atalaya::flamegraph

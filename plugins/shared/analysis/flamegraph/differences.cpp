@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/flamegraph/differences.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+namespace atalaya::flamegraph {
+namespace {
+
+constexpr double kDeviations = 3;  // of counts: smaller changes are chance
+constexpr double kLeast = 0.05;    // of the largest change
+
+// Whether a node above has the same function.
+bool is_recursive(const Tree &tree, uint32_t node) {
+  const std::string_view name = tree.name(node);
+  for (uint32_t up = tree.node(node).parent; up != 0; up = tree.node(up).parent)
+    if (tree.name(up) == name) return true;
+  return false;
+}
+
+// The part of the change that is not explained by the function being there before, too.
+double weight(const Difference &one) {
+  return one.change() * one.change() / one.shown;
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const Tree &tree, uint32_t group_depth, const Values &parts, bool counts) {
+  std::unordered_map<std::string_view, Values> functions;
+  for (uint32_t i = 1; i < tree.size(); ++i) {
+    const Node &node = tree.node(i);
+    if (node.depth <= group_depth || (node.shown() == 0 && node.before() == 0) || is_recursive(tree, i)) continue;
+    Values &sum = functions[tree.name(i)];
+    for (size_t side = 0; side < 2; ++side) sum[side] += node.total[side];
+  }
+  std::vector<Difference> found;
+  double largest = 0;
+  for (const auto &[name, sum] : functions) {
+    const Difference one{std::string(name), sum[0] / parts[0], sum[1] / parts[1]};
+    const double deviation = counts ? std::sqrt(sum[0] / (parts[0] * parts[0]) + sum[1] / (parts[1] * parts[1])) : 0;
+    if (one.change() <= kDeviations * deviation) continue;
+    largest = std::max(largest, one.change());
+    found.push_back(one);
+  }
+  std::erase_if(found, [&](const Difference &one) { return one.change() < kLeast * largest; });
+  std::sort(found.begin(), found.end(), [](const Difference &a, const Difference &b) {
+    return weight(a) != weight(b) ? weight(a) > weight(b) : a.function < b.function;
+  });
+  return found;
+}
+
+}  // namespace atalaya::flamegraph
