@@ -252,6 +252,35 @@ class Bottleneck(AgentCase):
         self.assertGreater(speeds["map", None]["after"], speeds["map", None]["before"])
         self.assertEqual({finding["job"] for finding in answer["findings"]}, {"job_1"})
 
+    def test_critical_path(self):
+        self.send(tasks("job_1", "n3", "spill", 3), metrics({}), [{**sample("span", T0, 0, {"job": "live"}, {}, "job"), "duration": -1}])
+        path = json.loads(self.bottleneck("--job", "job_1", "--critical-path", "--format", "json"))
+        length = WAVES * WAVE
+        self.assertEqual((path["job"], path["seconds"]), ("job_1", length))
+        self.assertAlmostEqual(sum(part["seconds"] for part in path["parts"]), length, places=6)
+        self.assertEqual({part["part"] for part in path["parts"] if part["seconds"] > 1e-3}, {f"map {name}" for name in PHASES} | {"between tasks", "after the last task"})
+        at = 0
+        for step in path["steps"]:
+            self.assertAlmostEqual(step["at"], at, places=6)
+            at += step["seconds"]
+        self.assertAlmostEqual(at, length, places=6)
+        # The slow node runs its tasks in turn.
+        on_path = [step for step in path["steps"] if step["kind"] == "task"]
+        self.assertEqual([step["node"] for step in on_path], ["n3"] * WAVES)
+        self.assertEqual([step["after"] for step in on_path], ["start"] + ["slot"] * (WAVES - 1))
+        predictions = {one["change"]: one["seconds"] for one in path["whatIf"]["predictions"]}
+        self.assertEqual(set(predictions), {"one executor more", "node n3 as fast as the others"})
+        self.assertLess(predictions["node n3 as fast as the others"], length)
+        table = self.bottleneck("--job", "job_1", "--critical-path")
+        self.assertIn("Critical path of job_1 (sort): 128 s", table)
+        self.assertRegex(table, r"(?m)^all +128 +100 %$")
+        self.assertRegex(table, r"(?m)^node n3 as fast as the others ")
+        for words, error in ((("--job", "all"), "needs --job with a single job"), (("--job", "job_1", "--compare", "live"), "without --compare"),
+                             (("--job", "job_1", "--format", "html"), "use --format table or json"),
+                             (("--job", "live"), "has no ended task in this range, or still runs")):
+            self.bottleneck(*words, "--critical-path", status=2)
+            self.assertIn(error, self.errors)
+
     def test_regions(self):
         self.send(sample("span", T0 + i, seconds, {"name": name, "host": "n1"}, {}, "region")
                   for i in range(3) for name, seconds in (("Parser.parse", 9), ("Codec.read", 5), ("Main.log", 0.1), ("Sort.cmp", 0.5)))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/commands/bottleneck/path.h"
 #include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
@@ -44,6 +45,7 @@ class BottleneckCommand final : public Command {
           param::string("compare", "Later job that did the same work after a change; compares the speeds").unit("ID"),
           param::choice("clustering", "pam|kmeans", "Method that groups speeds into five grades; pam is robust to outliers")
               .defaults("pam"),
+          param::boolean("critical_path", "The chain of tasks that the job waited for, and its predicted length after changes"),
           param::integer("least", "Minimum slowdown of a reported node").defaults("20").range(1, 99).unit("%"), query::kTag),
       query::kWindowParams, query::kStoreParams,
       query::listed(
@@ -55,19 +57,24 @@ class BottleneckCommand final : public Command {
                                               .params = params,
                                               .example =
                                                   "atalaya bottleneck --job job_1526555215992_0001\n"
-                                                  "atalaya bottleneck --job job_1526555215992_0001 -o job.html\n"
+                                                  "atalaya bottleneck --job job_1526555215992_0001 --critical-path\n"
                                                   "atalaya bottleneck --job all --from -1d --format json"_str};
 
   explicit BottleneckCommand(Host host) : read_(query::read_options(host)), job_(host.text("job")), tags_(query::read_tags(host)) {
     if (const auto other = host.find("compare")) compare_ = other->text();
     if (job_.empty()) throw Failure(Code::bad_config, "--job: empty; name a job, or all");
     if (!compare_.empty() && job_ == "all") throw Failure(Code::bad_config, "--compare: needs --job with a single job");
+    const auto path = host.find("critical_path");
+    critical_path_ = path && path->boolean();
+    if (critical_path_ && (job_ == "all" || !compare_.empty()))
+      throw Failure(Code::bad_config, "--critical-path: needs --job with a single job, without --compare");
     if (compare_ == job_ && !compare_.empty())
       throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
     options_.clustering = host.text("clustering") == "kmeans" ? Clustering::kmeans : Clustering::pam;
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
+    if (critical_path_ && format_ == "html") throw Failure(Code::bad_config, "--critical-path: use --format table or json");
     // A single job is searched at any time.
     any_time_ = job_ != "all" && read_.experiment.empty() && read_.from.empty() && read_.to.empty();
   }
@@ -79,6 +86,7 @@ class BottleneckCommand final : public Command {
           if (any_time_) reading.range = {0, reading.now_ns};
           JobData data = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
           if (data.tasks.empty() && data.regions.empty()) say_nothing(reading);
+          if (critical_path_) return write_path(data, reading);
           const Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.data), reading.store->name(),
                         any_time_ ? "At any time" : query::span_text(reading.range),
@@ -90,6 +98,12 @@ class BottleneckCommand final : public Command {
   }
 
  private:
+  int write_path(const JobData &data, query::Reading &reading) const {
+    const PathReport report = path_report(data, 0, *reading.store, reading.budget);
+    query::write_output(file_, format_ == "json" ? as_json(report) : as_table(report));
+    return 0;
+  }
+
   std::vector<std::string> ids() const {
     std::vector<std::string> ids;
     if (job_ != "all") ids.push_back(job_);
@@ -132,7 +146,7 @@ class BottleneckCommand final : public Command {
   const std::vector<store::TagFilter> tags_;
   std::string compare_, file_, format_;
   DetectOptions options_;
-  bool any_time_ = false;
+  bool any_time_ = false, critical_path_ = false;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr size_t kClasses = 5;
-constexpr double kWorthwhile = 0.1;  // of all regions, and of the tasks' time: smaller costs are not critical
+constexpr double kWorthwhileRegion = 0.1;  // of all regions, and of the tasks' time: smaller costs are not critical
 
 // By job: tasks on the nodes that report its regions, or all its tasks if these nodes are unknown. Regions without a job are
 // compared with the tasks of all jobs.
@@ -40,7 +40,7 @@ std::map<uint32_t, double> seconds_of_tasks(const JobData &data) {
 }
 
 Severity severity_of(const RegionCost &region, const Clusters &clusters, size_t number) {
-  const bool has_tasks = !std::isnan(region.of_tasks), counts = region.of_tasks >= kWorthwhile;
+  const bool has_tasks = !std::isnan(region.of_tasks), counts = region.of_tasks >= kWorthwhileRegion;
   const size_t place = clusters.centres.size() - 1 - clusters.of_value[number];
   const auto severity = static_cast<Severity>(place);
   if (has_tasks ? !counts : clusters.centres.size() == 1) return std::max(severity, Severity::moderate);
@@ -61,7 +61,7 @@ void grade(std::span<RegionCost> regions, double of_tasks, Clustering clustering
     region.share = all > 0 ? region.seconds / all : 0;
     region.of_tasks = of_tasks > 0 ? region.seconds / of_tasks : std::numeric_limits<double>::quiet_NaN();
     region.severity = severity_of(region, clusters, i);
-    region.critical = region.severity <= Severity::severe && region.share >= kWorthwhile;
+    region.critical = region.severity <= Severity::severe && region.share >= kWorthwhileRegion;
   }
 }
 
