@@ -274,7 +274,7 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.done();
   });
 
-  test("a job: tasks, phases, slow tasks per node, findings", async () => {
+  test("a job: tasks, phases, critical path, the flame graph of a task, slow tasks per node, findings", async () => {
     const visit = await Visit.open(target, "#jobs");
     await visit.page.locator(".jobs-card tbody tr").first().focus();
     await visit.page.keyboard.press("Enter");
@@ -285,6 +285,13 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     assert.deepEqual(await visit.page.locator(".nodes-card .bars b").allTextContents(), ["2", "9"]);
     assert.match(await visit.page.locator(".findings-card").textContent(), /was not measured.*3 times slower/);
     assert.match(await visit.page.locator(".lane-bar").first().getAttribute("aria-label"), /(lowest|lower|medium|higher|highest) speed|not graded/);
+    assert.match(await visit.page.locator(".path-card").textContent(), /between tasks.*20\.0 %.*as fast as the others.*-25\.0 %.*rough/);
+    assert.equal(await visit.page.locator(".flame-card").isVisible(), false);
+    await visit.page.locator(".lane-bar[aria-label*='on the critical path']").first().focus();
+    await visit.page.keyboard.press("Enter");
+    await visit.settled();
+    assert.notEqual(visit.state().get("task"), null);
+    assert.equal(await visit.page.locator(".flame-card svg").isVisible(), true);
     await visit.page.locator(".clusters-card select").selectOption("spill");
     await visit.settled();
     await visit.page.getByRole("button", { name: "Show the time of the job" }).click();

@@ -418,6 +418,11 @@ class Jobs(PageCase):
         self.assertEqual([(one["text"], one["evidence"]) for one in job["findings"]],
                          [(one["summary"], one["evidence"]) for one in theirs["findings"]])
         self.assertEqual(job["notes"], theirs["notes"])
+        path = json.loads(self.atalaya("bottleneck", "--job", "j1", "--critical-path", "--format", "json"))
+        self.assertEqual(job["path"]["parts"], [{"name": one["part"], "seconds": one["seconds"]} for one in path["parts"]])
+        self.assertAlmostEqual(sum(one["seconds"] for one in job["path"]["parts"]), 100, places=6)
+        self.assertEqual(job["path"]["predictions"], path["whatIf"]["predictions"])
+        self.assertEqual({one["attempt"] for one in job["tasks"] if one["on_path"]}, {step["task"] for step in path["steps"] if step["kind"] == "task"})
         self.assertIn("j9", self.refused("job", id="j9"))
         self.assertIn("id is missing", self.refused("job"))
 

@@ -121,7 +121,7 @@ class FlamegraphCommand final : public Command {
           const Classes classes(tree, wanted_.group_depth());
           finish(tree, classes);
           if (tree.root().shown() == 0 || (against_median_ && !nothing_.empty())) return report_nothing();
-          report_incomplete(tree);
+          report_incomplete(tree, classes);
           if (against_median_) report_differences(tree);
           query::write_output(file_, output_of(tree, classes));
           return 0;
@@ -136,8 +136,7 @@ class FlamegraphCommand final : public Command {
       if (std::vector<std::string> patterns = host.texts(key); !patterns.empty())
         wanted_.tags.push_back({key, std::move(patterns)});
     wanted_.profile = host.text("profile");
-    const std::string by(host.text("by"));
-    wanted_.by = by == "host" ? By::host : by == "name" ? By::name : by == "reason" ? By::reason : By::process;
+    wanted_.by = by_of(host.text("by"));
     if (!stage_.empty() && !against_median_) wanted_.tags.push_back({"stage", {query::exactly(stage_)}});
     if (!job_.empty() && !against_median_) wanted_.tags.push_back({"job", {query::exactly(job_)}});
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
@@ -226,13 +225,16 @@ class FlamegraphCommand final : public Command {
     return 1;
   }
 
-  void report_incomplete(const Tree &tree) const {
-    const double share = early_end(tree, wanted_.group_depth()) / tree.root().shown();
-    if (share <= 0.5) return;
-    std::fprintf(stderr,
-                 "%.0f %% of the samples have incomplete stacks: JVMs need -XX:+PreserveFramePointer; programs without frame "
-                 "pointers need unwind = \"auto\" of the source perf, with BPF\n",
-                 100 * share);
+  void report_incomplete(const Tree &tree, const Classes &classes) const {
+    constexpr double kWorthTelling = 0.05;
+    const EarlyEnds early = early_ends(tree, classes, wanted_.group_depth());
+    if (early.all <= kWorthTelling * tree.root().shown()) return;
+    std::string text;
+    if (early.jvms > 0) text += ": JVMs need -XX:+PreserveFramePointer, or use --profile wall (source jvm)";
+    if (early.jvms < early.all)
+      text += std::string(text.empty() ? ":" : ";") +
+              " programs without frame pointers need unwind = \"auto\" of the source perf, with BPF";
+    std::fprintf(stderr, "%.0f %% of the samples have incomplete stacks%s\n", 100 * early.all / tree.root().shown(), text.c_str());
   }
 
   bool is_profile() const { return format_ == "pprof" || format_ == "speedscope"; }

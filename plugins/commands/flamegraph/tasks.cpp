@@ -58,12 +58,6 @@ std::vector<std::string> attempts_of(const bottleneck::JobData &data, const std:
 
 }  // namespace
 
-void add_task(Tree &tree, const std::string &id, store::Store &store, const Wanted &wanted, const store::Range &range,
-              query::Budget &budget) {
-  for (const char *tag : {"attempt", "task"})
-    if (tree.size() == 1) add_tagged(tree, Side::shown, tag, {id}, store, wanted, range, budget);
-}
-
 StageTasks stage_tasks(const std::string &stage, const std::string &job, store::Store &store, const store::Range &range,
                        query::Budget &budget) {
   std::vector<std::string> jobs;

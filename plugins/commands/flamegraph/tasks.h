@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of tasks: of one, of a stage, or of the slow tasks of a stage compared with its median ones.
+// Stacks of the slow tasks of a stage, compared with those of its median ones.
 #pragma once
 
 #include <string>
@@ -10,10 +10,6 @@
 #include "plugins/shared/analysis/flamegraph/stored.h"
 
 namespace atalaya::flamegraph {
-
-// Stacks of attempts with this id; if there are none, of tasks.
-void add_task(Tree &tree, const std::string &id, store::Store &store, const Wanted &wanted, const store::Range &range,
-              query::Budget &budget);
 
 // The tasks of a stage to compare.
 struct StageTasks {

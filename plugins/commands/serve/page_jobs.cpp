@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs, and the tasks, slow nodes and findings of one: the data of the command bottleneck.
+// Jobs, and the tasks, critical path, slow nodes and findings of one: the data of the command bottleneck.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/shared/analysis/bottleneck/analyse.h"
+#include "plugins/shared/analysis/bottleneck/critical_path.h"
 #include "plugins/shared/analysis/bottleneck/read_jobs.h"
+#include "plugins/shared/analysis/bottleneck/what_if.h"
 
 namespace atalaya::serve {
 namespace {
@@ -77,7 +82,7 @@ void write_phases(JsonWriter &json, const JobData &data, uint32_t task, size_t &
   json.end_list();
 }
 
-void write_task(JsonWriter &json, const Analysis &all, uint32_t index, size_t &next_phase) {
+void write_task(JsonWriter &json, const Analysis &all, uint32_t index, bool on_path, size_t &next_phase) {
   const JobData &data = all.data;
   const bottleneck::Task &task = data.tasks[index];
   json.object().key("id").text(task.task()).key("attempt").text_or_null(task.attempt());
@@ -91,9 +96,36 @@ void write_task(JsonWriter &json, const Analysis &all, uint32_t index, size_t &n
     json.null();
   else
     json.integer(5 - static_cast<int64_t>(all.grades[index]));
-  json.key("slow").boolean(all.bottlenecks[index]);
+  json.key("slow").boolean(all.bottlenecks[index]).key("on_path").boolean(on_path);
   write_phases(json, data, index, next_phase);
   json.end_object();
+}
+
+// Its parts add up to the length of the job.
+void write_path(JsonWriter &json, const JobData &data, uint32_t job, const std::optional<bottleneck::CriticalPath> &path) {
+  json.key("path");
+  if (!path) {
+    json.null();
+    return;
+  }
+  const auto seconds = [](int64_t ns) { return static_cast<double>(ns) / 1e9; };
+  const double length = seconds(path->end_ns - path->begin_ns);
+  json.object().key("seconds").number(length).key("parts").list();
+  for (const bottleneck::PathPart &part : path->parts)
+    json.object().key("name").text(part.name).key("seconds").number(seconds(part.ns)).end_object();
+  json.end_list().key("predictions").list();
+  const auto what_if = bottleneck::what_if(data, job, length);
+  for (const bottleneck::Prediction &one : what_if ? what_if->predictions : std::vector<bottleneck::Prediction>())
+    json.object().key("change").text(one.change).key("seconds").number(one.seconds).end_object();
+  json.end_list().key("rough").boolean(what_if && what_if->is_rough()).end_object();
+}
+
+std::set<uint32_t> tasks_of(const std::optional<bottleneck::CriticalPath> &path) {
+  std::set<uint32_t> tasks;
+  if (!path) return tasks;
+  for (const bottleneck::PathStep &step : path->steps)
+    if (step.kind == bottleneck::PathStep::Kind::task) tasks.insert(step.task);
+  return tasks;
 }
 
 // Tasks in the two lowest grades.
@@ -153,9 +185,12 @@ std::string page_job(PageCall &call) {
   const auto index = static_cast<size_t>(job - all.data.jobs.begin());
   JsonWriter json;
   write_job(json.object().key("job"), all.data, index, extents[index]);
+  const auto path = bottleneck::critical_path(all.data, static_cast<uint32_t>(index));
+  write_path(json, all.data, static_cast<uint32_t>(index), path);
+  const std::set<uint32_t> on_path = tasks_of(path);
   json.key("tasks").list();
   size_t next_phase = 0;
-  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), most); ++i) write_task(json, all, i, next_phase);
+  for (uint32_t i = 0; i < std::min(all.data.tasks.size(), most); ++i) write_task(json, all, i, on_path.contains(i), next_phase);
   json.end_list().key("more").boolean(all.data.tasks.size() > most);
   write_slow_nodes(json, all);
   write_findings(json, all);

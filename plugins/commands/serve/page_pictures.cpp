@@ -98,8 +98,7 @@ flamegraph::Wanted read_stacks_wanted(const Request &request) {
   flamegraph::Wanted wanted;
   wanted.tags = page_filters(request);
   wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall"});
-  const std::string by = page_choice(request, "by", {"process", "name", "host"});
-  wanted.by = by == "host" ? flamegraph::By::host : by == "name" ? flamegraph::By::name : flamegraph::By::process;
+  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason"}));
   return wanted;
 }
 
@@ -110,14 +109,21 @@ std::string page_flamegraph(PageCall &call) {
   const auto before = compared_range(call);
   flamegraph::Style style = page_style(call, wanted, range, before);
   flamegraph::Tree tree;
-  flamegraph::add_stored(tree, Side::shown, call.store, wanted, range, call.budget);
+  const std::string task = call.request.text("task");
+  if (task.empty())
+    flamegraph::add_stored(tree, Side::shown, call.store, wanted, range, call.budget);
+  else
+    flamegraph::add_task(tree, task, call.store, wanted, range, call.budget);
   if (before) flamegraph::add_stored(tree, Side::before, call.store, wanted, *before, call.budget);
   const flamegraph::Classes classes(tree, wanted.group_depth());
   if (keep != "all") flamegraph::keep_class(tree, classes, keep);
   tree.finish();
   const double total = tree.root().shown();
   std::string why;
-  if (total == 0) why = "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget);
+  if (total == 0 && !task.empty())
+    why = "no stacks of task " + task + "; the source perf tags them with tasks = true";
+  else if (total == 0)
+    why = "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget);
   style.subtitle = flamegraph::value_text(total, style.unit) + ", " + style.subtitle;
 
   JsonWriter json;

@@ -29,9 +29,12 @@ TEST_CASE("a stack ends early where the first frame of its process marks that") 
   tree.add(tree.leaf("h;a-1;[stack lost]"), Side::shown, 2);
   tree.add(tree.leaf("h;b-2;main;[unknown]"), Side::shown, 4);
   tree.add(tree.leaf("h;b-2;[truncated];g"), Side::before, 8);
+  tree.add(tree.leaf("h;java-3;[unwind failed];W.work_[j]"), Side::shown, 7);
   tree.finish();
-  CHECK(early_end(tree, 2) == 5);
-  CHECK(early_end(tree, 1) == 0);
+  const EarlyEnds early = early_ends(tree, Classes(tree, 2), 2);
+  CHECK(early.all == 12);
+  CHECK(early.jvms == 7);
+  CHECK(early_ends(tree, Classes(tree, 1), 1).all == 0);
 }
 
 TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are system") {

@@ -85,13 +85,6 @@ Class class_of(std::string_view frame, const Company &company) {
   return is_c_library(frame) ? Class::system : Class::application;
 }
 
-double early_end(const Tree &tree, uint32_t group_depth) {
-  double sum = 0;
-  for (uint32_t i = 1; i < tree.size(); ++i)
-    if (tree.node(i).depth == group_depth + 1 && is_early_end(tree.name(i))) sum += tree.node(i).shown();
-  return sum;
-}
-
 Classes::Classes(const Tree &tree, uint32_t group_depth)
     : process_(tree.size()), companies_(tree.size()), classes_(tree.size(), Class::group) {
   for (uint32_t i = 1; i < tree.size(); ++i) {
@@ -105,6 +98,16 @@ Classes::Classes(const Tree &tree, uint32_t group_depth)
   }
   for (uint32_t i = 1; i < tree.size(); ++i)
     if (tree.node(i).depth > group_depth) classes_[i] = class_of(tree.name(i), companies_[process_[i]]);
+}
+
+EarlyEnds early_ends(const Tree &tree, const Classes &classes, uint32_t group_depth) {
+  EarlyEnds sum;
+  for (uint32_t i = 1; i < tree.size(); ++i) {
+    if (tree.node(i).depth != group_depth + 1 || !is_early_end(tree.name(i))) continue;
+    sum.all += tree.node(i).shown();
+    if (classes.in_jvm(i)) sum.jvms += tree.node(i).shown();
+  }
+  return sum;
 }
 
 void keep_class(Tree &tree, const Classes &classes, std::string_view kept) {

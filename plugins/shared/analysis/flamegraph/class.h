@@ -28,9 +28,6 @@ Class class_of(std::string_view frame, const Company &company);
 // A frame that only JVM processes have, and that is not Java.
 bool is_jvm_own(std::string_view frame);
 
-// The share of values whose stacks end before the first function of their thread.
-double early_end(const Tree &tree, uint32_t group_depth);
-
 // Of each node. Nodes up to `group_depth` are groups; those of that depth are processes.
 class Classes {
  public:
@@ -43,6 +40,12 @@ class Classes {
   std::vector<Company> companies_;
   std::vector<Class> classes_;
 };
+
+// The sum of values whose stacks end before the first function of their thread, of all processes and of JVMs.
+struct EarlyEnds {
+  double all = 0, jvms = 0;
+};
+EarlyEnds early_ends(const Tree &tree, const Classes &classes, uint32_t group_depth);
 
 // Keeps the stacks of JVMs ("jvm"), those with application code ("app"), or those with kernel code ("kernel").
 void keep_class(Tree &tree, const Classes &classes, std::string_view kept);

@@ -10,6 +10,7 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/time_text.h"
 
 namespace atalaya::flamegraph {
@@ -103,6 +104,22 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     if (visitor) visitor(stack);
   });
   budget.release(known.size());
+}
+
+void add_task(Tree &tree, const std::string &id, store::Store &store, const Wanted &wanted, const store::Range &range,
+              query::Budget &budget) {
+  for (const char *tag : {"attempt", "task"}) {
+    if (tree.size() > 1) return;
+    Wanted of_task = wanted;
+    of_task.tags.push_back({tag, {query::exactly(id)}});
+    add_stored(tree, Side::shown, store, of_task, range, budget);
+  }
+}
+
+By by_of(std::string_view name) {
+  if (name == "host") return By::host;
+  if (name == "name") return By::name;
+  return name == "reason" ? By::reason : By::process;
 }
 
 store::Range range_of(std::string_view text, int64_t now_ns) {

@@ -38,9 +38,15 @@ using Visitor = std::function<void(const store::Stack &)>;
 void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget,
                 const Visitor &visitor = {});
 
+// Stacks of attempts with this id; if there are none, of tasks. The source perf tags them.
+void add_task(Tree &tree, const std::string &id, store::Store &store, const Wanted &wanted, const store::Range &range,
+              query::Budget &budget);
+
 // The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
+// The root frame of --by and by=: "process", "name", "host" or "reason".
+By by_of(std::string_view name);
 // The frames before those of the stack: "java-977", "java", "host;java-977", or "disk;java".
 std::string process_frames(const store::Tags &tags, By by);
 // The range of FROM:TO, although times contain colons. Throws query::Wrong.

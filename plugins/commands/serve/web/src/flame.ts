@@ -9,17 +9,19 @@ import { add_flame_keys } from "./flame_keys";
 import { current, go, own, window_span } from "./state";
 import { svg_element } from "./svg";
 import { span_text } from "./time";
-import type { Flamegraph } from "./types";
+import type { Flamegraph, Span } from "./types";
 
 export interface Target {
   host?: string;
   pid?: string;
   process?: string;
+  task?: string;  // an attempt
+  span?: Span;    // instead of the window
 }
 
 const kProfiles = [["cpu", "on CPU"], ["offcpu", "waiting"], ["wall", "wall clock"]] as const;
 const kKeep = [["all", "all stacks"], ["jvm", "JVMs only"], ["app", "application code"], ["kernel", "kernel"]] as const;
-const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"]] as const;
+const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"], ["reason", "by reason of waits"]] as const;
 
 export class FlameCard {
   readonly card: Card;
@@ -49,16 +51,16 @@ export class FlameCard {
   }
 
   update(): void {
-    const { from, to } = window_span();
+    const target = this.target();
+    const { from, to } = target.span ?? window_span();
     const base = this.compares ? current().baseline : null;
     this.width = Math.max(320, Math.min(2400, Math.floor(this.card.body.clientWidth) || 1000));
-    const target = this.target();
-    const name = target.process ?? "";
+    const name = target.process ?? target.task ?? "";
     this.card.title(base === null ? "Flame graph" : "Flame graph: difference");
     this.card.say(base === null ? name : `${name} ${span_text({ from, to })} compared with ${span_text(base)}`);
     this.controls();
     const query = {
-      from, to, width: this.width, host: exactly(target.host ?? current().host), process: exactly(name), pid: target.pid,
+      from, to, width: this.width, host: exactly(target.host ?? current().host), process: exactly(target.process ?? ""), pid: target.pid, task: target.task,
       profile: own("profile") || "cpu", keep: own("keep") || "all", by: own("by") || "process", icicle: "true",
       diff_from: base?.from, diff_to: base?.to,
     };

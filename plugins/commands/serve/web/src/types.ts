@@ -183,14 +183,22 @@ export interface Task {
   to: number | null;
   state: string | null;
   slow: boolean;  // a bottleneck of its phase
+  on_path: boolean;  // the job waited for it
   grade: number | null;  // of its speed: 1 is the highest, 5 the lowest
   phases: Phase[];
 }
 export interface Evidence {
   text?: string;
 }
+export interface CriticalPath {
+  seconds: number;
+  parts: { name: string; seconds: number }[];
+  predictions: { change: string; seconds: number }[];
+  rough: boolean;
+}
 export interface JobDetail {
   job: Job;
+  path: CriticalPath | null;
   tasks: Task[];
   slow_per_node: { node: string | null; count: number }[];
   findings: { text: string; node: string | null; evidence: (string | Evidence)[] }[];

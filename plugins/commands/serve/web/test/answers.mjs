@@ -127,10 +127,11 @@ function job(query) {
   if (found === undefined) throw new Problem(404, `job "${id}" is not in the store`);
   const tasks = Array.from({ length: 120 }, (_, i) => {
     const start = found.from + Math.floor(i / 12) * 55_000 + (i % 12) * 1500, grade = i % 12 === 7 ? 5 : 1 + (i % 4), length = 20_000 + grade * 6000, end = start + length;
-    return { id: `task_${i}`, node: ["node-1", "node-2", null, kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: i % 2 === 0 ? "0" : null, from: start, to: end, state: i % 3 === 0 ? null : "succeeded", slow: grade === 5, grade: i % 13 === 3 ? null : grade,
+    return { id: `task_${i}`, node: ["node-1", "node-2", null, kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: i % 2 === 0 ? "0" : null, from: start, to: end, state: i % 3 === 0 ? null : "succeeded", slow: grade === 5, on_path: i % 12 === 7, grade: i % 13 === 3 ? null : grade,
       phases: [{ name: "read", from: start, to: start + length * 0.4 }, { name: "spill", from: start + length * 0.4, to: start + length * 0.7 }, { name: kHostile[1], from: start + length * 0.7, to: end }] };
   });
-  return { job: found, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, node: kHostile[0], evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }], notes: ["The disk of <b>node-2</b> was not measured."], more: true };
+  const path = found.to === null ? null : { seconds: 600, parts: [{ name: `map ${kHostile[1]}`, seconds: 480 }, { name: "between tasks", seconds: 120 }], predictions: [{ change: `node ${kHostile[0]} as fast as the others`, seconds: 450 }], rough: true };
+  return { job: found, path, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, node: kHostile[0], evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }], notes: ["The disk of <b>node-2</b> was not measured."], more: true };
 }
 
 function explanation(query) {

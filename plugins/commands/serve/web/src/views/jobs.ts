@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs: tasks and their sub-phases on a time line, five grades of speed, slow tasks per node, findings with evidence.
+// Jobs: tasks and their sub-phases on a time line, the flame graph of a task, the critical path, five grades of speed, slow tasks per
+// node, findings with evidence.
 import { exactly } from "../api";
 import { Card } from "../card";
 import { grade_colour } from "../colours";
 import { h, replace, s, select } from "../dom";
+import { FlameCard } from "../flame";
 import { Lanes, type Bar } from "../lanes";
 import { simple_table } from "../simple_table";
 import { current, go, own, visit, window_span } from "../state";
 import { clock_text, duration_text, moment_text, now } from "../time";
-import type { Info, Job, JobDetail, Task } from "../types";
+import type { CriticalPath, Info, Job, JobDetail, Task } from "../types";
 import { value_text } from "../units";
 import type { View } from "../view";
 
@@ -20,7 +22,7 @@ function colour_of_grade(task: Task): string {
 }
 
 function about(task: Task): string {
-  return [task.grade === null ? "speed not graded" : `${kGrades[task.grade - 1] ?? "unknown"} speed`, task.slow ? "slow" : "", task.state ?? ""].filter((text) => text !== "").join(", ");
+  return [task.grade === null ? "speed not graded" : `${kGrades[task.grade - 1] ?? "unknown"} speed`, task.slow ? "slow" : "", task.on_path ? "on the critical path" : "", task.state ?? ""].filter((text) => text !== "").join(", ");
 }
 
 function name_of(task: Task): string {
@@ -28,7 +30,24 @@ function name_of(task: Task): string {
 }
 
 function bar_of(task: Task): Bar {
-  return { lane: task.node ?? "unknown node", name: name_of(task), from: task.from, to: task.to, about: about(task), colour: colour_of_grade(task), parts: task.phases };
+  return { lane: task.node ?? "unknown node", name: name_of(task), from: task.from, to: task.to, about: about(task), colour: colour_of_grade(task), parts: task.phases, open: () => go({ own: { task: id_of(task) } }) };
+}
+
+function id_of(task: Task): string {
+  return task.attempt ?? task.id;
+}
+
+// The last stacks of a task are in a window that ends after it.
+const kLongestWindow = 60_000;
+
+function path_parts(path: CriticalPath): HTMLElement[] {
+  const share = (seconds: number) => `${((100 * seconds) / path.seconds).toFixed(1)} %`;
+  const time = (seconds: number) => ({ content: duration_text(1000 * seconds), number: true });
+  const part = simple_table("Parts of the critical path", ["part", "time", "of the job"], path.parts.map((one) => [one.name, time(one.seconds), { content: share(one.seconds), number: true }]));
+  if (path.predictions.length === 0) return [part];
+  const ifs = simple_table("Predicted length of the job", ["if", "predicted", "change"], path.predictions.map((one) => [one.change, time(one.seconds), { content: share(one.seconds - path.seconds), number: true }]));
+  const note = path.rough ? [h("p", { class: "muted" }, "These predictions are rough: a replay of the recorded tasks differs from the job by more than 10 %.")] : [];
+  return [part, ifs, ...note];
 }
 
 // Each task as a point: start and duration of the task or of one of its phases; its colour is the grade.
@@ -50,9 +69,15 @@ function scatter(tasks: readonly Task[], phase: string): SVGElement {
 export function make_jobs(_info: Info): View {
   const list = new Card("Jobs", "jobs-card"), line = new Card("Tasks", "tasks-card"), nodes = new Card("Slow tasks per node", "nodes-card");
   const clusters = new Card("Durations by grade", "clusters-card"), findings = new Card("Findings", "findings-card");
-  const parts = h("div", { class: "job" }, line.root, h("div", { class: "grid" }, findings.root, h("div", { class: "column" }, nodes.root, clusters.root)));
-  const lanes = new Lanes();
+  const path = new Card("Critical path", "path-card");
   let shown: JobDetail | null = null;
+  const chosen = () => shown?.tasks.find((task) => id_of(task) === own("task")) ?? null;
+  const flame = new FlameCard(() => {
+    const task = chosen();
+    return { task: own("task"), ...(task === null ? {} : { span: { from: task.from, to: (task.to ?? now()) + kLongestWindow } }) };
+  });
+  const parts = h("div", { class: "job" }, line.root, flame.card.root, h("div", { class: "grid" }, path.root, findings.root, h("div", { class: "column" }, nodes.root, clusters.root)));
+  const lanes = new Lanes();
 
   const show_clusters = (detail: JobDetail) => {
     const names = [...new Set(detail.tasks.flatMap((task) => task.phases.map((phase) => phase.name)))].sort();
@@ -82,14 +107,22 @@ export function make_jobs(_info: Info): View {
     const notes = detail.notes.map((note) => h("p", { class: "muted" }, note));
     findings.show(...notes, detail.findings.length === 0 ? h("p", { class: "muted" }, "No finding beyond chance.") : h("ul", { class: "findings" }, ...detail.findings.map((finding) =>
       h("li", {}, h("p", {}, finding.text), h("ul", {}, ...finding.evidence.map((one) => h("li", { class: "muted" }, typeof one === "string" ? one : one.text ?? "")))))));
+    if (detail.path === null) path.nothing({ text: "A running job has no critical path." });
+    else path.show(...path_parts(detail.path));
     show_clusters(detail);
+    show_task();
+  };
+
+  const show_task = () => {
+    flame.card.root.hidden = own("task") === "";
+    if (own("task") !== "") flame.update();
   };
 
   const show_list = (jobs: Job[]) => {
     if (jobs.length === 0) return list.nothing({ text: "No job ran in this window.", pipeline: "job" });
     list.show(simple_table("Jobs", ["job", "name", "kind", "start", "duration", "state", "tasks"], jobs.map((job) => [
       job.id, job.name, job.kind, moment_text(job.from), { content: job.to === null ? "running" : duration_text(job.to - job.from), number: true }, job.state, { content: value_text(job.tasks, null), number: true }]),
-    (at) => go({ own: { job: jobs[at]!.id } })));
+    (at) => go({ own: { job: jobs[at]!.id, task: null } })));
   };
 
   return {
@@ -102,6 +135,9 @@ export function make_jobs(_info: Info): View {
       void line.load<JobDetail>("job", { id }, show_job);
       if (shown !== null && shown.job.id === id) show_job(shown);
     },
-    close: () => [list, line, nodes, clusters, findings].forEach((card) => card.close()),
+    close: () => {
+      flame.close();
+      [list, line, path, nodes, clusters, findings].forEach((card) => card.close());
+    },
   };
 }
