@@ -2,9 +2,11 @@
 """The sink clickhouse and the engine that reads it, against real servers: one, and a cluster of two shards. ClickHouse must return the
 results of SQLite, to the byte."""
 
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import threading
@@ -50,6 +52,55 @@ def odd_records(days=60):
 def spans():
     yield {"span": "map", "start": (T0 + 5) * 1000, "end": (T0 + 9) * 1000, "tags": {"job": "j1"}, "fields": {"n": 1}}
     yield {"span": "reduce", "start": (T0 + 7) * 1000, "tags": {"job": "j1"}, "fields": {}}
+
+
+class Relay:
+    """Another address of a server, until it is closed."""
+
+    def __init__(self, port):
+        self.target = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.ends = [self.listener]
+        self.thread = threading.Thread(target=self.accept)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def accept(self):
+        pairs = []
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                break
+            server = socket.create_connection(("127.0.0.1", self.target))
+            self.ends += [client, server]
+            for ends in ((client, server), (server, client)):
+                pairs.append(threading.Thread(target=self.copy, args=ends))
+                pairs[-1].start()
+        for pair in pairs:
+            pair.join()
+
+    @staticmethod
+    def copy(source, target):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                target.sendall(piece)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        for end in self.ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        for end in self.ends:
+            end.close()
+
+    def __exit__(self, *_):
+        self.close()
 
 
 class ServedCase(AgentCase):
@@ -287,6 +338,24 @@ class OneServer(ServedCase):
         http(hub + "/api/jsonlines", lines([{"metric": "m", "timestamp": at, "value": 1, "tags": {"host": "h"}} for at in times]))
         agent.wait_status(lambda status: agent.row("hub", "clickhouse", status)["dead_letter"] == 1)
         self.assertEqual(self.rows("SELECT day FROM points"), [["2099-12-31"]])
+
+    def test_the_next_server_of_a_list_is_used(self):
+        with Relay(self.server.port) as relay:
+            first = f"{relay.url}/{self.database}"
+            urls = f'{{ "{first}", "{self.url}" }}'
+            agent, hub = self.hub(f'a.sink.clickhouse {{ url = {urls}, basic = "{self.basic}" }}')
+            store = f"clickhouse:{relay.url},{self.url}?basic={self.basic}"
+            words = ["query", "--metric", "m", "--format", "json", *WHEN]
+            for second, cut in ((1, False), (2, True)):
+                if cut:
+                    relay.close()
+                point = {"metric": "m", "timestamp": T0 + second, "value": second, "tags": {"host": "a"}}
+                post(hub + "/api/put", json.dumps([point]).encode())
+                points = json.loads(self.atalaya(*words, store=store))[0]["dps"]
+                self.assertEqual(points, [[(T0 + at) * 1000, at] for at in range(1, second + 1)])
+            agent.wait_line(f"uses clickhouse:{self.url} instead of clickhouse:{first}; ")
+        self.atalaya(*words, store=f"clickhouse:{first}", status=1)
+        self.assertIn(f"clickhouse:{first}: ", self.errors)
 
     def test_errors_are_named(self):
         absent = self.clickhouse.replace(self.database, "absent")

@@ -19,10 +19,14 @@ namespace {
 using namespace atalaya::literals;
 namespace clickhouse = store::clickhouse;
 
+constexpr Param kUrl[] = {param::string("url", "http://HOST:PORT/DATABASE, or https; only the last of a list needs the database")};
+
 class ClickHouse final : public Sink {
  public:
   static constexpr Param params[] = {
-      param::string("url", "http://host:port/database of the server's HTTP interface, or https; the database must exist")
+      param::list("url", kUrl,
+                  "HTTP interface of a server with its database, which must exist, or of several with the same data: the first "
+                  "that works is used")
           .defaults("http://127.0.0.1:8123/atalaya"),
       param::string(
           "cluster",
@@ -46,7 +50,7 @@ class ClickHouse final : public Sink {
       .name = "clickhouse"_str, .summary = "Keep samples in a ClickHouse database, on a server or a cluster"_str, .params = params};
 
   explicit ClickHouse(Host host) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
-    answer([&] { options_.client.location = clickhouse::parse_location(host_.text("url")); });
+    answer([&] { options_.client.location = clickhouse::parse_location(host_.texts("url")); });
     auto &location = options_.client.location;
     if (const auto path = host_.find("basic")) location.basic = path->text();
     if (const auto ca = host_.find("tls.ca")) location.tls.ca = ca->text();

@@ -121,7 +121,7 @@ class Lane::Names final : public core::NameTable {
 
 Lane::~Lane() = default;
 
-Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, Targets &targets,
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, http_client::Targets &targets,
            http_client::Connection connection)
     : options_(options),
       targets_(targets),

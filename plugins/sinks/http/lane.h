@@ -17,9 +17,9 @@
 #include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/http/client/compressor.h"
 #include "plugins/shared/http/client/connection.h"
+#include "plugins/shared/http/client/targets.h"
 #include "plugins/sinks/http/answer.h"
 #include "plugins/sinks/http/message_encoder.h"
-#include "plugins/sinks/http/targets.h"
 
 namespace atalaya::http_sink {
 
@@ -61,7 +61,7 @@ struct DeadRecord {
 // Delivers its share of a batch, one request after another, and keeps its progress. One thread at a time.
 class Lane {
  public:
-  Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, Targets &targets,
+  Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, http_client::Targets &targets,
        http_client::Connection connection);
   ~Lane();
 
@@ -117,7 +117,7 @@ class Lane {
   void pause_servers();
 
   const LaneOptions &options_;
-  Targets &targets_;
+  http_client::Targets &targets_;
   http_client::Connection connection_;
   std::unique_ptr<core::Encoder> encoder_;
   std::unique_ptr<http_client::Compressor> compressor_;

@@ -239,7 +239,7 @@ class RequestSink : public Sink {
   bool bearer_ = false;
   sinks::DeadLetters dead_letters_;
 
-  std::optional<Targets> targets_;
+  std::optional<http_client::Targets> targets_;
   std::unique_ptr<http_client::Deadlines> deadlines_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t lanes_per_server_ = 1;

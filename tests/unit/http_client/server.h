@@ -80,7 +80,7 @@ class Server {
       if (text.size() < head + 4 + body) continue;
       const std::string said = respond({text.substr(0, head), text.substr(head + 4)});
       text.clear();
-      if (::send(client, said.data(), said.size(), MSG_NOSIGNAL) < 0) return;
+      if (::send(client, said.data(), said.size(), MSG_NOSIGNAL) < 0 || said.find("Connection: close") != std::string::npos) return;
     }
   }
   std::string respond(Asked asked) {

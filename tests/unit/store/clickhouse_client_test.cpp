@@ -144,14 +144,88 @@ TEST_CASE("clickhouse: the server gets the time limit of a query") {
   CHECK(server.asked().back().has("&max_execution_time=2"));
 }
 
+// Servers of one list, by their ports. A port of 0 is one where nothing listens.
+ClientOptions options_for(const std::vector<uint16_t> &ports) {
+  const auto patience = std::chrono::seconds(60);
+  std::string text;
+  for (const uint16_t port : ports)
+    text += (text.empty() ? "http://127.0.0.1:" : ",http://127.0.0.1:") + std::to_string(port == 0 ? 1 : port);
+  return {parse_location(text + "/db"), patience, patience, "none"};
+}
+
+std::string selected_texts(Client &client) {
+  std::string all;
+  client.select({{{"a", "name", Type::text}, {"b", "number", Type::u64}}, "t", "name"},
+                [&](const std::vector<Cell> &cells) { return all.append(cells[1].text), true; });
+  return all;
+}
+
+TEST_CASE("clickhouse: the first server that works is used, and said once") {
+  Server second([](const Asked &) { return answer("200 OK", "24.8.1.1\n"); });
+  std::vector<std::string> said;
+  ClientOptions options = options_for({0, second.port});
+  options.warn = [&said](const std::string &text) { said.push_back(text); };
+  {
+    Client client(options);
+    client.connect();
+    client.connect();
+    CHECK(client.name() == "clickhouse:http://127.0.0.1:1,http://127.0.0.1:" + std::to_string(second.port) + "/db");
+  }
+  CHECK(second.asked().size() == 2);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].starts_with("uses clickhouse:http://127.0.0.1:" + std::to_string(second.port) +
+                            "/db instead of clickhouse:http://127.0.0.1:1/db; clickhouse:http://127.0.0.1:1/db: "));
+  Client none(options_for({0, 0}));
+  try {
+    none.connect();
+    CHECK(false);
+  } catch (const Error &error) {
+    CHECK(error.cause() == Cause::retry);
+    CHECK(std::string(error.what()).find(": no server responds; clickhouse:http://127.0.0.1:1/db: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("clickhouse: a question is sent to the next server if its server does not respond, never after the first row") {
+  const std::string rows = answer("200 OK", row(0, "one", 1) + row(0, "two", 2) + row(1, "", 0));
+  const std::string version = answer("200 OK", "24.8.1.1\n");
+  std::string said = answer("503 Service Unavailable", "away");
+  Server first([&](const Asked &asked) { return asked.has("version()") ? version : said; });
+  Server second([&](const Asked &asked) { return asked.has("version()") ? version : rows; });
+  {
+    Client client(options_for({first.port, second.port}));
+    client.connect();
+    CHECK(selected_texts(client) == "onetwo");
+    CHECK(selected_texts(client) == "onetwo");
+    CHECK(first.asked().size() == 2);
+  }
+  said = answer("500 Internal Server Error", "Code: 42. DB::Exception: wrong statement");
+  {
+    Client client(options_for({first.port, second.port}));
+    client.connect();
+    CHECK_THROWS_AS(selected_texts(client), Error);  // the next one would say the same
+  }
+  said = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9999\r\n\r\n" + row(0, "one", 1);
+  Client client(options_for({first.port, second.port}));
+  client.connect();
+  CHECK_THROWS_AS(selected_texts(client), Error);
+}
+
 TEST_CASE("clickhouse: where a database is") {
   const Location location = parse_location("https://ch.example:8443/metrics?basic=/etc/x&ca=/etc/ca.pem");
   CHECK(location.name() == "clickhouse:https://ch.example:8443/metrics");
   CHECK(location.basic == "/etc/x");
   CHECK(location.tls.ca == "/etc/ca.pem");
   CHECK(parse_location("http://[::1]:8123/m").name() == "clickhouse:http://[::1]:8123/m");
-  for (const char *wrong :
-       {"", "http://h", "http://h/", "http://h/a/b", "http://h/a'b", "ftp://h/a", "http://h/a?cluster=x", "http://u:p@h/a"})
+  const Location servers = parse_location("http://a:8123,https://b:8443/m?basic=/etc/x,y");
+  CHECK(servers.name() == "clickhouse:http://a:8123,https://b:8443/m");
+  CHECK(servers.basic == "/etc/x,y");
+  CHECK(parse_location(std::vector<std::string>{"http://a/m", "http://b/m"}).name() == "clickhouse:http://a,http://b/m");
+  CHECK_THROWS_WITH_AS(parse_location("http://a/m,http://b/n"),
+                       "servers of one list have the same data, but clickhouse:http://a/m and clickhouse:http://b/n are different "
+                       "databases; write them as two stores, or two sinks",
+                       Error);
+  for (const char *wrong : {"http://a,http://b", "http://a/m,", "", "http://h", "http://h/", "http://h/a/b", "http://h/a'b",
+                            "ftp://h/a", "http://h/a?cluster=x", "http://u:p@h/a"})
     CHECK_THROWS_AS(parse_location(wrong), Error);
 }
 

@@ -35,10 +35,12 @@ size_t count_of(const std::string &text, const std::string &part) {
 struct Database {
   std::function<bool(const std::string &table, const std::string &rows)> takes;
   std::atomic<size_t> inserts = 0;
+  std::atomic<bool> away = false;
   std::vector<std::string> taken;  // rows of points
   Server server{[this](const Asked &asked) { return say(asked); }};
 
   std::string say(const Asked &asked) {
+    if (away) return answer("503 Service Unavailable");
     if (asked.has("SELECT version()")) return answer("200 OK", "24.8.1.1\n");
     if (asked.has("FROM system.columns")) return answer("200 OK", std::string("\1\0\0\0", 4));
     if (asked.has("FROM system.tables")) return answer("200 OK", std::string("\1\0\0", 3));
@@ -148,6 +150,34 @@ TEST_CASE("clickhouse: no point is written whose series was refused") {
   writer.write(batch.samples.span(), kNow);
   CHECK(database.taken_rows("good.one") == 3);
   CHECK(writer.refused_rows().empty());
+}
+
+TEST_CASE("clickhouse: a batch that a server does not accept is stored by the next one; later the first one is used again") {
+  Database first, second;
+  first.takes = second.takes = [](const std::string &, const std::string &) { return true; };
+  std::vector<std::string> said;
+  WriterOptions options = options_for(first);
+  options.client.location.urls.push_back(options_for(second).client.location.urls.front());
+  options.warn = [&said](const std::string &text) { said.push_back(text); };
+  Batch batch;
+  batch.fill(3, [](size_t) { return false; });
+  {
+    Writer writer(options, batch.names());
+    writer.write(batch.samples.span(), kNow);
+    CHECK(first.taken_rows("good.one") == 3);
+    first.away = true;
+    writer.write(batch.samples.span(), kNow + kSecond);
+    CHECK(second.taken_rows("good.one") == 3);
+    second.away = true;
+    CHECK_THROWS_AS(writer.write(batch.samples.span(), kNow + kSecond), Error);
+    first.away = second.away = false;
+    // The pause of a failed server is over after a fraction of a second.
+    for (size_t i = 0; first.taken_rows("good.one") < 6; ++i) {
+      REQUIRE(i < 1'000'000);
+      writer.write(batch.samples.span(), kNow + kSecond);
+    }
+  }
+  CHECK(said.size() >= 2);
 }
 
 TEST_CASE("clickhouse: an unreachable server of the cluster gets its tables later") {

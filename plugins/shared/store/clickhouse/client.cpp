@@ -12,6 +12,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/now.h"
 #include "plugins/shared/http/client/words.h"
 #include "plugins/shared/secret/secret.h"
 
@@ -29,6 +30,9 @@ constexpr std::string_view kSelectSettings =
 constexpr std::string_view kInsertSettings = "&insert_distributed_sync=1";
 // Rows that are collected first are in memory only when they are acknowledged, and refused together with those of others.
 constexpr std::string_view kInsertAtOnce = "&async_insert=0";
+
+// Between two attempts with a failed server of a list. A dead host costs the time limit of a connection each time.
+constexpr int64_t kLongestPause_ns = 300'000'000'000;
 
 // Errors of ClickHouse, by number.
 constexpr int kUnknownTable = 60;
@@ -75,6 +79,28 @@ Sql framed(const Query &query) {
   return sql;
 }
 
+[[noreturn]] void throw_unusable(const std::string &shown) {
+  throw Error(Cause::config, shown +
+                                 " names no database that can be used; write http://host:8123/database, with letters, "
+                                 "digits and _ in the database's name");
+}
+
+// A server that did not respond, or whose proxy did not reach it.
+class Unreachable : public Error {
+ public:
+  using Error::Error;
+};
+
+bool is_unreachable(int status) {
+  return status == 502 || status == 503 || status == 504;
+}
+
+std::vector<std::string> names_of(const Location &location) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < location.urls.size(); ++i) names.push_back(location.name(i));
+  return names;
+}
+
 }  // namespace
 
 bool is_plain_name(std::string_view name) {
@@ -84,11 +110,20 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), is_plain);
 }
 
-Location parse_location(std::string_view text) {
+std::string Location::name() const {
+  std::string name = "clickhouse:";
+  for (size_t i = 0; i < urls.size(); ++i) name += (i == 0 ? "" : ",") + urls[i].text;
+  return name + "/" + database;
+}
+
+namespace {
+
+// The database may be missing.
+Location parse_server(const std::string &text) {
   Location location;
   try {
-    location.url = http_client::parse_url(std::string(text), "/");
-    Poco::URI uri(location.url.target);
+    http_client::Url &url = location.urls.emplace_back(http_client::parse_url(text, "/"));
+    Poco::URI uri(url.target);
     location.database = uri.getPath().substr(1);
     for (const auto &[key, value] : uri.getQueryParameters()) {
       if (key == "basic") {
@@ -109,12 +144,54 @@ Location parse_location(std::string_view text) {
   } catch (const Poco::Exception &problem) {
     throw Error(Cause::config, "a url cannot be read (" + problem.displayText() + "); write http://host:8123/database");
   }
-  if (!is_plain_name(location.database))
-    throw Error(Cause::config, location.url.text +
-                                   " names no database that can be used; write http://host:8123/database, with letters, "
-                                   "digits and _ in the database's name");
-  location.url.text.erase(location.url.text.find('/', location.url.text.find("//") + 2));
+  std::string &shown = location.urls.front().text;
+  if (!location.database.empty() && !is_plain_name(location.database)) throw_unusable(shown);
+  shown.erase(shown.find('/', shown.find("//") + 2));
   return location;
+}
+
+// Of servers with the same data: what one does not say is that of the last one.
+Location joined(std::vector<Location> servers) {
+  Location all = std::move(servers.back());
+  servers.pop_back();
+  if (all.database.empty()) throw_unusable(all.urls.front().text);
+  std::vector<http_client::Url> urls;
+  for (Location &server : servers) {
+    if (!server.database.empty() && server.database != all.database)
+      throw Error(Cause::config, "servers of one list have the same data, but " + server.name() + " and " + all.name() +
+                                     " are different databases; write them as two stores, or two sinks");
+    urls.push_back(std::move(server.urls.front()));
+    if (all.basic.empty()) all.basic = server.basic;
+    if (all.tls.ca.empty()) all.tls.ca = server.tls.ca;
+    if (all.tls.certificate.empty()) all.tls.certificate = server.tls.certificate;
+    if (all.tls.key.empty()) all.tls.key = server.tls.key;
+  }
+  urls.push_back(std::move(all.urls.front()));
+  all.urls = std::move(urls);
+  return all;
+}
+
+}  // namespace
+
+Location parse_location(const std::vector<std::string> &texts) {
+  if (texts.empty()) throw_unusable("an empty list");
+  std::vector<Location> servers;
+  servers.reserve(texts.size());
+  for (const std::string &text : texts) servers.push_back(parse_server(text));
+  return joined(std::move(servers));
+}
+
+Location parse_location(std::string_view text) {
+  std::vector<std::string> servers(1);
+  for (const char byte : text.substr(0, text.find('?'))) {
+    if (byte == ',') {
+      servers.emplace_back();
+    } else {
+      servers.back() += byte;
+    }
+  }
+  if (const size_t options = text.find('?'); options != std::string_view::npos) servers.back() += text.substr(options);
+  return parse_location(servers);
 }
 
 Refusal refusal_of(std::string_view body) {
@@ -136,13 +213,17 @@ bool is_of_the_rows(int code) {
 Client::Client(ClientOptions options)
     : options_(std::move(options)),
       name_(options_.location.name()),
+      server_names_(names_of(options_.location)),
+      targets_(options_.location.urls, {}, kLongestPause_ns),
       connection_(connection_options_, deadlines_),
       compressor_(http_client::make_compressor(options_.compress, 1)) {
   connection_options_.timeout = options_.timeout;
   connection_options_.deadline = options_.deadline;
   connection_options_.connect = options_.connect;
   try {
-    if (options_.location.url.tls) connection_options_.tls = http_client::tls_context(options_.location.tls);
+    const auto &urls = options_.location.urls;
+    if (std::any_of(urls.begin(), urls.end(), [](const http_client::Url &url) { return url.tls; }))
+      connection_options_.tls = http_client::tls_context(options_.location.tls);
   } catch (const Failure &failure) {
     throw Error(Cause::config, name_ + ": " + failure.what());
   }
@@ -151,14 +232,46 @@ Client::Client(ClientOptions options)
 Client::~Client() = default;
 
 void Client::connect() {
+  const size_t before = server_;
+  std::string problems = std::exchange(why_, {});
+  connected_ = false;
+  for (const size_t server : targets_.order(core::monotonic())) {
+    try {
+      connect_to(server);
+      if (options_.warn && server != before) options_.warn("uses " + server_name() + " instead of " + server_names_[before] + problems);
+      return;
+    } catch (const Error &error) {
+      if (error.cause() != Cause::retry || servers() == 1) throw;
+      targets_.failed(server, 0, core::monotonic());
+      problems += std::string("; ") + error.what();
+    }
+  }
+  throw Error(Cause::retry, name_ + ": no server responds" + problems);
+}
+
+void Client::give_up(const std::string &why) {
+  why_ = "; " + why;
+  targets_.failed(server_, 0, core::monotonic());
+  connected_ = false;
+}
+
+bool Client::could_return() const {
+  const auto first = targets_.pick(0, core::monotonic());
+  return first && first->index < server_;
+}
+
+void Client::connect_to(size_t server) {
+  server_ = server;
   std::string answer;
   const auto reader = [&](std::string_view piece) { return answer += piece, answer.size() < 100; };
   const http_client::Answer head = ask("", "SELECT version()", {}, reader);
   if (head.status != 200) fail(head);
   const auto version = server_version(answer);
   if (!version)
-    throw Error(Cause::config, name_ + ": the server is not ClickHouse; write the port of its HTTP interface, usually 8123");
+    throw Error(Cause::config,
+                server_name() + ": the server is not ClickHouse; write the port of its HTTP interface, usually 8123");
   version_ = *version;
+  connected_ = true;
 }
 
 http_client::Answer Client::ask(const std::string &settings, std::string_view body, std::string_view encoding,
@@ -167,18 +280,18 @@ http_client::Answer Client::ask(const std::string &settings, std::string_view bo
     const std::string authorization =
         options_.location.basic.empty() ? "" : http_client::basic_authorization(read_secret(options_.location.basic));
     const std::string target = "/?database=" + options_.location.database + settings;
-    return connection_.exchange(options_.location.url, {"POST", target, "application/octet-stream", encoding, authorization, body},
+    return connection_.exchange(targets_.url(server_), {"POST", target, "application/octet-stream", encoding, authorization, body},
                                 reader);
   } catch (const Failure &failure) {
-    throw Error(Cause::retry, name_ + ": " + failure.what());
+    throw Error(Cause::retry, server_name() + ": " + failure.what());
   } catch (const http_client::NoAnswer &none) {
-    throw Error(Cause::retry, name_ + ": " + none.what());
+    throw Unreachable(Cause::retry, server_name() + ": " + none.what());
   }
 }
 
 void Client::fail(const http_client::Answer &answer) const {
   const Refusal refusal = refusal_of(answer.body);
-  const std::string said = name_ + " answered " + std::to_string(answer.status) + ": " + refusal.words;
+  const std::string said = server_name() + " answered " + std::to_string(answer.status) + ": " + refusal.words;
   if (refusal.code == kUnknownDatabase)
     throw Error(Cause::config, said + "; make it: CREATE DATABASE " + options_.location.database);
   if (answer.status == 401 || answer.status == 403 ||
@@ -187,6 +300,7 @@ void Client::fail(const http_client::Answer &answer) const {
   if (refusal.code == kReadonly)
     throw Error(Cause::config, said + "; a user that reads needs readonly = 2, one that writes readonly = 0");
   if (refusal.code == kUnknownTable) throw Error(Cause::config, said);
+  if (is_unreachable(answer.status)) throw Unreachable(Cause::retry, said);
   throw Error(Cause::retry, said);
 }
 
@@ -205,6 +319,23 @@ void Client::execute_on_cluster(const Sql &sql) {
 }
 
 void Client::select(const Query &query, const RowVisitor &visitor) {
+  bool began = false;
+  const auto notice = [&](const std::vector<Cell> &row) {
+    began = true;
+    return visitor(row);
+  };
+  for (size_t left = servers();; --left) {
+    try {
+      return select_here(query, notice);
+    } catch (const Unreachable &problem) {
+      if (began || left == 1) throw;
+      give_up(problem.what());
+      connect();
+    }
+  }
+}
+
+void Client::select_here(const Query &query, const RowVisitor &visitor) {
   const Sql::Rendered rendered = framed(query).render(version_);
   std::vector<Type> types;
   types.reserve(query.columns.size());
@@ -216,7 +347,7 @@ void Client::select(const Query &query, const RowVisitor &visitor) {
   const http_client::Answer answer =
       ask(settings + rendered.parameters, rendered.text, {}, [&](std::string_view piece) { return rows.take(piece); });
   if (answer.status != 200) fail(answer);
-  rows.finish(name_);
+  rows.finish(server_name());
 }
 
 std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::string_view rows) {

@@ -26,6 +26,12 @@ WriterOptions checked(const WriterOptions &options) {
   return options;
 }
 
+ClientOptions with_warn(const WriterOptions &options) {
+  ClientOptions client = options.client;
+  client.warn = options.warn;
+  return client;
+}
+
 // The highest version of the spans among which these would be: those that are replaced have no higher one.
 uint64_t highest_version(Client &client, std::span<const atalaya_sample> spans) {
   Range starts{INT64_MAX, INT64_MIN};
@@ -61,7 +67,7 @@ std::string identity(const char *columns, const TableRows &rows, const RowPlace 
 
 Writer::Writer(const WriterOptions &options, core::NameOf name_of, MetricOf metric_of)
     : options_(checked(options)),
-      client_(options.client),
+      client_(with_warn(options)),
       rows_(name_of),
       declarations_(std::move(name_of), std::move(metric_of), options.warn),
       version_(read_version(options.version_file)) {}
@@ -78,11 +84,27 @@ void Writer::prepare() {
   ready_ = true;
 }
 
+// Rows that a failed server has already stored come again: the last one wins, on every server of a cluster.
 Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
+  if (client_.could_return()) ready_ = false;
+  for (size_t left = client_.servers();; --left) {
+    try {
+      return write_here(samples, now_ns);
+    } catch (const Error &error) {
+      if (error.cause() != Cause::retry) throw;
+      const bool is_last = left == 1 || !client_.connected();
+      if (client_.connected()) client_.give_up(error.what());
+      if (is_last) throw;
+    }
+  }
+}
+
+Refused Writer::write_here(std::span<const atalaya_sample> samples, int64_t now_ns) {
   refused_.clear();
   try {
     prepare();
     const Refused refused = put(samples, now_ns);
+    client_.worked();
     known_.clear();
     write_version(options_.version_file, version_);
     return refused;

@@ -39,7 +39,8 @@ struct WriterOptions {
   bool corrects = false;
 };
 
-// One thread at a time. Connects at the first write, and again after an error. After an Error write all of the batch again.
+// One thread at a time. Connects at the first write, and again after an error; of several servers the next one gets a batch that
+// one did not accept. After an Error write all of the batch again.
 class Writer final : public StoreWriter {
  public:
   // Without `metric_of` all metrics are unknown.
@@ -61,6 +62,7 @@ class Writer final : public StoreWriter {
   struct Part {
     size_t first, last;  // rows
   };
+  Refused write_here(std::span<const atalaya_sample> samples, int64_t now_ns);
   Refused put(std::span<const atalaya_sample> samples, int64_t now_ns);
   void next_version(std::span<const atalaya_sample> samples, int64_t now_ns);
   void send();

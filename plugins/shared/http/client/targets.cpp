@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/targets.h"
+#include "plugins/shared/http/client/targets.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 namespace {
 
 constexpr int64_t kFirstWait = 100'000'000;
@@ -18,7 +19,7 @@ uint64_t mixed(uint64_t value) {  // splitmix64's finalizer: every bit of the ha
 
 }  // namespace
 
-Targets::Targets(std::vector<http_client::Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns)
+Targets::Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns)
     : spread_(!weights.empty()), retry_max_ns_(retry_max_ns), random_(std::random_device{}()) {
   for (size_t i = 0; i < urls.size(); ++i)
     targets_.push_back({std::move(urls[i]), spread_ ? static_cast<double>(weights[i]) : 1.0, 0, 0});
@@ -49,6 +50,14 @@ std::optional<Targets::Choice> Targets::pick(size_t home, int64_t now_ns) const 
   return std::nullopt;
 }
 
+std::vector<size_t> Targets::order(int64_t now_ns) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<size_t> order(targets_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t index) { return targets_[index].down_until_ns <= now_ns; });
+  return order;
+}
+
 void Targets::failed(size_t index, int64_t wait_ns, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   Target &target = targets_[index];
@@ -75,4 +84,4 @@ int64_t Targets::wait(int64_t now_ns) const {
   return std::max(first, kMinWait);
 }
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/http/targets.h"
+#include "plugins/shared/http/client/targets.h"
 
 #include <doctest/doctest.h>
 #include <atalaya/plugin.hpp>
 
 using namespace atalaya::http_client;
-using namespace atalaya::http_sink;
 
 namespace {
 
@@ -33,6 +32,16 @@ TEST_CASE("http: the first server is used until it fails, and again when it may 
   CHECK(targets.pick(0, 3 * kSecond)->suspect);
   targets.worked(0);
   CHECK_FALSE(targets.pick(0, 0)->suspect);
+}
+
+TEST_CASE("http: the order of attempts begins with the servers that may be tried now") {
+  Targets targets = three();
+  CHECK(targets.order(0) == std::vector<size_t>{0, 1, 2});
+  targets.failed(0, 2 * kSecond, 0);
+  CHECK(targets.order(kSecond) == std::vector<size_t>{1, 2, 0});
+  targets.failed(1, kSecond, 0);
+  CHECK(targets.order(0) == std::vector<size_t>{2, 0, 1});
+  CHECK(targets.order(3 * kSecond) == std::vector<size_t>{0, 1, 2});
 }
 
 TEST_CASE("http: pauses double up to retry_max, between half of it and all of it") {

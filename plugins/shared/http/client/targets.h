@@ -10,17 +10,17 @@
 
 #include "plugins/shared/http/client/connection.h"
 
-namespace atalaya::http_sink {
+namespace atalaya::http_client {
 
 // The servers and their states. Any thread.
 class Targets {
  public:
   // With weights, series are spread over the servers; without, the first that works is used.
-  Targets(std::vector<http_client::Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
+  Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
 
   size_t size() const { return targets_.size(); }
   bool spread() const { return spread_; }
-  const http_client::Url &url(size_t index) const { return targets_[index].url; }
+  const Url &url(size_t index) const { return targets_[index].url; }
 
   // The server of a series with this hash: stable while the list of servers is unchanged.
   size_t home(uint64_t hash) const;
@@ -31,6 +31,8 @@ class Targets {
   };
   // The first server that may be tried now: `home`, then the others in order.
   std::optional<Choice> pick(size_t home, int64_t now_ns) const;
+  // All servers: those that may be tried now, then the others, each in the order of the list.
+  std::vector<size_t> order(int64_t now_ns) const;
   // Marks a server as failed for `wait_ns`, or, with 0, for a time that doubles up to retry_max, jittered.
   void failed(size_t index, int64_t wait_ns, int64_t now_ns);
   void worked(size_t index);
@@ -39,7 +41,7 @@ class Targets {
 
  private:
   struct Target {
-    http_client::Url url;
+    Url url;
     double weight = 1;
     int failures = 0;
     int64_t down_until_ns = 0;
@@ -51,4 +53,4 @@ class Targets {
   std::minstd_rand random_;
 };
 
-}  // namespace atalaya::http_sink
+}  // namespace atalaya::http_client
