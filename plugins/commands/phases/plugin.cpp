@@ -153,7 +153,7 @@ class PhasesCommand final : public Command {
       if (recognised.contains({run.trace.host, run.trace.process, run.trace.pid})) continue;
       for (const StoredOccurrence &one : run.occurrences) spans.push_back(span_of(one));
     }
-    if (!dry_run_) write_spans(host_, options_.store, spans);
+    if (!dry_run_) write_spans(host_, query::one_store(options_), spans);
     std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known);
     std::fputs(phases_table(database, runs_of(runs), "").c_str(), stdout);
     if (!file_.empty()) query::write_output(file_, picture_of(runs.back(), database));
@@ -200,7 +200,7 @@ class PhasesCommand final : public Command {
     std::vector<SpanToWrite> spans;
     for (const KnownPhase &phase : database.phases())
       spans.push_back(definition_of(phase, "", database.symbols(), core::realtime()));
-    write_spans(host_, options_.store, spans);
+    write_spans(host_, query::one_store(options_), spans);
     std::fprintf(stderr, "imported %zu phases\n", spans.size());
     return 0;
   }
@@ -266,7 +266,7 @@ class PhasesCommand final : public Command {
       if (count < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
       for (const ProgramRun &run : runs) report(run, models, database, spans);
     }
-    if (save_) write_spans(host_, options_.store, spans);
+    if (save_) write_spans(host_, query::one_store(options_), spans);
     return 0;
   }
 

@@ -93,7 +93,7 @@ std::string argument_of(const Request &request, const char *key) {
 }  // namespace
 
 store::Store &Api::store() {
-  if (!store_) store_ = store::open_store(path_, std::chrono::nanoseconds(limits_.time_ns));
+  if (!store_) store_ = store::open_store(stores_, std::chrono::nanoseconds(limits_.time_ns));
   return *store_;
 }
 
@@ -268,8 +268,13 @@ Answer Api::experiments(const Request &request) {
   if (request.method != "DELETE" || name.empty()) return wrong_method(request);
   const std::string workload = workloads ? request.text("test_name") : "";
   if (workloads && workload.empty()) throw Wrong("missing test_name; use DELETE /tests/EXPERIMENT?test_name=WORKLOAD");
-  query::ExperimentLog(host_, path_).remove(name, workload);
+  log().remove(name, workload);
   return {204, ""};
+}
+
+query::ExperimentLog Api::log() const {
+  if (stores_.size() > 1) throw Wrong("this server reads several stores; write experiments to a server of one, or by the command");
+  return {host_, stores_.empty() ? "" : stores_.front()};
 }
 
 Answer Api::list_experiments(const Request &request, bool workloads, const std::string &name) {
@@ -292,7 +297,7 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
 
 Answer Api::put_experiments(const Request &request) {
   const auto read = query::read_experiments(request.body, core::realtime());
-  query::ExperimentLog(host_, path_).put(read);
+  log().put(read);
   return {201, R"({"_status":"OK"})"};
 }
 

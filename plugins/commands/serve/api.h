@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "plugins/commands/serve/request.h"
+#include "plugins/shared/analysis/query/experiment_log.h"
 #include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::serve {
 
 class Api {
  public:
-  Api(Host host, std::string store, std::string status_socket, const query::Limits &limits)
-      : host_(host), path_(std::move(store)), status_socket_(std::move(status_socket)), limits_(limits) {}
+  Api(Host host, std::vector<std::string> stores, std::string status_socket, const query::Limits &limits)
+      : host_(host), stores_(std::move(stores)), status_socket_(std::move(status_socket)), limits_(limits) {}
 
   // Answers every request; a failure is an answer with a status and a reason.
   Answer answer(const Request &request);
@@ -37,6 +38,8 @@ class Api {
   Answer stacks(const Request &request);
   Answer experiments(const Request &request);
 
+  // Throws Wrong when several stores are read.
+  query::ExperimentLog log() const;
   Answer success(const std::string &data);  // of Prometheus, with a warning of damaged parts
   Answer query(const Request &request);
   Answer metrics();
@@ -58,7 +61,8 @@ class Api {
   store::Store &store();
 
   Host host_;
-  const std::string path_, status_socket_;
+  const std::vector<std::string> stores_;
+  const std::string status_socket_;
   const query::Limits limits_;
   std::unique_ptr<store::Store> store_;
 };

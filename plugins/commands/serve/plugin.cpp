@@ -33,7 +33,7 @@ class Serve final : public Command {
  public:
   static constexpr Param params[] = {
       param::string("listen", "Address to listen on; port 0 selects a free port").defaults("127.0.0.1:8080").unit("HOST:PORT"),
-      query::kStore,
+      query::kStores,
       param::string("tokens",
                     "File with one bearer token per line; a request must carry one of them. "
                     "Required if other hosts can reach the server")
@@ -76,7 +76,7 @@ class Serve final : public Command {
 
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
-      store::open_store(read_.store, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
+      store::open_store(read_.stores, std::chrono::nanoseconds(read_.limits.time_ns));  // reports errors of the store now
       if (mcp_) return answer_messages();
       if (!token_file_.empty()) tokens_ = std::make_unique<http_server::Tokens>(token_file_);
       http_server::load_tls(tls_, options_.http);
@@ -97,7 +97,7 @@ class Serve final : public Command {
 
  private:
   int answer_messages() {
-    Api api(host_, read_.store, socket_, read_.limits);
+    Api api(host_, read_.stores, socket_, read_.limits);
     serve_messages(STDIN_FILENO, STDOUT_FILENO, stop_.get(), mcp_refusal("a message has at most 1 MiB"),
                    [&](const std::string &message) { return api.message(message); });
     return 0;
@@ -107,7 +107,7 @@ class Serve final : public Command {
     Server server(
         options_, tokens_.get(),
         [this] {
-          auto api = std::make_shared<Api>(host_, read_.store, socket_, read_.limits);
+          auto api = std::make_shared<Api>(host_, read_.stores, socket_, read_.limits);
           return [api](const Request &request) { return api->answer(request); };
         },
         [host = host_](std::string_view text) { host.log(Level::warning, text); });

@@ -147,7 +147,7 @@ class Sql final : public Command {
   int run(std::span<const atalaya_str> arguments) override {
     return query::answered([&] {
       if (arguments.size() > 1) throw query::Wrong("too many arguments; put the statement in quotes");
-      store::Database database(query::sqlite_path(options_.store), store::Access::read_only);
+      store::Database database(query::sqlite_path(options_), store::Access::read_only);
       store::check_is_store(database);
       if (database.number("PRAGMA user_version") == 0)
         throw Failure(Code::permanent, "database " + database.path() + " is empty; run a pipeline with the sink \"sqlite\" first");

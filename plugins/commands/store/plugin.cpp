@@ -37,7 +37,7 @@ class StoreCommand final : public Command {
       if (arguments.empty()) throw Wrong("missing argument: verify or repair");
       const std::string verb(view(arguments[0]));
       if (arguments.size() > 1) throw Wrong("unexpected argument " + core::in_quotes(view(arguments[1])));
-      const std::string path = query::sqlite_path(options_.store);
+      const std::string path = query::sqlite_path(options_);
       if (verb == "verify") return verify(path);
       if (verb == "repair") return repair(path);
       throw Wrong(core::in_quotes(verb) + " is not one of verify, repair" + core::did_you_mean(verb, verbs));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
 #include <utility>
 
 #include "plugins/shared/store/clickhouse/clickhouse_store.h"
 #include "plugins/shared/store/clickhouse/writer.h"
+#include "plugins/shared/store/joined_store.h"
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/span_writer.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
@@ -49,6 +51,18 @@ std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanosecond
   const std::string store = store_of(text);
   if (is_clickhouse(store)) return std::make_unique<clickhouse::ClickHouseStore>(clickhouse_of(store), patience);
   return std::make_unique<SqliteStore>(store);
+}
+
+std::unique_ptr<Store> open_store(const std::vector<std::string> &texts, std::chrono::nanoseconds patience) {
+  if (texts.size() < 2) return open_store(texts.empty() ? std::string_view() : texts.front(), patience);
+  std::vector<std::unique_ptr<Store>> stores;
+  std::set<std::string> names;
+  for (const std::string &text : texts) {
+    stores.push_back(open_store(text, patience));
+    if (!names.insert(stores.back()->name()).second)
+      throw Error(Cause::config, stores.back()->name() + " is given twice; name each store once");
+  }
+  return std::make_unique<JoinedStore>(std::move(stores));
 }
 
 std::unique_ptr<StoreWriter> open_span_writer(std::string_view text, core::NameOf name_of) {

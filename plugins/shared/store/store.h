@@ -166,8 +166,12 @@ class StoreWriter {
 };
 
 // The value of --store: PATH, sqlite:PATH or clickhouse:http://host:8123/database, there with other servers that have the same data
-// after commas; "": $ATALAYA_STORE, else atalaya.db in the state folder. A server that does not answer within `patience` is an error, because no callback can end a call without data.
+// after commas; "": $ATALAYA_STORE, else atalaya.db in the state folder. A server that does not answer within `patience` is an
+// error, because no callback can end a call without data.
 std::unique_ptr<Store> open_store(std::string_view text, std::chrono::nanoseconds patience = std::chrono::minutes(1));
+// Several as one: their series, stacks and spans together. "" stands for the default; none, for it alone.
+std::unique_ptr<Store> open_store(const std::vector<std::string> &texts,
+                                  std::chrono::nanoseconds patience = std::chrono::minutes(1));
 // Writes single spans while the agent runs: experiments of an operator, not samples of a pipeline. A missing embedded store is
 // created, as the sink creates it; a ClickHouse database must have its tables, because only
 // a sink knows on which servers they belong.

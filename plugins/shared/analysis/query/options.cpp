@@ -55,7 +55,8 @@ Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) 
 
 ReadOptions read_options(Host host) {
   ReadOptions options;
-  options.store = text_of(host, "store");
+  options.stores = host.texts("store");
+  if (std::string one = text_of(host, "store"); options.stores.empty() && !one.empty()) options.stores.push_back(std::move(one));
   options.from = text_of(host, "from");
   options.to = text_of(host, "to");
   options.experiment = text_of(host, "experiment");
@@ -72,15 +73,20 @@ std::string advised(std::string message, std::string_view advice) {
   return message;
 }
 
-std::string sqlite_path(const std::string &text) {
-  std::string store = store::store_of(text);
+std::string one_store(const ReadOptions &options) {
+  if (options.stores.size() > 1) throw Wrong("this command writes to the store; give --store once");
+  return options.stores.empty() ? "" : options.stores.front();
+}
+
+std::string sqlite_path(const ReadOptions &options) {
+  std::string store = store::store_of(options.stores.empty() ? "" : options.stores.front());
   if (store.starts_with("clickhouse:"))
     throw Wrong("this command reads embedded stores only; --store must be a path or sqlite:PATH");
   return store;
 }
 
 Reading::Reading(const ReadOptions &options)
-    : store(store::open_store(options.store, std::chrono::nanoseconds(options.limits.time_ns))),
+    : store(store::open_store(options.stores, std::chrono::nanoseconds(options.limits.time_ns))),
       now_ns(core::realtime()),
       range(range_of(options, *store, now_ns)),
       budget(options.limits) {}

@@ -17,14 +17,16 @@ namespace atalaya::query {
 
 // kWindowParams and kStoreParams as written, as far as a command has them.
 struct ReadOptions {
-  std::string store;
+  std::vector<std::string> stores;  // empty: the default
   std::string from, to, experiment, workload;
   Limits limits;
 };
 // Throws Failure.
 ReadOptions read_options(Host host);
+// The store of a command that also writes. Throws Wrong for several.
+std::string one_store(const ReadOptions &options);
 // The path of the embedded store in --store, or the default path. Throws Wrong for a store of another engine.
-std::string sqlite_path(const std::string &text);
+std::string sqlite_path(const ReadOptions &options);
 
 // An open store, the time range of the query, and the limits of its cost.
 struct Reading {

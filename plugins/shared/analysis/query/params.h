@@ -16,6 +16,11 @@ inline constexpr Param kStore = param::string("store",
                                               "Path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE "
                                               "(default: $ATALAYA_STORE, else the agent's store)")
                                     .unit("STORE");
+// For commands that only read.
+inline constexpr Param kStores = param::list("store", kText,
+                                             "Path, sqlite:PATH or clickhouse:http://HOST:8123/DATABASE; several are read as "
+                                             "one (default: $ATALAYA_STORE, else the agent's store)")
+                                     .unit("STORE");
 // For commands that read embedded stores only.
 inline constexpr Param kEmbeddedStore =
     param::string("store", "Embedded store: path or sqlite:PATH (default: $ATALAYA_STORE, else the agent's store)").unit("STORE");
@@ -74,7 +79,7 @@ constexpr auto joined(const std::array<Param, Sizes> &...lists) {
 // The time range.
 inline constexpr std::array kWindowParams = {kFrom, kTo, kExperiment, kWorkload};
 // The store and its limits.
-inline constexpr std::array kStoreParams = {kStore, kMaxPoints, kTimeout};
+inline constexpr std::array kStoreParams = {kStores, kMaxPoints, kTimeout};
 // The parameters of read_question, and the time range.
 inline constexpr auto kQuestionParams = joined(listed(metric_param(ATALAYA_REQUIRED), kTag), kWindowParams,
                                                listed(kAggregate, kEvery, kGroupBy, kRate, kFormula, kTop));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of series that several stores have, in ascending time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::store {
+
+// The series of one store, and their places for the visitor.
+struct PartsOfStore {
+  std::vector<Series> series;
+  std::vector<size_t> places;
+};
+// Reads slices of time with at most `max_buffered` points, unless more have one time. Of equal times the last store wins.
+void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::vector<PartsOfStore> &parts, const Range &range,
+                  size_t max_buffered, PointVisitor &visitor);
+
+}  // namespace atalaya::store
