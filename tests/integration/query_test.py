@@ -17,7 +17,7 @@ import unittest
 import urllib.parse
 import xml.dom.minidom
 
-from harness import BINARY, PATIENCE, main
+from harness import BINARY, PATIENCE, AgentCase, main
 from http_servers import VictoriaMetrics, get
 from questions import T0, WHEN, WRITES, QueryCase, documents, http, status_of
 
@@ -546,6 +546,45 @@ class Commands(QueryCase):
         self.assertEqual(subprocess.run(["bash", "-n"], input=self.atalaya("help", "bash").encode()).returncode, 0)
         self.atalaya("quer", status=2)
         self.assertIn('did you mean "query"?', self.errors)
+
+
+class SeveralStores(AgentCase):
+    """Two hubs, and a third one that has the points of both."""
+
+    def setUp(self):
+        super().setUp()
+        self.paths = [self.path(name) for name in ("a.db", "b.db", "whole.db")]
+        hubs = "".join(f"""
+            a.pipeline "hub{number}" {{ a.source.receive {{ listen = "127.0.0.1:0", store_timeout = "50s" }},
+              a.sink.sqlite {{ path = "{path}", retain = "0s" }} }}""" for number, path in enumerate(self.paths))
+        agent = self.run_agent('local a = require "atalaya"' + hubs)
+        urls = [agent.wait_line(f'"hub{number}": source "receive": listening on ').split("listening on ")[1] for number in range(3)]
+        points = list(documents())
+        both = [point for point in points if point["tags"]["pid"] == "102"]
+        for url, wanted in ((urls[0], points[:20]), (urls[1], points[20:] + both), (urls[2], points + both)):
+            http(f"http://{url.split()[0]}/api/put", json.dumps(wanted).encode())
+
+    def output(self, *words, stores, status=0):
+        options = [word for path in stores for word in ("--store", path)]
+        done = subprocess.run([BINARY, *words, *options], capture_output=True, text=True, timeout=PATIENCE, env=dict(os.environ, TZ="UTC"))
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def test_they_are_read_as_one(self):
+        metric = ["--metric", "proc.disk.writes.mb"]
+        for words in (["query", *metric, "--format", "json"], ["query", *metric, "--group-by", "host,process,pid", "--format", "csv"],
+                      ["query", *metric, "--every", "20s", "--group-by", "process", "--aggregate", "sum", "--format", "json"],
+                      ["plot", *metric, "--group-by", "host", "-o", "/dev/stdout"], ["tags", "--format", "json"],
+                      ["metrics", "--format", "json"], ["processes", "--format", "json", *WHEN]):
+            window = WHEN if words[0] in ("query", "plot") else []
+            whole = self.output(*words, *window, stores=self.paths[2:])
+            self.assertEqual(self.output(*words, *window, stores=self.paths[:2]), whole, words)
+            self.assertTrue(whole.strip())
+
+    def test_a_store_is_named_once_and_one_is_written(self):
+        text = self.output("query", "--metric", "m", stores=[self.paths[0], self.paths[0]], status=1)
+        self.assertIn(f"sqlite:{self.paths[0]} is given twice; name each store once", text)
+        self.assertIn("--store is given twice", self.output("experiment", "list", stores=self.paths[:2], status=2))
 
 
 class Served(QueryCase):
