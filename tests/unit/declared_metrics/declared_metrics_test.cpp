@@ -125,7 +125,7 @@ TEST_CASE("tables, CSV, JSON, plots and reports have the declared units") {
 
 TEST_CASE("serve has kind, unit and help wherever there is room") {
   const Stored stored;
-  serve::Api api(Host(nullptr), stored.path, "", {});
+  serve::Api api(Host(nullptr), {stored.path}, "", {});
   const auto get = [&](std::string path, std::vector<std::pair<std::string, std::string>> arguments = {}) {
     const serve::Answer answer = api.answer({"GET", std::move(path), std::move(arguments), "", ""});
     CHECK(answer.status == 200);
