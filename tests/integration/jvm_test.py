@@ -215,7 +215,9 @@ class Shared(JvmCase):
                              reading["jvm.gc.young.collections"])
             self.assertEqual(reading["jvm.heap.used"], sum(reading[f"jvm.heap.{space}.used"] for space in ("eden", "survivor0", "survivor1", "old")))
             self.assertGreaterEqual(reading["jvm.threads.live"], reading["jvm.threads.daemon"])
-            self.assertLessEqual(reading["jvm.gc.time"], 101)
+            # A JVM that starts makes its counters one after another: one that the reading before lacked leaves a gap.
+            if not before or all(name in before for name in reading if name.startswith("jvm.gc.") and name.endswith(".seconds")):
+                self.assertLessEqual(reading["jvm.gc.time"], 101)
             before = reading
         causes = {sample["tags"]["cause"] for sample in of(found, child.pid, tag="cause")}
         self.assertIn("Allocation Failure", causes)
