@@ -37,7 +37,7 @@ std::function<double(double)> late(double from, double value) {
 }
 
 void check_first(const std::string &expected, const std::function<void(Host &)> &plant) {
-  for (uint32_t seed = 1; seed <= 10; ++seed) {
+  for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
     Host host(seed);
     host.add_usual();
     plant(host);
@@ -114,7 +114,7 @@ TEST_CASE("a fork storm") {
 }
 
 TEST_CASE("a changed setting is reported with both values, and nothing else") {
-  for (uint32_t seed = 1; seed <= 10; ++seed) {
+  for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
     Host host(seed);
     host.add_usual();
     host.add_host();
@@ -132,7 +132,7 @@ TEST_CASE("a changed setting is reported with both values, and nothing else") {
 }
 
 TEST_CASE("healthy hosts have no finding") {
-  for (uint32_t seed = 100; seed < 200; ++seed) {
+  for (uint32_t seed = 100; seed < 100 + test::rounds(100); ++seed) {
     Host host(seed);
     host.add_usual();
     host.add_host();

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "tests/unit/query/memory_store.h"
+#include "tests/unit/rounds.h"
 
 namespace atalaya::explain::test {
 
+using atalaya::test::rounds;
 using query::test::kSecond;
 using query::test::kT0;
 using query::test::MemoryStore;

@@ -52,7 +52,7 @@ std::map<std::string, double> means(const Host &host, const std::vector<std::str
 }
 
 TEST_CASE("named parts and other are the difference, and each is the sum of its samples") {
-  for (uint32_t seed = 1; seed <= 20; ++seed) {
+  for (uint32_t seed = 1; seed <= test::rounds(20); ++seed) {
     Host host = random_host(seed);
     const Explanation explanation = explained(host, 1 + seed % 4);
     for (const Finding &finding : explanation.findings) {
@@ -88,7 +88,7 @@ TEST_CASE("the values are the averages of report") {
 }
 
 TEST_CASE("nothing smaller than chance is named, and the named parts are sorted by size") {
-  for (uint32_t seed = 30; seed < 40; ++seed) {
+  for (uint32_t seed = 30; seed < 30 + test::rounds(10); ++seed) {
     Host host = random_host(seed);
     for (const Finding &finding : explained(host).findings) {
       const Change &change = finding.change;

@@ -8,17 +8,11 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/trace.h"
+#include "tests/unit/rounds.h"
 
 namespace atalaya::phases::test {
 
-// Rounds of a random test: sanitizers without optimisation take twenty times as long.
-constexpr uint32_t rounds(uint32_t plain) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return (plain + 19) / 20;
-#else
-  return plain;
-#endif
-}
+using atalaya::test::rounds;
 
 // A planted phase: functions 100 * kind + 1 ... with these weights, and a number of threads.
 struct Kind {
