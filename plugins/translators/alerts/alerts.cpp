@@ -185,6 +185,7 @@ Code Alerts::process(const Window &window, Batch &batch) {
   for (const Sample &sample : batch.samples())
     if (sample.kind == ATALAYA_METRICS) read_sample(sample, sample.time_ns == 0 ? window.time_ns : sample.time_ns);
   for (RuleState &state : rules_) {
+    if (state.rule.use == Use::peers && !state.touched.empty()) state.median = median_of(state);
     for (Group *group : state.touched) compare(state, *group, group->seen_ns);
     state.touched.clear();
     watch_time(state, window);
@@ -274,37 +275,44 @@ void Alerts::add_value(RuleState &state, bool is_per, const Sample &sample, doub
   group->seen_ns = std::max(group->seen_ns, time_ns);
 }
 
-std::optional<double> Alerts::median_of(const RuleState &state) {
+// Of all series, with the values of this batch: each series is compared with the same median.
+std::optional<double> Alerts::median_of(RuleState &state) {
   constexpr size_t kLeastPeers = 3;
+  for (Group *group : state.touched)
+    if (const auto value = combined(state.rule, *group)) group->raw = value;
   std::vector<double> values;
-  for (const auto &[key, group] : state.groups) values.push_back(group.raw);
+  for (const auto &[key, group] : state.groups)
+    if (group.raw) values.push_back(*group.raw);
   if (values.size() < kLeastPeers) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-// The number of the batch that the rule compares; nothing where it is not known.
-std::optional<double> Alerts::number_of(RuleState &state, Group &group) {
-  const Rule &rule = state.rule;
+// The series of the batch as one value, of the metric or in % of `per`.
+std::optional<double> Alerts::combined(const Rule &rule, const Group &group) {
   if (group.count == 0) return std::nullopt;
   double value = group.sum;
   if (rule.combine == Combine::max) value = group.most;
   if (rule.combine == Combine::min) value = group.least;
   if (rule.combine == Combine::mean) value = group.sum / group.count;
-  if (!rule.per.empty()) {
-    if (group.divisor == 0) return std::nullopt;
-    value = 100 * value / group.divisor;
-  }
+  if (rule.per.empty()) return value;
+  if (group.divisor == 0) return std::nullopt;
+  return 100 * value / group.divisor;
+}
+
+// The number of the batch that the rule compares; nothing where it is not known.
+std::optional<double> Alerts::number_of(const RuleState &state, Group &group) {
+  const Rule &rule = state.rule;
+  const auto value = combined(rule, group);
+  if (!value) return std::nullopt;
   if (rule.use == Use::peers) {
-    group.raw = value;
-    const auto median = median_of(state);
-    if (!median || *median == 0) return std::nullopt;
-    return value / *median;
+    if (!state.median || *state.median == 0) return std::nullopt;
+    return *value / *state.median;
   }
   if (!rule.has_history()) return value;
   if (!group.history) group.history = std::make_unique<History>();
-  group.history->add(rule, group.seen_ns, value);
+  group.history->add(rule, group.seen_ns, *value);
   return group.history->number(rule, group.seen_ns);
 }
 

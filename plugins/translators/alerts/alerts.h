@@ -64,7 +64,7 @@ class Alerts final : public Translator {
     Alarm alarm;
     std::unique_ptr<History> history;
     double value = 0;                    // the last number that was compared
-    double raw = 0;                      // for `peers`: before the division
+    std::optional<double> raw;           // for `peers`: before the division
     int64_t seen_ns = 0;                 // the time of the last sample
     int64_t emitted_ns = 0;              // monotonic: the span
     bool is_reported = false;            // a span was emitted
@@ -83,6 +83,7 @@ class Alerts final : public Translator {
     std::vector<uint32_t> tags;  // those of rule.tags
     std::unordered_map<std::string, Group, TextHash, std::equal_to<>> groups;
     std::vector<Group *> touched;
+    std::optional<double> median;  // of the groups of this batch, for `peers`
   };
   struct Names {
     explicit Names(Host host);
@@ -103,8 +104,9 @@ class Alerts final : public Translator {
   Group *group_of(RuleState &state, const Sample &sample);
   const std::vector<Concern> &concerns_of(uint32_t metric);
   void compare(RuleState &state, Group &group, int64_t time_ns);
-  std::optional<double> number_of(RuleState &state, Group &group);
-  static std::optional<double> median_of(const RuleState &state);
+  static std::optional<double> combined(const Rule &rule, const Group &group);
+  std::optional<double> number_of(const RuleState &state, Group &group);
+  static std::optional<double> median_of(RuleState &state);
   void take_event(const RuleState &state, Group &group, Event event);
   void watch_time(RuleState &state, const Window &window);
   bool is_over(RuleState &state, Group &group, const Window &window);

@@ -132,6 +132,13 @@ TEST_CASE("a host that is slower than its peers") {
   CHECK(step(bench, 1, {"host=a | t=1", "host=b | t=1.2", "host=c | t=0.9", "host=d | t=4"}) == Lines{"slow host=d 1.. v=3.33333"});
 }
 
+TEST_CASE("hosts that all become slower in one batch are no slower than their peers, in any order") {
+  Bench<Alerts> bench(rules({rule("slow", "t", {{"use", text("peers")}, {"above", number(2)}, {"by", list({"host"})}})}));
+  CHECK(step(bench, 0, {"host=a | t=1", "host=b | t=1", "host=c | t=1", "host=d | t=1"}).empty());
+  CHECK(step(bench, 1, {"host=a | t=10", "host=b | t=10", "host=c | t=10", "host=d | t=10"}).empty());
+  CHECK(step(bench, 2, {"host=d | t=90", "host=c | t=30", "host=b | t=30", "host=a | t=30"}) == Lines{"slow host=d 2.. v=3"});
+}
+
 TEST_CASE("values that are not finite are no values") {
   Bench<Alerts> bench(rules({rule("r", "x", {{"above", number(1)}})}));
   CHECK(step(bench, 0, {"a=1 | x=nan", "a=2 | x=inf"}).empty());
