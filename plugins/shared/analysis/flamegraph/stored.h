@@ -45,7 +45,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
 // The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// The root frame of --by and by=: "process", "name", "host" or "reason".
+// The value of the parameter `by`: "process", "name", "host" or "reason".
 By by_of(std::string_view name);
 // The frames before those of the stack: "java-977", "java", "host;java-977", or "disk;java".
 std::string process_frames(const store::Tags &tags, By by);
