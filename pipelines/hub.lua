@@ -12,6 +12,7 @@ a.pipeline "hub" {
   a.source.receive {
     listen = "*:4242",
     tokens = a.state_folder .. "/tokens",
+    metrics_every = "1m",  -- requests, refusals, bytes and new series of each sender: receive.*
     -- certificate = "/etc/atalaya/hub.pem", key = "/etc/atalaya/hub.key",
   },
   -- To keep one point per minute for a year: rollup = { { after = "7d", every = "1m", retain = "365d" } }, with an `after` that is

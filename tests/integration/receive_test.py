@@ -5,6 +5,7 @@ import gzip
 import http.client
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -60,7 +61,7 @@ class Hub(AgentCase):
           {sink or f'a.sink.sqlite {{ path = "{self.store}" }}'},
         }}"""
         agent = self.run_agent(lua).running()
-        agent.port = int(agent.wait_line("listening on").split("listening on ")[1].split()[0].rsplit(":", 1)[1])
+        agent.port = int(agent.wait_line('source "receive": listening on').split("listening on ")[1].split()[0].rsplit(":", 1)[1])
         return agent
 
     def client(self, agent, **options):
@@ -447,6 +448,47 @@ class Fairness(Hub):
         for number in range(100):
             self.assertEqual(honest.put([point(f"honest{number}", 1)])[0], 204)
         self.agent.wait_line("sender 127.0.0.2 has used half of max_names")
+
+    def test_requests_of_each_sender_are_metrics_in_the_store_and_for_prometheus(self):
+        """Sums of the windows are the answers that the senders got; a quota that is used shows as throttled requests."""
+        sink = f'a.sink.sqlite {{ path = "{self.path("store.db")}" }}, a.sink.prometheus {{ listen = "127.0.0.1:0" }}'
+        self.agent = self.hub('hourly_bytes = "64 KiB", metrics_every = "1s"', sink=sink)
+        scraped = int(self.agent.wait_line('sink "prometheus": listening on').rsplit(":", 1)[1].split()[0])
+        abuser, honest = (self.client(self.agent, source=address) for address in ("127.0.0.2", "127.0.0.3"))
+        answers = {"127.0.0.2": [], "127.0.0.3": []}
+        body = json.dumps([point("m", 1, TIME + number) for number in range(300)])
+        while 429 not in answers["127.0.0.2"] or len(answers["127.0.0.2"]) < 12:
+            answers["127.0.0.2"].append(abuser.ask("/api/put", body)[0])
+        for number in range(5):
+            answers["127.0.0.3"].append(honest.put([point("honest", number, TIME + number, pid=f"{each}") for each in range(7)])[0])
+        answers["127.0.0.3"].append(honest.ask("/api/put", "[{")[0])
+        honest.ask("/health", method="GET")
+        honest.ask("/nothing")
+        expected = {("receive.requests.refused", "unidentified"): 1, ("receive.bytes", "127.0.0.2"): 0,
+                    ("receive.samples", "127.0.0.3"): 35, ("receive.series.new", "127.0.0.3"): 7}
+        for sender, statuses in answers.items():
+            accepted = sum(status < 300 for status in statuses)
+            expected["receive.requests.accepted", sender] = accepted
+            expected["receive.requests.refused", sender] = len(statuses) - accepted
+            expected["receive.requests.throttled", sender] = statuses.count(429)
+        expected["receive.bytes", "127.0.0.2"] = len(body) * expected["receive.requests.accepted", "127.0.0.2"]
+        query = """select metric, json_extract(tags, '$.sender'), sum(value) from points
+                   where metric like 'receive.%' and metric <> 'receive.names' group by 1, 2"""
+        until, sums = time.monotonic() + PATIENCE, {}
+        while not expected.items() <= sums.items():
+            self.assertLess(time.monotonic(), until, f"{sums} is not {expected}")
+            sums = {(metric, sender): value for metric, sender, value in self.stored(query)}
+        client = http.client.HTTPConnection("127.0.0.1", scraped, timeout=PATIENCE)
+        until = time.monotonic() + PATIENCE
+        while True:  # a scrape has the senders of the last window
+            abuser.ask("/api/put", body)
+            client.request("GET", "/metrics")
+            page = client.getresponse().read().decode()
+            if re.search("receive_requests_throttled.*127.0.0.2", page) and "receive_names" in page:
+                break
+            self.assertLess(time.monotonic(), until, page)
+        client.close()
+        self.assert_balanced(self.agent.status())
 
     def test_connections_of_one_sender_leave_half_for_the_others(self):
         agent = self.hub("max_connections = 8, threads = 1")

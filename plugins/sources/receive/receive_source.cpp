@@ -38,7 +38,8 @@ ReceiveSource::ReceiveSource(Host host)
       max_decoded_(static_cast<size_t>(host.integer("max_decoded"))),
       store_timeout_ns_(host.integer("store_timeout")),
       senders_(quotas_of(host), [host](std::string_view text) { host.log(Level::warning, text); }),
-      builder_(host, static_cast<size_t>(host.integer("max_names"))) {
+      builder_(host, static_cast<size_t>(host.integer("max_names"))),
+      own_metrics_(host, host.integer("metrics_every")) {
   rules_.strict = host.boolean("strict");
   options_.http = http_server::read_options(host);
   options_.http.half_per_address = true;
@@ -64,6 +65,9 @@ void ReceiveSource::start() {
   server_ = std::make_unique<Server>(
       options_, tokens_.get(), [this](Request &request, std::string_view address) { return admit(request, address); },
       [this](const std::shared_ptr<Request> &request) { return take(request); },
+      [this](const Request &request, unsigned status) {
+        (request.sender ? *request.sender : senders_.strangers()).counts.count_answer(status);
+      },
       [host = host_](std::string_view text) { host.log(Level::warning, text); });
   try {
     server_->start(std::move(listener));
@@ -117,7 +121,7 @@ std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &reques
 }
 
 int64_t ReceiveSource::next_deadline() const {
-  int64_t next = INT64_MAX;
+  int64_t next = own_metrics_.due_ns();
   if (!queue_.empty()) next = queue_.oldest().since + store_timeout_ns_;
   for (const auto &[id, pendings] : in_flight_)
     for (const Pending &pending : pendings) next = std::min(next, pending.deadline);
@@ -149,7 +153,7 @@ std::optional<Waiting> ReceiveSource::next(bool begun) {
     answer_late();
     const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
     if (room && (begun || monotonic() >= last_batch_ + kBatchEvery)) break;
-    if (begun) return std::nullopt;
+    if (begun || monotonic() >= own_metrics_.due_ns()) return std::nullopt;
     const int64_t deadline = room ? std::min(next_deadline(), last_batch_ + kBatchEvery) : next_deadline();
     if (deadline == INT64_MAX) {
       wake_.wait(lock);
@@ -162,7 +166,15 @@ std::optional<Waiting> ReceiveSource::next(bool begun) {
   return waiting;
 }
 
+bool ReceiveSource::add_own_metrics() {
+  const int64_t now = monotonic();
+  if (now < own_metrics_.due_ns()) return false;
+  own_metrics_.add(builder_.batch(), senders_, builder_.names().counted(), now, realtime());
+  return true;
+}
+
 Code ReceiveSource::run() {
+  own_metrics_.start(monotonic(), realtime());
   for (;;) {
     Pendings pending;
     if (batch_ == nullptr) {
@@ -170,12 +182,13 @@ Code ReceiveSource::run() {
       builder_.begin_batch(batch_);
     }
     decoded_ = 0;
+    const bool has_own = add_own_metrics();
     while (decoded_ < kBatchBytes && builder_.samples() < kBatchSamples) {
-      const auto waiting = next(!pending.empty());
+      const auto waiting = next(has_own || !pending.empty());
       if (!waiting) break;
       read_safely(*waiting, pending);
     }
-    if (!pending.empty()) {
+    if (has_own || !pending.empty()) {
       emit(std::move(pending));
       continue;
     }
@@ -209,7 +222,8 @@ Account ReceiveSource::parse(const Request &request) {
 void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
   const int64_t begin = core::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const size_t decoded_before = decoded_;
-  builder_.begin_request(waiting.request->sender.get());
+  const uint64_t samples_before = builder_.samples();
+  builder_.begin_request(waiting.request->sender, monotonic());
   try {
     read(waiting, pending);
   } catch (const std::exception &) {
@@ -217,21 +231,34 @@ void ReceiveSource::read_safely(const Waiting &waiting, Pendings &pending) {
     waiting.request->answer(unavailable("Out of memory"));
   }
   const int64_t cost = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+  SenderCounts &counts = waiting.request->sender->counts;
+  counts.bytes += decoded_ - decoded_before;
+  counts.samples += builder_.samples() - samples_before;
   senders_.charge(*waiting.request->sender, decoded_ - decoded_before, cost, monotonic());
   const std::lock_guard lock(mutex_);
   queue_.charge(cost);
 }
 
 void ReceiveSource::log_full_names(const Request &request) const {
-  if (builder_.names_full())
-    host_.log(
-        Level::warning,
-        "senders have used max_names distinct names of metrics and tags, or 16 MiB of them; points with further names are refused");
-  else if (!builder_.sender_has_names_left())
+  const NameBudget &names = builder_.names();
+  const std::string sender = "sender " + request.sender->name;
+  if (names.used_up())
     host_.log(Level::warning,
-              "sender " + request.sender->name +
+              "senders have added all names of metrics and tags that the agent can keep; points with further names are refused "
+              "until it restarts; find out who sends them (atalaya query --metric receive.samples --group-by sender)");
+  else if (names.full())
+    host_.log(Level::warning,
+              "senders have used max_names distinct names of metrics and tags, or 16 MiB of them; points with further names are "
+              "refused until nobody has sent some of these for an hour");
+  else if (names.sender_full(*request.sender))
+    host_.log(Level::warning,
+              sender +
                   " has used half of max_names, or of their 16 MiB; its points with further names are refused until "
-                  "the agent restarts; raise max_names if it needs them");
+                  "nobody has sent some of these for an hour; raise max_names if it needs them");
+  else if (!names.permits(request.sender.get()))
+    host_.log(Level::warning, sender +
+                                  " has added its share of all names that the agent can keep; its points with further names are "
+                                  "refused until the agent restarts");
 }
 
 void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {

@@ -16,6 +16,7 @@
 #include "plugins/sources/receive/flat_reader.h"
 #include "plugins/sources/receive/influx_reader.h"
 #include "plugins/sources/receive/otlp_reader.h"
+#include "plugins/sources/receive/own_metrics.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
 
@@ -57,7 +58,8 @@ class ReceiveSource final : public PushSource {
       param::size("max_waiting", "Maximum size of all bodies being received or waiting; beyond it senders get 429 and Retry-After")
           .defaults("64 MiB")
           .range(65536, 17179869184),
-      param::integer("max_names", "Maximum distinct names of metrics and tags, of 1 KiB each and 16 MiB in all; others are refused")
+      param::integer("max_names",
+                     "Maximum names of metrics and tags within an hour, of 1 KiB each and 16 MiB in all; others are refused")
           .defaults("65536")
           .unit("names")
           .range(16, 500000),
@@ -73,14 +75,17 @@ class ReceiveSource final : public PushSource {
           .defaults("2000000")
           .unit("series")
           .range(0, 1000000000),
+      param::duration("metrics_every", "Window of the metrics about senders (receive.*); 0s: none").defaults("0s").range(0, 3.6e12),
       http_server::kRequestTimeout,
       http_server::kIdleTimeout,
       param::duration("store_timeout", "Maximum wait for the sinks; then the sender gets 503 and must send again")
           .defaults("4s")
           .range(1e8, 3.6e12),
   };
-  static constexpr Description description = {
-      .name = "receive"_str, .summary = "Receive points, stacks, spans and samples from other hosts by HTTP"_str, .params = params};
+  static constexpr Description description = {.name = "receive"_str,
+                                              .summary = "Receive points, stacks, spans and samples from other hosts by HTTP"_str,
+                                              .params = params,
+                                              .metrics = kOwnMetrics};
 
   explicit ReceiveSource(Host host);
 
@@ -104,7 +109,10 @@ class ReceiveSource final : public PushSource {
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
   void open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns);
   void give_up(const Request &request);
-  // The next request for the current or a new batch; nothing: stopping, or the current batch should be emitted.
+  // Whether the window of the own metrics has ended: adds them to the current batch.
+  bool add_own_metrics();
+  // The next request for the current or a new batch; nothing: stopping, the current batch should be emitted, or own metrics are
+  // due.
   std::optional<Waiting> next(bool begun);
   void answer_late();
   int64_t next_deadline() const;
@@ -135,6 +143,7 @@ class ReceiveSource final : public PushSource {
   InfluxReader influx_reader_;
   OtlpReader otlp_reader_;
   SampleBuilder builder_;
+  OwnMetrics own_metrics_;
   std::string_view text_;  // of the current request
   atalaya_batch *batch_ = nullptr;
   size_t decoded_ = 0;  // bytes in the current batch

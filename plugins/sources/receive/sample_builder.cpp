@@ -20,8 +20,10 @@ void SampleBuilder::begin_batch(atalaya_batch *raw) {
   batch_.emplace(host_, raw);
 }
 
-void SampleBuilder::begin_request(Sender *sender) {
+void SampleBuilder::begin_request(const SenderPtr &sender, int64_t now_ns) {
   sender_ = sender;
+  now_ns_ = now_ns;
+  names_.expire(now_ns);
   first_ = batch_->samples().size();
   if (table_.size() > kKeptTable || table_.empty()) {
     table_.assign(kFirstTable, Slot{});
@@ -37,18 +39,13 @@ void SampleBuilder::undo_request() {
 }
 
 uint32_t SampleBuilder::id_of(std::string_view name) {
-  if (const auto known = names_.find(name); known != names_.end()) return known->second;
-  if (names_full() || name.size() > kMaxName) return 0;
-  return sender_has_names_left() ? add_name(name) : 0;
+  if (const uint32_t known = names_.find(name, sender_, now_ns_); known != 0) return known;
+  return name.size() <= kMaxName && names_.permits(sender_.get()) ? add_name(name) : 0;
 }
 
 uint32_t SampleBuilder::add_name(std::string_view name) {
   const uint32_t id = host_.intern(name);
-  if (id == 0 || !names_.emplace(name, id).second) return id;
-  name_bytes_ += name.size();
-  if (sender_ == nullptr) return id;
-  ++sender_->names;
-  sender_->name_bytes += name.size();
+  if (id != 0) names_.add(host_.name_of(id), id, sender_, now_ns_);
   return id;
 }
 

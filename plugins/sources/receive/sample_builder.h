@@ -6,13 +6,11 @@
 #include <functional>
 #include <optional>
 
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "plugins/sources/receive/json_reader.h"
-#include "plugins/sources/receive/senders.h"
+#include "plugins/sources/receive/name_budget.h"
 
 namespace atalaya::receive {
 
@@ -20,26 +18,20 @@ namespace atalaya::receive {
 class SampleBuilder final : public Taker {
  public:
   // max_names protects the agent's table of names from senders; so do limits of a name's size and of the size of all.
-  SampleBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
+  SampleBuilder(Host host, size_t max_names) : host_(host), names_(max_names) {}
 
   void begin_batch(atalaya_batch *raw);
-  // A sender may add up to half of the names. Null: no limit.
-  void begin_request(Sender *sender = nullptr);
+  // Null: a sender without limits of its own. The time is monotonic.
+  void begin_request(const SenderPtr &sender = nullptr, int64_t now_ns = 0);
   bool take(const Record &record) override;
   void declare(std::string_view name, const atalaya_metric_info &info) override;
   void undo_request();  // removes the samples of this request
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
-  bool names_full() const { return names_.size() >= max_names_ || name_bytes_ >= kMaxNameBytes; }
-  bool sender_has_names_left() const {
-    return sender_ == nullptr || (sender_->names < max_names_ / 2 && sender_->name_bytes < kMaxNameBytes / 2);
-  }
+  const NameBudget &names() const { return names_; }
+  Batch &batch() { return *batch_; }
 
  private:
-  struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-  };
-  static constexpr size_t kMaxName = 1024, kMaxNameBytes = size_t{16} << 20;
+  static constexpr size_t kMaxName = 1024;
 
   uint32_t id_of(std::string_view name);  // 0: limit reached
   uint32_t add_name(std::string_view name);
@@ -53,10 +45,10 @@ class SampleBuilder final : public Taker {
   void grow_table();
 
   Host host_;
-  size_t max_names_, name_bytes_ = 0;
-  std::unordered_map<std::string, uint32_t, NameHash, std::equal_to<>> names_;
+  NameBudget names_;
   std::optional<Batch> batch_;
-  Sender *sender_ = nullptr;                   // of this request
+  SenderPtr sender_;                           // of this request
+  int64_t now_ns_ = 0;                         // of this request
   uint64_t first_ = 0;                         // of this request
   std::vector<uint32_t> tag_ids_, field_ids_;  // of the current record
 

@@ -7,8 +7,15 @@ namespace atalaya::receive {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000, kHour = 3600 * kSecond, kSweepEvery = 60 * kSecond;
+// Who has added fewer names may be forgotten, and then add them again: the table of names outlasts it for decades.
+constexpr size_t kForgottenNames = 64;
 
 }  // namespace
+
+void SenderCounts::count_answer(unsigned status) {
+  ++(status < 300 ? accepted : refused);
+  if (status == 429) ++throttled;
+}
 
 Senders::Senders(const Quotas &quotas, Notice notice, size_t most) : quotas_(quotas), notice_(std::move(notice)), most_(most) {}
 
@@ -24,13 +31,14 @@ SenderPtr Senders::of(std::string_view address, int64_t now_ns) {
   return found->second;
 }
 
-// Not those whose names are in the table: they would get a second share of it.
+// Not those that have many names in the table: they would get a second share of it.
 void Senders::forget_idle(int64_t now_ns) {
   if (now_ns < swept_ns_ + kSweepEvery) return;
   swept_ns_ = now_ns;
   std::erase_if(known_, [now_ns](const auto &entry) {
     const SenderPtr &sender = entry.second;
-    return sender.use_count() == 1 && sender->names == 0 && now_ns >= sender->used_at_ + kHour;
+    return sender.use_count() == 1 && sender->names == 0 && sender->names_ever < kForgottenNames &&
+           now_ns >= sender->used_at_ + kHour;
   });
 }
 
@@ -72,15 +80,24 @@ void Senders::charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now
     }
     sender.bytes_ += bytes;
     sender.cpu_ns_ += cpu_ns;
-    sender.series_ = sender.series.estimate();
+    const uint64_t series = sender.series.estimate();
+    if (series > sender.series_) sender.counts.new_series += series - sender.series_;
+    sender.series_ = series;
   }
   if (refused > 0) notice_("sender " + sender.name + ": " + std::to_string(refused) + " requests were refused in its last hour");
+}
+
+std::vector<SenderPtr> Senders::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SenderPtr> all{others_, strangers_};
+  for (const auto &[name, sender] : known_) all.push_back(sender);
+  return all;
 }
 
 void Senders::begin_hour(Sender &sender, int64_t now_ns) {
   if (sender.hour_end_ != 0) sender.series.clear();
   sender.hour_end_ = now_ns + kHour;
-  sender.bytes_ = sender.refused_ = 0;
+  sender.bytes_ = sender.refused_ = sender.series_ = 0;
   sender.cpu_ns_ = 0;
 }
 

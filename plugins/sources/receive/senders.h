@@ -13,6 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "plugins/sources/receive/distinct_count.h"
 
@@ -25,6 +26,14 @@ struct Quotas {
   uint64_t series = 0;
 };
 
+// Since the last report of its metrics. Any thread.
+struct SenderCounts {
+  std::atomic<uint64_t> accepted{0}, refused{0}, throttled{0};  // requests; `throttled` are refused ones
+  std::atomic<uint64_t> bytes{0}, samples{0}, new_series{0};
+
+  void count_answer(unsigned status);
+};
+
 // A client address.
 class Sender {
  public:
@@ -33,9 +42,10 @@ class Sender {
   const std::string name;
   std::atomic<size_t> held{0};  // bytes of bodies being received or waiting
   int64_t turn = 0;             // of FairQueue: the cost of its requests so far
-  // Of the thread that reads: the names that it was the first to send, and the series of this hour.
-  size_t names = 0, name_bytes = 0;
+  // Of the thread that reads: the names that count against it, those that it was the first to send, and the series of this hour.
+  size_t names = 0, name_bytes = 0, names_ever = 0, name_bytes_ever = 0;
   DistinctCount series;
+  SenderCounts counts;
 
  private:
   friend class Senders;
@@ -61,6 +71,9 @@ class Senders {
   std::optional<Refusal> refusal(Sender &sender, int64_t now_ns);
   // From the thread that reads.
   void charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now_ns);
+  // Requests that are refused before their sender is known: without a token, or to a path that does not exist.
+  Sender &strangers() { return *strangers_; }
+  std::vector<SenderPtr> all() const;
 
  private:
   void begin_hour(Sender &sender, int64_t now_ns);
@@ -70,9 +83,10 @@ class Senders {
   const Quotas quotas_;
   const Notice notice_;
   const size_t most_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<std::string, SenderPtr> known_;
   const SenderPtr others_ = std::make_shared<Sender>("others");
+  const SenderPtr strangers_ = std::make_shared<Sender>("unidentified");
   int64_t swept_ns_ = 0;
 };
 

@@ -64,12 +64,15 @@ struct Server::Call {
   std::optional<Answer> refusal;  // known before the body is complete: the rest is read and discarded
   size_t held = 0;                // counted in held_
   bool handed_on = false;
+  bool is_health = false;
 };
 
-Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Daemon::Notice notice)
+Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Answered answered,
+               Daemon::Notice notice)
     : options_(options),
       admit_(std::move(admit)),
       take_(std::move(take)),
+      answered_(std::move(answered)),
       daemon_(options.http, tokens, *this, std::move(notice)) {}
 
 MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const char *method, const char *data, size_t *size,
@@ -84,9 +87,9 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   if (call.handed_on) {
     const auto answer = call.request->answered();
     Daemon::answers(connection);
-    return answer ? send(connection, *answer) : MHD_NO;
+    return answer ? send(connection, call, *answer) : MHD_NO;
   }
-  return call.refusal ? send(connection, *call.refusal) : hand_on(connection, call);
+  return call.refusal ? send(connection, call, *call.refusal) : hand_on(connection, call);
 }
 
 MHD_Result Server::begin(MHD_Connection *connection, const char *url, const char *method, void **context) {
@@ -97,12 +100,13 @@ MHD_Result Server::begin(MHD_Connection *connection, const char *url, const char
   Call &begun = *call;
   *context = call.release();
   // Clients with "Expect: 100-continue" get the refusal now; others after they have sent the body.
-  return begun.refusal && asks_first ? send(connection, *begun.refusal) : MHD_YES;
+  return begun.refusal && asks_first ? send(connection, begun, *begun.refusal) : MHD_YES;
 }
 
 // Checks the request before its body; status 0: no error.
 Answer Server::check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call) {
-  if (url == "/health" && (method == "GET" || method == "HEAD")) return {200, R"({"status":"ok"})", 0};
+  call.is_health = url == "/health" && (method == "GET" || method == "HEAD");
+  if (call.is_health) return {200, R"({"status":"ok"})", 0};
   const auto form = form_of(url, options_);
   if (!form) return error_answer(404, "Endpoint not found", "The requested endpoint was not found");
   if (const auto refused = daemon_.refusal(connection, method)) return error_answer(refused->status, "Refused", refused->why);
@@ -164,7 +168,8 @@ MHD_Result Server::hand_on(MHD_Connection *connection, Call &call) {
   return MHD_YES;
 }
 
-MHD_Result Server::send(MHD_Connection *connection, const Answer &answer) {
+MHD_Result Server::send(MHD_Connection *connection, const Call &call, const Answer &answer) {
+  if (!call.is_health) answered_(*call.request, answer.status);
   MHD_Response *response =
       MHD_create_response_from_buffer(answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;

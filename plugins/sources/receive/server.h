@@ -27,7 +27,11 @@ class Server final : private http_server::Handler {
   // Called before the body: sets the sender of the request, or refuses it.
   using Admit = std::function<std::optional<Answer>(Request &, std::string_view address)>;
 
-  Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, http_server::Daemon::Notice notice);
+  // Called with the status of each answer.
+  using Answered = std::function<void(const Request &, unsigned status)>;
+
+  Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Answered answered,
+         http_server::Daemon::Notice notice);
 
   void start(http_server::Listener listener) { daemon_.start(std::move(listener)); }
   // Refuses new connections; existing ones continue.
@@ -50,11 +54,12 @@ class Server final : private http_server::Handler {
   void release(Sender &sender, size_t bytes);
   void gather(Call &call, std::string_view data);
   MHD_Result hand_on(MHD_Connection *connection, Call &call);
-  static MHD_Result send(MHD_Connection *connection, const Answer &answer);
+  MHD_Result send(MHD_Connection *connection, const Call &call, const Answer &answer);
 
   const ServerOptions options_;
   const Admit admit_;
   const Take take_;
+  const Answered answered_;
   std::atomic<size_t> held_{0};
   http_server::Daemon daemon_;  // last: its threads use all members above
 };
