@@ -90,6 +90,7 @@ struct cgroup_subsys_state {
 
 enum cgroup_subsys_id {
   cpu_cgrp_id = 1,
+  memory_cgrp_id = 4,
 };
 
 struct css_set {

@@ -11,6 +11,9 @@ local rules = {
     advice = "Find the writer with atalaya report --metric proc.disk.writes.mb, and delete or move data" },
   { name = "disk almost full", metric = "sys.fs.usage", above = 95, clear = 93, lasts = "5m", severity = "critical",
     summary = "The file system is more than 95 % full", advice = "Delete or move data, or enlarge the file system" },
+  { name = "read-only file system", metric = "kernel.fs.readonly", above = 0, severity = "critical",
+    summary = "The file system could be written and is read-only now",
+    advice = "Read the kernel's log (dmesg): after an error, check the disk before mounting it again" },
   { name = "inodes almost used up", metric = "sys.fs.inodes.free", per = "sys.fs.inodes.total", below = 5, clear = 7, lasts = "5m",
     summary = "Less than 5 % of the inodes are free", advice = "Delete small files, such as old sessions and caches" },
   { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 40, clear = 25, lasts = "5m", keep = "5m",
@@ -23,9 +26,9 @@ local rules = {
   { name = "memory almost used up", metric = "sys.mem.available", per = "sys.mem.total", below = 5, clear = 8, lasts = "1m",
     severity = "critical", summary = "Less than 5 % of the memory is available",
     advice = "Find large processes with atalaya report --metric proc.mem.resident" },
-  { name = "OOM kill", metric = "sys.mem.oom.kills", above = 0, keep = "10m", severity = "critical",
-    summary = "The kernel ended a process because memory ran out",
-    advice = "Find the victim with dmesg, and its growth with atalaya plot --metric proc.mem.resident --top 5" },
+  { name = "OOM kill", metric = "kernel.oom.kills", use = "sum", over = "10m", above = 0, severity = "critical",
+    summary = "The kernel ended the process because memory ran out",
+    advice = "Raise the limit of the cgroup, or find the growth with atalaya plot --metric proc.mem.resident --top 5" },
 
   -- CPU
   { name = "waiting for CPUs", metric = "sys.pressure.cpu.some.stall", above = 80, clear = 60, lasts = "15m", keep = "5m",
@@ -41,6 +44,8 @@ local rules = {
   { name = "service restarts", metric = "proc.exits", use = "sum", over = "10m", above = 4, by = { "host", "process" },
     tags = { parent = "systemd", process = "!(sd*" }, summary = "A process of systemd ended more than 4 times in 10 minutes",
     advice = "Read the log of its unit: journalctl -u UNIT" },
+  { name = "crash", metric = "kernel.crashes", use = "sum", over = "10m", above = 0,
+    summary = "A program crashed", advice = "Find its dump with coredumpctl, and the code in the tag file of the event" },
   { name = "clock not synchronized", metric = "sys.clock.synced", below = 1, lasts = "30m", severity = "info",
     summary = "The clock is not synchronized", advice = "Check chronyd or systemd-timesyncd: timedatectl status" },
 
@@ -59,6 +64,7 @@ local rules = {
 a.pipeline "alerts" {
   every = "10s",
   a.source.proc {},
+  a.source.kernel {},
   a.source.jvm { top = 0, flags = false },
   a.source.self {},
   a.translate.names {},

@@ -27,7 +27,7 @@ GOCODE = "/usr/share/gocode"
 SPRIG = os.path.join(GOCODE, "src/github.com/Masterminds/sprig")
 FEATURE_ROW = re.compile(r"^\| ((?:`[\w-]+`(?:, )?)+) \| ((?:plus )?CAP_[^|]*) \|", re.M)
 # They open devices, which only a privileged container may.
-DEVICES = {"power-msr", "energy-msr", "power-ipmi"}
+DEVICES = {"power-msr", "energy-msr", "power-ipmi", "kernel-log"}
 
 
 def load(path):

@@ -19,6 +19,7 @@ import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 from harness import BINARY, PATIENCE, AgentCase, forget_jvm, so_far  # noqa: E402
+from kernel_test import HUNGRY, Cgroup  # noqa: E402
 
 USER = 65534
 REGIONS = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
@@ -122,6 +123,42 @@ class Features(AgentCase):
             port = str(server.getsockname()[1])
             return any(point["metric"] == "flow.out.bytes" and point["tags"].get("pid") == str(os.getpid()) and point["value"] > 0
                        and point["tags"].get("port") == port for point in found)
+
+    @contextlib.contextmanager
+    def repeated(self, action):
+        ended = threading.Event()
+
+        def repeat():
+            while not ended.wait(0.2):
+                action()
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def kernel_log(self, names):
+        for path, wanted in (("/proc/sys/debug/exception-trace", "1"), ("/proc/sys/kernel/dmesg_restrict", "1")):
+            with open(path) as file:
+                if file.read().strip() != wanted:
+                    self.skipTest(path + " is not " + wanted)
+        crash = [sys.executable, "-c", "import ctypes; ctypes.string_at(8)"]
+        with self.repeated(lambda: subprocess.run(crash, stderr=subprocess.DEVNULL)):
+            return any(point["metric"] == "kernel.crashes" for point in self.windows(names, "a.source.kernel {}", "a.source.self {}"))
+
+    def kernel_bpf(self, names):
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        cgroup = Cgroup(f"atalaya-feature-{os.getpid()}")
+        try:
+            cgroup.limit(memory=30 << 20)
+            with self.repeated(lambda: cgroup.run(sys.executable, "-c", HUNGRY.format(threads=0)).wait()):
+                return any(point["metric"] == "kernel.oom.kills" and "process" in point["tags"]
+                           for point in self.windows(names, "a.source.kernel {}", "a.source.self {}"))
+        finally:
+            cgroup.remove()
 
     def names_jvms(self, names):
         if shutil.which("javac") is None:

@@ -181,7 +181,8 @@ void parse_mountinfo(std::string_view text, std::vector<Mount> &out) {
     mount.device = next_word(line);
     mount.root = next_word(line);
     mount.mount_point = next_word(line);
-    // Options and any number of optional fields end with a lone "-".
+    mount.options = next_word(line);
+    // Any number of optional fields ends with a lone "-".
     std::string_view word = next_word(line);
     while (!word.empty() && word != "-") word = next_word(line);
     mount.type = next_word(line);

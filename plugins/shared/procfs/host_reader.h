@@ -83,6 +83,7 @@ std::optional<double> parse_uptime(std::string_view text);  // /proc/uptime
 struct Mount {              // as in the file: a space in a path is \040
   std::string_view device;  // "8:1"
   std::string_view root, mount_point, type, source, super_options;
+  std::string_view options;  // of this mount
 };
 void parse_mountinfo(std::string_view text, std::vector<Mount> &out);  // /proc/PID/mountinfo
 std::string unescape_mount(std::string_view text);                     // \040 -> space

@@ -82,6 +82,9 @@ class MetricEmitter {
 
   // Emits one sample; none without values.
   void emit(Batch &batch, const MetricValues<kMetrics> &values, std::initializer_list<Tag> tags) const {
+    emit(batch, values, std::span<const Tag>(tags.begin(), tags.size()));
+  }
+  void emit(Batch &batch, const MetricValues<kMetrics> &values, std::span<const Tag> tags) const {
     if (values.fields().empty()) return;
     Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(tags.size()), static_cast<uint32_t>(values.fields().size()));
     for (const auto &[key, value] : tags) batch.tag(sample, key, value);

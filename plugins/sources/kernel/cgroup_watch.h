@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throttled cgroups, their OOM kills, and their paths by the kernel's number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/files.h"
+#include "plugins/shared/cgroup/cgroup_reader.h"
+#include "plugins/shared/cgroup/cgroup_walk.h"
+
+namespace atalaya::kernel {
+
+struct Throttled {
+  std::string_view cgroup;  // valid until the next look
+  uint64_t time_ns = 0, periods = 0;
+};
+struct CgroupKills {
+  std::string_view cgroup;
+  uint64_t kills = 0;
+};
+
+class CgroupWatch {
+ public:
+  // Finds the hierarchies among the mounts below the root. False: none.
+  bool open(const std::string &root, const std::vector<proc::Mount> &mounts);
+
+  // Reads all cgroups. The differences to the last look; with the first one, and for new cgroups that were there before it, none.
+  void look(bool reads_kills);
+  const std::vector<Throttled> &throttled() const { return throttled_; }
+  const std::vector<CgroupKills> &kills() const { return kills_; }
+  // By the number of the cgroup that memory is charged to. Empty: unknown. A removed cgroup has its path for one more look.
+  std::string path_of(uint64_t memory_cgroup) const;
+  void clear();
+
+ private:
+  struct Known {
+    uint64_t inode = 0;
+    proc::Count periods, time_ns, kills;
+    uint64_t look = 0;
+  };
+  using Cgroups = std::map<std::string, Known, std::less<>>;
+  void visit(const proc::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder);
+  void read_throttling(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known);
+  void read_kills(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known);
+
+  core::Descriptor root_;
+  std::vector<proc::Hierarchy> trees_;
+  std::vector<Cgroups> known_;  // of each hierarchy
+  proc::CgroupWalk walk_{64};
+  std::vector<char> buffer_;
+  std::unordered_map<uint64_t, std::string> paths_, former_paths_;
+  std::vector<Throttled> throttled_;
+  std::vector<CgroupKills> kills_;
+  uint64_t look_ = 0;
+};
+
+}  // namespace atalaya::kernel

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parses records of /dev/kmsg and the messages that report events. Pure functions on foreign bytes; views point into the text.
+// Documentation/ABI/testing/dev-kmsg.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+namespace atalaya::kernel {
+
+struct LogRecord {
+  uint64_t sequence = 0;
+  int64_t time_ns = 0;        // of the kernel's log: about CLOCK_MONOTONIC
+  bool is_of_kernel = false;  // programs can write into the log, too
+  std::string_view text;      // the first line; the kernel escapes other characters than printable ASCII
+};
+std::optional<LogRecord> parse_record(std::string_view bytes);
+
+// A process that the OOM killer ended.
+struct Kill {
+  int64_t pid = 0;
+  std::string_view process;
+  uint64_t resident_kib = 0;
+  bool operator==(const Kill &) const = default;
+};
+// The cgroup of a victim; the kernel omits it if kills are frequent.
+struct KillPlace {
+  int64_t pid = 0;
+  std::string_view cgroup;
+  bool operator==(const KillPlace &) const = default;
+};
+// A thread that a signal for a forbidden operation ended, or would end.
+struct Crash {
+  int64_t thread = 0;
+  std::string_view process;  // the name of the thread
+  std::string_view kind;     // "segfault", "general protection fault", "divide error"
+  std::string_view file;     // of the code; empty: unknown
+  bool operator==(const Crash &) const = default;
+};
+// A file system that became read-only because of an error.
+struct FileSystemError {
+  std::string_view device;  // "sda1"
+  bool operator==(const FileSystemError &) const = default;
+};
+using Message = std::variant<std::monostate, Kill, KillPlace, Crash, FileSystemError>;
+Message parse_message(std::string_view text);
+
+}  // namespace atalaya::kernel
