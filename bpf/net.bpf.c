@@ -2,7 +2,8 @@
 /* Network traffic by process and peer. The kernel counts the bytes of each TCP connection: a walk over the open files of all
  * processes reads these counters once per window with the holder of the socket, and a hook on the connection's states reads them a
  * last time at its end. Neither is on the data path. UDP sockets have no counters, and shared sockets have none per process: two
- * hooks, attached only on request, sum the bytes of system calls in a map, or report each call.
+ * hooks, attached only on request, sum the bytes of system calls in a map, or report each call. The peer of an unconnected UDP
+ * socket is in the call: hooks of the cgroup, which only such calls reach, note it for the thread.
  */
 #include "kernel.h"
 
@@ -43,8 +44,10 @@ enum {
 
 /* Set before loading: the protocols whose calls are counted, and whether each call gets a record. */
 const volatile __u8 calls_of_tcp, calls_of_udp, calls_of_unix, every_call; /* not bool: the loader is compiled as C++ */
-const volatile __s32 own_pid;                                              /* the agent's */
-const volatile __u64 wake_at = 1;                                          /* bytes in the ring from which on its reader is woken */
+const volatile __u8 peers_of_calls;                                        /* the hooks of the cgroup are attached */
+const volatile __u8 merge_ports;
+const volatile __s32 own_pid;     /* the agent's */
+const volatile __u64 wake_at = 1; /* bytes in the ring from which on its reader is woken */
 
 /* Set before each walk: its number, and whether unchanged connections are reported too. */
 __u32 pass;
@@ -84,6 +87,29 @@ struct {
   __type(key, struct net_use_key);
   __type(value, struct net_use);
 } uses SEC(".maps");
+
+/* The same by peer, for UDP. Without room, the amounts are in `uses`, with an unknown peer. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 65536);
+  __type(key, struct net_use_key);
+  __type(value, struct net_use);
+} peer_uses SEC(".maps");
+
+/* The peer that the current call of a thread names. */
+struct call_peer {
+  __u64 cookie; /* 0: none */
+  __u8 address[16];
+  __u16 port, reserved[3];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, __s32); /* thread */
+  __type(value, struct call_peer);
+} call_peers SEC(".maps");
 
 /* ---- Reading processes and sockets ---- */
 
@@ -284,7 +310,78 @@ static __u32 flags_of(struct sock *sk) {
   return bound | (connection ? connection->flags & (NET_OUTGOING | NET_INCOMING) : 0);
 }
 
-static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task, __u64 in, __u64 out) {
+/* ---- Peers of datagrams ---- */
+
+static int note_peer(struct bpf_sock_addr *call, struct call_peer *peer) {
+  const __s32 thread = bpf_get_current_task_btf()->pid;
+  peer->cookie = bpf_get_socket_cookie(call);
+  peer->port = __builtin_bswap16(call->user_port);
+  struct call_peer *known = bpf_map_lookup_elem(&call_peers, &thread);
+  if (known)
+    *known = *peer;
+  else
+    bpf_map_update_elem(&call_peers, &thread, peer, BPF_ANY);
+  return 1; /* the call continues */
+}
+
+static int note_peer4(struct bpf_sock_addr *call) {
+  struct call_peer peer = {};
+  map_address(peer.address, call->user_ip4);
+  return note_peer(call, &peer);
+}
+
+static int note_peer6(struct bpf_sock_addr *call) {
+  struct call_peer peer = {};
+  __u32 *address = (__u32 *)peer.address;
+  address[0] = call->user_ip6[0];
+  address[1] = call->user_ip6[1];
+  address[2] = call->user_ip6[2];
+  address[3] = call->user_ip6[3];
+  return note_peer(call, &peer);
+}
+
+SEC("cgroup/sendmsg4")
+int names_receiver4(struct bpf_sock_addr *call) {
+  return note_peer4(call);
+}
+
+SEC("cgroup/sendmsg6")
+int names_receiver6(struct bpf_sock_addr *call) {
+  return note_peer6(call);
+}
+
+SEC("cgroup/recvmsg4")
+int names_sender4(struct bpf_sock_addr *call) {
+  return note_peer4(call);
+}
+
+SEC("cgroup/recvmsg6")
+int names_sender6(struct bpf_sock_addr *call) {
+  return note_peer6(call);
+}
+
+/* The peer that this call named: null if it named none. */
+static struct call_peer *take_peer(struct sock *sk, struct task_struct *task) {
+  if (!peers_of_calls) return 0;
+  const __s32 thread = task->pid;
+  struct call_peer *peer = bpf_map_lookup_elem(&call_peers, &thread);
+  if (!peer || peer->cookie != bpf_get_socket_cookie(sk)) return 0;
+  peer->cookie = 0;
+  return peer;
+}
+
+/* Without a named peer: that of a connected socket. */
+static void set_call_ends(struct net_ends *ends, const struct sock *sk, const struct call_peer *named) {
+  set_ends(ends, sk);
+  if (!named) return;
+  __builtin_memcpy(ends->remote, named->address, sizeof(ends->remote));
+  ends->remote_port = named->port;
+}
+
+/* ---- Counting calls ---- */
+
+static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task, const struct call_peer *named, __u64 in,
+                      __u64 out) {
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
   if (!record) {
     __sync_fetch_and_add(&lost_records, 1);
@@ -297,7 +394,7 @@ static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task,
   record->protocol = protocol;
   record->peer = peer_of(sk, protocol);
   set_owner(&record->owner, task);
-  set_ends(&record->ends, sk);
+  set_call_ends(&record->ends, sk, named);
   record->amounts.in_bytes = in;
   record->amounts.out_bytes = out;
   record->amounts.in_packets = in > 0;
@@ -305,38 +402,49 @@ static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task,
   submit(record);
 }
 
-/* A datagram socket may be connected, and to another peer, at any time. */
-static bool has_peer(const struct sock *sk, const struct net_ends *ends) {
-  struct net_ends now = {};
-  set_ends(&now, sk);
-  const __u32 *a = (const __u32 *)now.remote, *b = (const __u32 *)ends->remote;
-  return now.remote_port == ends->remote_port && a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+static struct net_use *use_in(void *map, const struct net_use_key *key, struct sock *sk, __u32 protocol, struct task_struct *task,
+                              const struct net_ends *ends) {
+  struct net_use first = {.ends = *ends, .protocol = protocol, .flags = flags_of(sk), .peer = peer_of(sk, protocol)};
+  set_owner(&first.owner, task);
+  bpf_map_update_elem(map, key, &first, BPF_NOEXIST); /* another thread may have been faster */
+  return bpf_map_lookup_elem(map, key);
 }
 
 static struct net_use *use_of(struct sock *sk, __u32 protocol, struct task_struct *task) {
-  const struct net_use_key key = {bpf_get_socket_cookie(sk), task->tgid, 0};
+  const struct net_use_key key = {.cookie = bpf_get_socket_cookie(sk), .pid = task->tgid};
   struct net_use *use = bpf_map_lookup_elem(&uses, &key);
-  if (use) {
-    if (protocol == IPPROTO_UDP && !has_peer(sk, &use->ends)) set_ends(&use->ends, sk);
-    return use;
+  if (use) return use;
+  struct net_ends ends = {};
+  set_ends(&ends, sk);
+  if (protocol == IPPROTO_UDP) { /* of several peers */
+    __builtin_memset(ends.remote, 0, sizeof(ends.remote));
+    ends.remote_port = 0;
   }
-  struct net_use first = {.protocol = protocol, .flags = flags_of(sk), .peer = peer_of(sk, protocol)};
-  set_owner(&first.owner, task);
-  set_ends(&first.ends, sk);
-  bpf_map_update_elem(&uses, &key, &first, BPF_NOEXIST); /* another thread may have been faster */
-  return bpf_map_lookup_elem(&uses, &key);
+  return use_in(&uses, &key, sk, protocol, task, &ends);
 }
 
-static int count_call(struct sock *sk, int bytes, bool sends) {
-  if (bytes <= 0) return 0;
+static struct net_use *use_of_peer(struct sock *sk, struct task_struct *task, const struct call_peer *named) {
+  struct net_ends ends = {};
+  set_call_ends(&ends, sk, named);
+  struct net_use_key key = {.cookie = bpf_get_socket_cookie(sk), .pid = task->tgid};
+  if (!merge_ports || !(sk->sk_userlocks & SOCK_BINDPORT_LOCK)) key.port = ends.remote_port;
+  __builtin_memcpy(key.address, ends.remote, sizeof(key.address));
+  struct net_use *use = bpf_map_lookup_elem(&peer_uses, &key);
+  return use ? use : use_in(&peer_uses, &key, sk, IPPROTO_UDP, task, &ends);
+}
+
+static int count_call(struct sock *sk, int bytes, bool sends, bool moves) {
   const __u32 protocol = wanted_protocol(sk);
   if (!protocol) return 0;
   struct task_struct *task = bpf_get_current_task_btf();
+  const struct call_peer *named = protocol == IPPROTO_UDP ? take_peer(sk, task) : 0;
+  if (bytes <= 0 || !moves) return 0;
   if (every_call) {
-    tell_call(sk, protocol, task, sends ? 0 : bytes, sends ? bytes : 0);
+    tell_call(sk, protocol, task, named, sends ? 0 : bytes, sends ? bytes : 0);
     return 0;
   }
-  struct net_use *use = use_of(sk, protocol, task);
+  struct net_use *use = protocol == IPPROTO_UDP ? use_of_peer(sk, task, named) : 0;
+  if (!use) use = use_of(sk, protocol, task);
   if (!use) {
     __sync_fetch_and_add(&lost_calls, 1);
     return 0;
@@ -353,10 +461,10 @@ static int count_call(struct sock *sk, int bytes, bool sends) {
 
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(socket_sends, struct sock *sk, int bytes, int flags) {
-  return count_call(sk, bytes, true);
+  return count_call(sk, bytes, true, true);
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(socket_receives, struct sock *sk, int bytes, int flags) {
-  return flags & (MSG_PEEK | MSG_ERRQUEUE) ? 0 : count_call(sk, bytes, false);
+  return count_call(sk, bytes, false, !(flags & (MSG_PEEK | MSG_ERRQUEUE)));
 }

@@ -59,10 +59,13 @@ struct net_record {
   __s32 peer; /* of a Unix socket: the pid of the opener of the other end; 0: unknown */
 };
 
+/* UDP sockets: one key for each peer. Its port is 0 if the program chose the local port and ports are merged; address and port are
+ * 0 if the peer is unknown. For other sockets both are 0. */
 struct net_use_key {
   __u64 cookie;
   __s32 pid;
-  __u32 reserved;
+  __u16 port, reserved;
+  __u8 address[16];
 };
 
 /* Data sent and received by one process through one socket, by its system calls. */

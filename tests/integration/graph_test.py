@@ -195,6 +195,44 @@ class ThisHost(StoreCase):
                          for edge in graph["edges"]}
         self.assertEqual(found.get(("python3", str(os.getpid()))), received, found)
 
+    @unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/sys/kernel/btf/vmlinux"), "the network is read by BPF")
+    def test_unconnected_datagrams_are_edges_that_count_once(self):
+        """A server, a client that asks for the sender of its answers, and one that does not: neither is connected."""
+        out = self.path("out")
+        agent = self.run_agent('local a = require "atalaya"\na.pipeline "network" { every = "500ms", a.source.net { udp = true }, '
+                               f'a.source.self {{}}, a.sink.sqlite {{ path = "{self.store}" }}, a.sink.file {{ path = "{out}" }} }}\n')
+        agent.running()
+        agent.wait_status(lambda _: len({point["timestamp"] for point in so_far(out)}) > 1)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+            server.bind(("127.0.0.1", port))  # chosen by its program: it serves
+            sizes = {"recvfrom": 300, "recv": 500}
+            clients = {call: subprocess.Popen([
+                "python3", "-c", "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nfor _ in range(40):\n"
+                f"  s.sendto(b'q' * {size}, ('127.0.0.1', {port}))\n  s.{call}(100)\ninput()"], stdin=subprocess.PIPE)
+                for call, size in sizes.items()}
+            for _ in range(80):
+                question, whom = server.recvfrom(2000)
+                server.sendto(question[:7], whom)
+        own = str(os.getpid())
+        pids = {call: str(client.pid) for call, client in clients.items()}
+        expected = {(pids["recvfrom"], own): 12000, (own, pids["recvfrom"]): 280, (pids["recv"], own): 20000, (own, pids["recv"]): 280}
+        begin = time.monotonic()
+        found = {}
+        while found != expected and time.monotonic() < begin + PATIENCE:
+            time.sleep(0.2)
+            if os.path.exists(self.store):
+                graph = json.loads(self.atalaya("graph", "--from", "-5m", "--min-share", "0", "--format", "json"))
+                nodes = [node.get("pid") for node in graph["nodes"]]
+                edges = {(nodes[edge["from"]], nodes[edge["to"]]): edge["bytes"] for edge in graph["edges"]}
+                found = {ends: amount for ends, amount in edges.items() if {own, *pids.values()} & set(ends)}
+        for client in clients.values():
+            client.communicate(b"\n", PATIENCE)
+        self.assertEqual(found, expected)  # and no edge to or from anybody else
+        self.assertEqual(agent.stop(), 0)
+
 
 if __name__ == "__main__":
     main()

@@ -322,7 +322,7 @@ class Sockets(NetCase):
         server.close()
         self.finish()
         self.check_moved("net-asker", 200 * 700 + 100 * 30, 600, protocol="udp", direction="out")
-        self.check_moved("net-answer", 600, 200 * 700 + 100 * 30, protocol="udp", direction="in", port=str(port), remote="*")
+        self.check_moved("net-answer", 600, 200 * 700 + 100 * 30, protocol="udp", direction="in", port=str(port), remote="127.0.0.1")
         self.assertEqual(self.sum("net-asker", "flow.out.packets"), 300)
 
     def test_a_datagram_socket_with_another_peer(self):
@@ -384,6 +384,45 @@ class Sockets(NetCase):
         sent_again = int(again) * 65536  # loopback's largest
         self.assertLessEqual(0.99 * reported, int(interface))
         self.assertLessEqual(int(interface), 1.01 * reported + sent_again)
+
+    def test_unconnected_datagrams_of_a_namespace_are_those_of_the_kernel(self):
+        """By peer, and together the kernel's own counters of datagrams."""
+        if not shutil.which("ip"):
+            self.skipTest("needs ip")
+        self.start_agent("udp = true")
+        sizes = {"127.0.0.1": 700, "127.0.0.2": 50, "127.0.0.3": 1200}  # of 100 datagrams each
+        def inside():
+            assert libc.unshare(CLONE_NEWNET) == 0
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            servers = []
+            for address in sizes:
+                servers.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                servers[-1].bind((address, 5300))
+            def answer():
+                for server in servers:
+                    for _ in range(100):
+                        question, whom = server.recvfrom(2000)
+                        server.sendto(question[:9], whom)
+                return ""
+            reader = Child("net-inside-in", answer)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                for address, size in sizes.items():
+                    for _ in range(100):
+                        client.sendto(b"q" * size, (address, 5300))
+                        client.recvfrom(100)
+            reader.join()
+            with open("/proc/self/net/snmp") as file:
+                names, values = (line.split() for line in file if line.startswith("Udp:"))
+            counts = dict(zip(names, values))
+            return f"{counts['InDatagrams']} {counts['OutDatagrams']} {os.stat('/proc/self/ns/net').st_ino}"
+        received, sent, space = Child("net-inside", inside).join().split()
+        self.finish()
+        for address, size in sizes.items():
+            self.check_moved("net-inside", 100 * size, 900, netns=space, remote=address, port="5300", direction="out")
+            self.check_moved("net-inside-in", 900, 100 * size, netns=space, local=address, remote="127.0.0.1", direction="in")
+        self.check_moved("net-inside", 100 * sum(sizes.values()), 2700)  # the peers' sum is the process's
+        for field, counter in (("flow.in.packets", received), ("flow.out.packets", sent)):
+            self.assertEqual(self.sum("net-inside", field) + self.sum("net-inside-in", field), int(counter), field)
 
     def test_failures_are_counted(self):
         self.start_agent()

@@ -11,7 +11,21 @@ namespace {
 
 constexpr size_t kMaxPaths = 20000;
 
+std::vector<Hierarchy> hierarchies_below(int root) {
+  std::vector<char> buffer(1 << 20);
+  std::vector<Mount> mounts;
+  parse_mountinfo(read_path(root, "proc/self/mountinfo", buffer).text, mounts);
+  return find_hierarchies(mounts);
+}
+
 }  // namespace
+
+core::Descriptor open_cgroup_v2(const std::string &root) {
+  const core::Descriptor top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const Hierarchy &tree : hierarchies_below(top.get()))
+    if (tree.v2) return core::Descriptor(::openat(top.get(), tree.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return {};
+}
 
 void CgroupPaths::open(const std::string &root) {
   v1_.reset();
@@ -19,10 +33,7 @@ void CgroupPaths::open(const std::string &root) {
   first_.clear();
   cgroups_.clear();
   root_ = core::Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  std::vector<char> buffer(1 << 20);
-  std::vector<Mount> mounts;
-  parse_mountinfo(read_path(root_.get(), "proc/self/mountinfo", buffer).text, mounts);
-  for (const Hierarchy &tree : find_hierarchies(mounts)) {
+  for (const Hierarchy &tree : hierarchies_below(root_.get())) {
     if (tree.v2) v2_ = tree;
     // The hierarchy that the BPF program numbers.
     if (!tree.v2 && tree.cpu) v1_ = tree;

@@ -17,6 +17,9 @@ namespace atalaya::proc {
 // Numbers are unique in one hierarchy: those of version 1 carry this bit.
 inline constexpr uint64_t kCgroupV1 = uint64_t{1} << 63;
 
+// The root of the hierarchy of version 2; closed: not mounted.
+core::Descriptor open_cgroup_v2(const std::string &root);
+
 class CgroupPaths {
  public:
   // Finds the hierarchies; without any, all paths are unknown.

@@ -20,8 +20,8 @@ struct BackendOptions {
   bool tcp_by_call = false;  // also Unix sockets
   bool every_call = false;   // a record per call instead of sums
   size_t buffer = size_t{1} << 20;
-  size_t uses = 65536;      // pairs of process and socket whose calls are counted
-  bool merge_ports = true;  // sum brief connections between the same ends
+  size_t uses = 65536;      // pairs of process and socket whose calls are counted, and for UDP as many with a peer
+  bool merge_ports = true;  // sum brief connections between the same ends, and datagrams of a server's peers by address
 };
 
 struct Lost {
@@ -42,8 +42,9 @@ class Backend {
   // The connections that ended since the last call, as far as they are known.
   virtual void take_ends(const Take &take, const TakeBrief &take_brief) = 0;
 
-  // Traffic of each process through each socket by system calls: amounts since the first call. When `take` returns true, the use is
-  // forgotten and reported once more, with `gone` set and the final amounts; the next call starts a new use from 0.
+  // Traffic of each process through each socket, for UDP with each peer, by system calls: amounts since the first call. When `take`
+  // returns true, the use is forgotten and reported once more, with `gone` set and the final amounts; the next call starts a new
+  // use from 0.
   using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool gone)>;
   virtual void take_uses(const TakeUse &take) = 0;
 
@@ -51,6 +52,8 @@ class Backend {
   virtual Lost lost() const = 0;
   // Whether it reports all ends, and for each whether it saw the beginning.
   virtual bool sees_ends() const = 0;
+  // Whether it counts system calls, if the options ask for it.
+  virtual bool counts_calls() const { return false; }
   // Missing features on this host and the reason; empty: none.
   virtual std::string_view limitation() const { return {}; }
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atalaya/plugin.hpp>
 
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include "core/base/files.h"
 #include "net.skel.h"
 #include "plugins/shared/bpf/loading.h"
+#include "plugins/shared/cgroup/cgroup_paths.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/record_ring.h"
 #include "plugins/sources/net/records.h"
@@ -45,11 +47,18 @@ class BpfBackend final : public Backend {
   explicit BpfBackend(const BackendOptions &options)
       : options_(options), calls_(options.udp || options.tcp_by_call), ring_(options.uses, options.merge_ports) {}
 
-  // Older kernels (before 6.3) refuse to count calls: then they are omitted.
+  // Older kernels (before 6.3) refuse to count calls, and the peers of calls require a capability and a cgroup of version 2: then
+  // they are omitted.
   core::Status open() {
     bpf::capture_messages();
     bpf::take_message();
+    peers_ = options_.udp;
     core::Status loaded = load();
+    if (!loaded && peers_) {
+      limitation_ = "the peers of unconnected UDP sockets are unknown: " + loaded.error();
+      peers_ = false;
+      loaded = load();
+    }
     if (!loaded && calls_) {
       limitation_ = "no UDP metrics, because the kernel does not allow counting calls: " + loaded.error();
       calls_ = false;
@@ -82,21 +91,8 @@ class BpfBackend final : public Backend {
   void take_uses(const TakeUse &take) override {
     if (!calls_) return;
     if (options_.every_call) return ring_.take_uses(take);
-    keys_.resize(kUsesAtOnce);
-    uses_.resize(kUsesAtOnce);
-    done_.clear();
-    uint32_t at = 0;
-    for (bool more = true, first = true; more; first = false) {
-      uint32_t count = kUsesAtOnce;
-      bpf_map_batch_opts batch{};
-      batch.sz = sizeof(batch);
-      const int error = bpf_map_lookup_batch(map(), first ? nullptr : &at, &at, keys_.data(), uses_.data(), &count, &batch);
-      if (error != 0 && error != -ENOENT) break;  // the rest follows next time: amounts are since the first call
-      more = error == 0;
-      for (uint32_t i = 0; i < count; ++i)
-        if (take(keys_[i], uses_[i], false)) done_.emplace_back(keys_[i], uses_[i]);
-    }
-    for (const auto &[key, use] : done_) forget(key, use, take);
+    take_uses_of(bpf_map__fd(skeleton_->maps.uses), take);
+    take_uses_of(bpf_map__fd(skeleton_->maps.peer_uses), take);
   }
 
   Lost lost() const override {
@@ -105,9 +101,28 @@ class BpfBackend final : public Backend {
             counted.lost_calls + missed(skeleton_->progs.socket_sends) + missed(skeleton_->progs.socket_receives)};
   }
   bool sees_ends() const override { return true; }
+  bool counts_calls() const override { return calls_; }
   std::string_view limitation() const override { return limitation_; }
 
  private:
+  void take_uses_of(int map, const TakeUse &take) {
+    keys_.resize(kUsesAtOnce);
+    uses_.resize(kUsesAtOnce);
+    done_.clear();
+    uint32_t at = 0;
+    for (bool more = true, first = true; more; first = false) {
+      uint32_t count = kUsesAtOnce;
+      bpf_map_batch_opts batch{};
+      batch.sz = sizeof(batch);
+      const int error = bpf_map_lookup_batch(map, first ? nullptr : &at, &at, keys_.data(), uses_.data(), &count, &batch);
+      if (error != 0 && error != -ENOENT) break;  // the rest follows next time: amounts are since the first call
+      more = error == 0;
+      for (uint32_t i = 0; i < count; ++i)
+        if (take(keys_[i], uses_[i], false)) done_.emplace_back(keys_[i], uses_[i]);
+    }
+    for (const auto &[key, use] : done_) forget(map, key, use, take);
+  }
+
   // The kernel does not run a program within itself on the same processor.
   static uint64_t missed(const bpf_program *program) {
     bpf_prog_info info{};
@@ -115,7 +130,6 @@ class BpfBackend final : public Backend {
     const int fd = bpf_program__fd(program);
     return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
   }
-  int map() const { return bpf_map__fd(skeleton_->maps.uses); }
 
   // The next walk reports the rest: the program only marks written records as reported.
   [[noreturn]] static void fail(int error) {
@@ -123,14 +137,15 @@ class BpfBackend final : public Backend {
   }
 
   // Calls may have followed the reading; when the entry is missing now, the reading was the last.
-  void forget(const net_use_key &key, const net_use &read, const TakeUse &take) const {
+  static void forget(int map, const net_use_key &key, const net_use &read, const TakeUse &take) {
     net_use last{};
-    const int error = bpf_map_lookup_and_delete_elem(map(), &key, &last);
+    const int error = bpf_map_lookup_and_delete_elem(map, &key, &last);
     if (error == 0 || error == -ENOENT) take(key, error == 0 ? last : read, true);
   }
 
   core::Status load() {
     for (bpf::Link *link : {&iterator_, &changes_, &sends_, &receives_}) link->reset();  // of an earlier attempt
+    for (bpf::Link &link : names_) link.reset();
     Skeleton skeleton(net_bpf__open());
     if (!skeleton) return load_error();
     auto &settings = *skeleton->rodata;
@@ -138,13 +153,17 @@ class BpfBackend final : public Backend {
     settings.calls_of_udp = options_.udp ? 1 : 0;
     settings.calls_of_unix = options_.tcp_by_call ? 1 : 0;
     settings.every_call = options_.every_call ? 1 : 0;
+    settings.peers_of_calls = peers_ ? 1 : 0;
+    settings.merge_ports = options_.merge_ports ? 1 : 0;
     settings.own_pid = ::getpid();
     const uint32_t size = ring_size(options_.buffer);
     settings.wake_at = size / 4;
     bpf_map__set_max_entries(skeleton->maps.records, size);
-    bpf_map__set_max_entries(skeleton->maps.uses, static_cast<uint32_t>(options_.uses));
+    for (bpf_map *map : {skeleton->maps.uses, skeleton->maps.peer_uses})
+      bpf_map__set_max_entries(map, static_cast<uint32_t>(options_.uses));
     bpf_program__set_autoload(skeleton->progs.socket_sends, calls_);
     bpf_program__set_autoload(skeleton->progs.socket_receives, calls_);
+    for (bpf_program *program : naming(skeleton.get())) bpf_program__set_autoload(program, peers_);
     if (net_bpf__load(skeleton.get()) != 0) return load_error();
     skeleton_ = std::move(skeleton);
     return attach();
@@ -154,6 +173,7 @@ class BpfBackend final : public Backend {
   core::Status attach() {
     changes_.reset(bpf_program__attach_trace(skeleton_->progs.state_changes));
     if (!changes_) return load_error();
+    if (const core::Status named = attach_peers(); !named) return named;
     if (calls_) {
       sends_.reset(bpf_program__attach_trace(skeleton_->progs.socket_sends));
       receives_.reset(bpf_program__attach_trace(skeleton_->progs.socket_receives));
@@ -164,6 +184,24 @@ class BpfBackend final : public Backend {
     return core::Done{};
   }
 
+  static std::array<bpf_program *, 4> naming(const net_bpf *skeleton) {
+    const auto &programs = skeleton->progs;
+    return {programs.names_receiver4, programs.names_receiver6, programs.names_sender4, programs.names_sender6};
+  }
+
+  // Before the programs that count.
+  core::Status attach_peers() {
+    if (!peers_) return core::Done{};
+    const core::Descriptor root = proc::open_cgroup_v2("/");
+    if (!root) return core::Error{"cgroups of version 2 are not mounted here"};
+    const auto programs = naming(skeleton_.get());
+    for (size_t i = 0; i < programs.size(); ++i) {
+      names_[i].reset(bpf_program__attach_cgroup(programs[i], root.get()));
+      if (!names_[i]) return load_error();
+    }
+    return core::Done{};
+  }
+
   static core::Error load_error() {
     std::string text = bpf::take_message();
     return {text.empty() ? "the kernel refused the program" : std::move(text)};
@@ -171,8 +209,10 @@ class BpfBackend final : public Backend {
 
   BackendOptions options_;
   bool calls_;
+  bool peers_ = false;  // of calls
   Skeleton skeleton_;
   bpf::Link iterator_, changes_, sends_, receives_;
+  std::array<bpf::Link, 4> names_;
   RecordRing ring_;
   std::string limitation_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);

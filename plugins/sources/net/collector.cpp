@@ -75,10 +75,9 @@ std::unique_ptr<Backend> Collector::open_backend() {
   if (options_.backend != "diag") {
     auto bpf = open_bpf_backend(options_.sockets);
     if (bpf) {
-      if (!(*bpf)->limitation().empty()) {
-        if (!plain) throw Failure(Code::unsupported, "calls cannot be counted here: " + std::string((*bpf)->limitation()));
-        host_.log(Level::info, (*bpf)->limitation());
-      }
+      const std::string limitation((*bpf)->limitation());
+      if (!plain && !(*bpf)->counts_calls()) throw Failure(Code::unsupported, "calls cannot be counted here: " + limitation);
+      if (!limitation.empty()) host_.log(Level::info, limitation);
       return std::move(*bpf);
     }
     if (options_.backend == "bpf" || !plain) throw Failure(Code::unsupported, "the BPF programs do not work here: " + bpf.error());

@@ -55,8 +55,8 @@ class Net final : public CollectingSource<Collector> {
           .defaults("1 MiB")
           .range(65536, 1073741824),
       param::integer("calls",
-                     "Maximum pairs of process and socket per window whose calls are counted. More flows are the process other, "
-                     "other losses count in proc.net.lost.")
+                     "Maximum pairs of process and socket per window whose calls are counted, and for UDP of these with a peer. "
+                     "More flows are the process other, more peers are unknown, other losses count in proc.net.lost.")
           .defaults("65536")
           .range(64, 4194304),
   };
@@ -67,6 +67,9 @@ class Net final : public CollectingSource<Collector> {
           "bpf"),
       need::optional_capability("CAP_PERFMON", "same effect as missing CAP_BPF", "bpf"),
       need::optional_file("/sys/kernel/btf/vmlinux", "same effect as missing CAP_BPF", "bpf"),
+      need::optional_capability("CAP_BPF", "no UDP", "peers"),
+      need::optional_capability("CAP_PERFMON", "no UDP", "peers"),
+      need::optional_capability("CAP_NET_ADMIN", "with UDP: the peers of unconnected sockets are unknown", "peers"),
   };
   static constexpr Description description = {.name = "net"_str,
                                               .summary = "Network traffic by process and by peer, from the kernel's sockets"_str,

@@ -50,20 +50,42 @@ void RecordRing::add_brief(const net_record &record) {
   at->second.add(traffic_of(record.amounts));
 }
 
-void RecordRing::add_call(const net_record &record) {
-  const Key key{record.cookie, record.owner.pid};
+// As in the kernel.
+net_use_key RecordRing::key_of(const net_record &record) const {
+  net_use_key key{};
+  key.cookie = record.cookie;
+  key.pid = record.owner.pid;
+  if (record.protocol != IPPROTO_UDP) return key;
+  if (!merge_ports_ || (record.flags & NET_BOUND) == 0) key.port = record.ends.remote_port;
+  std::memcpy(key.address, record.ends.remote, sizeof(key.address));
+  return key;
+}
+
+net_use *RecordRing::use_of(const net_record &record) {
+  net_use_key key = key_of(record);
+  net_ends ends = record.ends;
   auto at = uses_.find(key);
-  if (at == uses_.end()) {
-    if (uses_.size() >= max_kept_) {
-      ++lost_;
-      return;
-    }
-    at = uses_.emplace(key, net_use{record.owner, record.ends, record.protocol, record.flags, record.peer, 0, 0, 0, 0, 0}).first;
+  if (at == uses_.end() && uses_.size() >= max_kept_ && record.protocol == IPPROTO_UDP) {
+    key.port = ends.remote_port = 0;  // the peer is no longer known
+    std::memset(key.address, 0, sizeof(key.address));
+    std::memset(ends.remote, 0, sizeof(ends.remote));
+    at = uses_.find(key);
   }
-  at->second.in_bytes += record.amounts.in_bytes;
-  at->second.out_bytes += record.amounts.out_bytes;
-  at->second.in_calls += record.amounts.in_packets;
-  at->second.out_calls += record.amounts.out_packets;
+  if (at != uses_.end()) return &at->second;
+  if (uses_.size() >= 2 * max_kept_) return nullptr;
+  return &uses_.emplace(key, net_use{record.owner, ends, record.protocol, record.flags, record.peer, 0, 0, 0, 0, 0}).first->second;
+}
+
+void RecordRing::add_call(const net_record &record) {
+  net_use *use = use_of(record);
+  if (use == nullptr) {
+    ++lost_;
+    return;
+  }
+  use->in_bytes += record.amounts.in_bytes;
+  use->out_bytes += record.amounts.out_bytes;
+  use->in_calls += record.amounts.in_packets;
+  use->out_calls += record.amounts.out_packets;
 }
 
 void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_brief) {
@@ -89,9 +111,8 @@ void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_
 void RecordRing::take_uses(const Backend::TakeUse &take) {
   const auto lock = ring_.hold();
   std::erase_if(uses_, [&take](const auto &entry) {
-    const net_use_key key{entry.first.cookie, entry.first.pid, 0};
-    const bool idle = take(key, entry.second, false);
-    if (idle) take(key, entry.second, true);
+    const bool idle = take(entry.first, entry.second, false);
+    if (idle) take(entry.first, entry.second, true);
     return idle;
   });
 }

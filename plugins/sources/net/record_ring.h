@@ -10,12 +10,14 @@
 #include "bpf/net.h"
 #include "plugins/shared/bpf/ring.h"
 #include "plugins/sources/net/backend.h"
+#include "plugins/sources/net/use_key.h"
 
 namespace atalaya::net {
 
 class RecordRing {
  public:
-  // `max_kept` limits the records, the sums of brief connections, and the pairs of process and socket, each separately.
+  // `max_kept` limits the records, the sums of brief connections, the pairs of process and socket, and for UDP those with a peer,
+  // each separately.
   RecordRing(size_t max_kept, bool merge_ports) : max_kept_(max_kept), merge_ports_(merge_ports) {}
   bool open(int map) { return ring_.open(map, "net"); }
 
@@ -26,15 +28,6 @@ class RecordRing {
   uint64_t lost() const;
 
  private:
-  struct Key {
-    uint64_t cookie;
-    int32_t pid;
-    bool operator==(const Key &) const = default;
-  };
-  struct Hash {
-    size_t operator()(const Key &key) const { return (key.cookie * 31 + static_cast<uint32_t>(key.pid)) * 0x9e3779b97f4a7c15; }
-  };
-
   struct BriefKey {
     net_owner owner;
     net_ends ends;
@@ -49,13 +42,15 @@ class RecordRing {
   void keep(const void *data, size_t size);
   void sort(const net_record &record);
   void add_brief(const net_record &record);
+  net_use_key key_of(const net_record &record) const;
   void add_call(const net_record &record);
+  net_use *use_of(const net_record &record);
 
   size_t max_kept_;
   bool merge_ports_;
   std::vector<net_record> kept_, taken_;
   Briefs briefs_, taken_briefs_;
-  std::unordered_map<Key, net_use, Hash> uses_;
+  std::unordered_map<net_use_key, net_use, UseHash, SameUse> uses_;
   uint64_t lost_ = 0;
   bpf::Ring ring_{
       [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above

@@ -227,7 +227,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, Direction dire
 }
 
 bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
-  Use &last = uses_[{key.cookie, key.pid}];
+  Use &last = uses_[key];
   Traffic moved;
   moved.in_bytes = grown(last.in_bytes, use.in_bytes);
   moved.out_bytes = grown(last.out_bytes, use.out_bytes);
@@ -236,7 +236,7 @@ bool SocketModel::use(const net_use_key &key, const net_use &use, bool gone) {
   const bool idle = last.idle_windows >= kIdleWindows;
   const uint32_t windows = last.idle_windows;
   last = {use.in_bytes, use.out_bytes, use.in_calls, use.out_calls, windows};
-  if (gone) uses_.erase({key.cookie, key.pid});
+  if (gone) uses_.erase(key);
   if (baseline_) return idle;
 
   const Protocol protocol = protocol_of(use);

@@ -13,6 +13,7 @@
 
 #include "bpf/net.h"
 #include "plugins/sources/net/flow_table.h"
+#include "plugins/sources/net/use_key.h"
 
 namespace atalaya::net {
 
@@ -48,8 +49,8 @@ class SocketModel {
   void add_brief(const net_record &like, const Traffic &together);
   // The holder of each socket is known only at the end of a walk.
   void end_walk();
-  // Traffic of a process through a socket since the first counted call. True when it is idle: then it may be reported a last time,
-  // with `gone` set, and later calls count from 0.
+  // Traffic of a process through a socket, for UDP with one peer, since the first counted call. True when it is idle: then it may
+  // be reported a last time, with `gone` set, and later calls count from 0.
   bool use(const net_use_key &key, const net_use &use, bool gone = false);
   void end();
 
@@ -74,14 +75,6 @@ class SocketModel {
     Owner owner, candidate;
     std::optional<Direction> direction;  // fixed in the first window: the listener may close later
     bool owned = false;                  // it counts among the owner's connections
-  };
-  struct UseKey {
-    uint64_t cookie;
-    int32_t pid;
-    bool operator==(const UseKey &) const = default;
-  };
-  struct UseHash {
-    size_t operator()(const UseKey &key) const { return (key.cookie * 31 + static_cast<uint32_t>(key.pid)) * 0x9e3779b97f4a7c15; }
   };
   struct Use {
     uint64_t in_bytes = 0, out_bytes = 0, in_calls = 0, out_calls = 0;
@@ -112,7 +105,7 @@ class SocketModel {
   std::vector<Socket *> touched_;  // reported in this walk
   Sockets vanished_;               // a late record continues from the last reading
   std::deque<uint64_t> vanished_order_;
-  std::unordered_map<UseKey, Use, UseHash> uses_;
+  std::unordered_map<net_use_key, Use, UseHash, SameUse> uses_;
   std::unordered_set<uint64_t> listening_;              // network namespace and port
   std::unordered_map<uint64_t, NetProcess> processes_;  // by start and pid
   std::vector<const NetProcess *> shown_;

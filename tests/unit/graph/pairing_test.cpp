@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/shared/analysis/query/types.h"
@@ -27,13 +31,18 @@ std::string shown(const std::vector<Flow> &flows, const Translations &translatio
   return text;
 }
 
+Flow udp(Flow flow, const char *netns = "") {
+  flow.protocol = "udp";
+  flow.netns = netns;
+  return flow;
+}
+
 TEST_CASE("both ends of a connection between two hosts are one link") {
   CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 50),
                takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 50, 1000)}) == "client>server 1000/50");
   // The same address and port the other way round, or by another protocol, is something else.
-  Flow udp = takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 50, 1000);
-  udp.protocol = "udp";
-  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 50), udp}) == "client>? 1000/50; ?>server 1000/50");
+  CHECK(shown({opens("a", "client", "10.0.0.1", "10.0.0.2", "80", 1000, 50),
+               udp(takes("b", "server", "10.0.0.2", "10.0.0.1", "80", 50, 1000))}) == "client>? 1000/50; ?>server 1000/50");
 }
 
 TEST_CASE("bytes on their way when the time ended do not make a second peer") {
@@ -159,11 +168,6 @@ TEST_CASE("a surplus that several flows saw over their other end is divided by e
 }
 
 TEST_CASE("datagram servers are distinguished by address and network namespace, and the own host comes first") {
-  const auto udp = [](Flow flow, const char *netns = "") {
-    flow.protocol = "udp";
-    flow.netns = netns;
-    return flow;
-  };
   const Flow dnsmasq = udp(takes("b", "dnsmasq", "10.0.0.2", "*", "53", 300, 50));
   const Flow resolved = udp(takes("b", "resolved", "127.0.0.53", "*", "53", 200, 40));
   const Flow one = udp(opens("a", "one", "10.0.0.1", "10.0.0.2", "53", 50, 300));
@@ -175,6 +179,124 @@ TEST_CASE("datagram servers are distinguished by address and network namespace, 
   const Flow near = udp(takes("b", "near", "172.17.0.2", "*", "53", 7, 9)),
              far = udp(takes("a", "far", "172.17.0.2", "*", "53", 7, 9));
   CHECK(shown({near, far, udp(opens("b", "client", "172.17.0.1", "172.17.0.2", "53", 9, 7))}) == "client>near 9/7; ?>far 9/7");
+}
+
+TEST_CASE("unconnected datagram sockets on both sides name each other's address") {
+  // The sshd of each host shows whose address it is.
+  const Flow a = takes("a", "sshd of a", "10.0.0.1", "10.0.0.9", "22", 0, 0),
+             b = takes("b", "sshd of b", "10.0.0.2", "10.0.0.9", "22", 0, 0);
+  const Flow one = udp(opens("a", "one", "*", "10.0.0.2", "53", 50, 300)),
+             two = udp(opens("b", "two", "*", "10.0.0.2", "53", 40, 200));
+  CHECK(shown({one, two, udp(takes("b", "dns", "*", "10.0.0.1", "53", 300, 50)),
+               udp(takes("b", "dns", "*", "10.0.0.2", "53", 200, 40)), a, b}) == "one>dns 50/300; two>dns 40/200");
+  // Two servers of one port: each counts its own clients, and nothing is divided.
+  CHECK(shown({one, two, udp(takes("b", "dns", "10.0.0.2", "10.0.0.1", "53", 300, 50)),
+               udp(takes("b", "dns too", "10.0.0.2", "10.0.0.2", "53", 200, 40)), a, b}) == "one>dns 50/300; two>dns too 40/200");
+  // Loopback needs no known address.
+  CHECK(shown({udp(opens("a", "client", "*", "127.0.0.1", "53", 5, 6)), udp(takes("a", "dns", "*", "127.0.0.1", "53", 6, 5))}) ==
+        "client>dns 5/6");
+}
+
+TEST_CASE("with all ports, datagram sockets of one address are distinguished by the client's port") {
+  const Flow one = udp(opens("a", "one", "*:1000", "127.0.0.1:53", "53", 50, 10)),
+             two = udp(opens("a", "two", "*:2000", "127.0.0.1:53", "53", 50, 20));
+  CHECK(shown({one, two, udp(takes("a", "x", "*:53", "127.0.0.1:2000", "53", 20, 50)),
+               udp(takes("a", "y", "*:53", "127.0.0.1:1000", "53", 10, 50))}) == "one>y 50/10; two>x 50/20");
+}
+
+TEST_CASE("datagrams that are received without the sender's address are from a server that was asked") {
+  const Flow asks = udp(opens("a", "client", "*", "127.0.0.1", "53", 50, 0));
+  Flow hears = udp(opens("a", "client", "*", "*", "", 0, 300));
+  CHECK(shown({asks, hears, udp(takes("a", "dns", "*", "127.0.0.1", "53", 300, 50))}) == "client>dns 50/0; client>dns 0/300");
+  // The server does not ask for the sender either, and answers it by name.
+  CHECK(shown({asks, hears, udp(takes("a", "dns", "*", "*", "53", 0, 50)),
+               udp(takes("a", "dns", "*", "127.0.0.1", "53", 300, 0))}) == "client>dns 50/0; client>dns 0/300");
+  // Nobody was asked.
+  hears.process = hears.pid = "other";
+  CHECK(shown({asks, hears, udp(takes("a", "dns", "*", "127.0.0.1", "53", 300, 50))}) ==
+        "client>dns 50/0; other>? 0/300; ?>dns 0/300");
+}
+
+// Conversations with both ends known, and the flows that the hosts report of them.
+class Conversations {
+ public:
+  explicit Conversations(uint32_t seed) : random_(seed) {
+    for (size_t host = 0; host < kHosts; ++host) {
+      flows_.push_back(takes(name(host), "sshd", address(host), "10.0.0.9", "22", 0, 0));  // whose address it is
+      for (size_t i = 0; i < kServers; ++i) anywhere_.push_back(chance());
+    }
+    for (size_t client = 0; client < kHosts * kClients; ++client)
+      for (size_t server = 0; server < anywhere_.size(); ++server)
+        if (chance()) talk(client, server);
+  }
+  std::vector<Flow> flows() const {
+    std::vector<Flow> all = flows_;
+    for (const auto &[key, flow] : servers_) all.push_back(flow);
+    return all;
+  }
+  const std::map<std::pair<std::string, std::string>, std::pair<double, double>> &truth() const { return truth_; }
+
+ private:
+  static constexpr size_t kHosts = 3, kServers = 2, kClients = 3;
+
+  static std::string name(size_t host) { return "host" + std::to_string(host); }
+  static std::string address(size_t host) { return "10.0.0." + std::to_string(host + 1); }
+  bool chance() { return random_() % 2 == 0; }
+
+  void talk(size_t client, size_t server) {
+    const size_t from = client / kClients, to = server / kServers;
+    const bool loopback = from == to && anywhere_[server] && chance();
+    const std::string source = loopback ? "127.0.0.1" : address(from), target = loopback ? "127.0.0.1" : address(to);
+    const std::string port = std::to_string(5000 + server), asks = "client" + std::to_string(client), answers = "server" + port;
+    const double out = random_() % 1000 + 1, in = random_() % 1000;
+    flows_.push_back(udp(opens(name(from), asks, chance() ? source : "*", target, port, out, in)));
+    Flow &served =
+        servers_.try_emplace({server, source}, udp(takes(name(to), answers, anywhere_[server] ? "*" : target, source, port, 0, 0)))
+            .first->second;
+    served.moved.out += in;
+    served.moved.in += out;
+    auto &moved = truth_[{asks, answers}];
+    moved.first += out;
+    moved.second += in;
+  }
+
+  std::mt19937 random_;
+  std::vector<bool> anywhere_;  // by server: bound to all addresses
+  std::vector<Flow> flows_;
+  std::map<std::pair<size_t, std::string>, Flow> servers_;  // by client's address: the ports of clients are merged
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> truth_;
+};
+
+TEST_CASE("datagram conversations are paired exactly, each byte once, whoever is connected or bound") {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Conversations all(seed);
+    const std::vector<Flow> flows = all.flows();
+    std::map<std::pair<std::string, std::string>, std::pair<double, double>> found;
+    for (const Link &link : paired(flows, {})) {
+      CHECK_FALSE(link.estimated);
+      REQUIRE(link.client != kUnknown);
+      REQUIRE(link.server != kUnknown);
+      auto &moved = found[{flows[link.client].process, flows[link.server].process}];
+      moved.first += std::round(link.forward);
+      moved.second += std::round(link.backward);
+    }
+    CHECK(found == all.truth());
+  }
+}
+
+TEST_CASE("a client in a place of its own is paired by the server's address, and a server by its client's") {
+  const Flow ssh = takes("b", "sshd", "10.0.0.2", "10.0.0.9", "22", 0, 0);
+  const Flow inside = udp(opens("a", "inside", "*", "10.0.0.2", "53", 50, 300), "4026532281");
+  CHECK(shown({inside, udp(takes("b", "dns", "*", "172.17.0.5", "53", 300, 50)), ssh}) == "inside>dns 50/300");
+  // The server's address is not known: its client's is.
+  const Flow client = takes("a", "sshd", "10.0.0.1", "10.0.0.9", "22", 0, 0);
+  const Flow asks = udp(opens("a", "asks", "*", "10.0.0.7", "53", 50, 300));
+  CHECK(shown({asks, udp(takes("c", "dns", "*", "10.0.0.1", "53", 300, 50), "4026532999"), client}) == "asks>dns 50/300");
+  // But not if the server has been found to be another's.
+  const Flow known = udp(opens("a", "known", "*", "10.0.0.2", "53", 40, 300));
+  CHECK(shown({asks, known, udp(takes("b", "dns", "*", "10.0.0.1", "53", 310, 40)), client, ssh}) ==
+        "known>dns 40/300; asks>? 50/300; ?>dns 0/10");
 }
 
 TEST_CASE("a service's address is translated to the answering process") {

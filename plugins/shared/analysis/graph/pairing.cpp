@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/shared/analysis/graph/owners.h"
 #include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::graph {
@@ -18,6 +19,7 @@ namespace {
 // Ends with smaller differences are equal: some bytes are always in flight at the end of a window.
 constexpr double kSame = 0.01;
 constexpr size_t kMaxPairs = 1'000'000;
+constexpr const char *kAny = "*";
 
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
@@ -33,9 +35,23 @@ struct Direction {
 };
 constexpr Direction kDirections[] = {{&Amount::out, &Amount::in, &Link::forward}, {&Amount::in, &Amount::out, &Link::backward}};
 
-std::string place_of(const Flow &flow) {
+std::string text_of(const Place &place) {
+  return place.first + '\n' + place.second;
+}
+
+std::string scope_of(const Flow &flow) {
   const bool own = is_loopback(flow.local) || is_loopback(flow.remote);
-  return own ? flow.host + '\n' + flow.netns : flow.host;
+  return own ? text_of(place_of(flow)) : flow.host;
+}
+
+bool is_udp(const Flow &flow) {
+  return flow.protocol == "udp";
+}
+
+using ProcessKey = std::tuple<std::string, std::string, std::string>;
+
+ProcessKey process_of(const Flow &flow) {
+  return {flow.host, flow.pid, flow.process};
 }
 
 bool is_unix(const Flow &flow) {
@@ -49,7 +65,7 @@ bool names_a_pid(const Flow &flow) {
 class Pairing {
  public:
   Pairing(const std::vector<Flow> &flows, const Translations &translations)
-      : flows_(flows), translations_(translations), divided_(flows.size(), false) {
+      : flows_(flows), translations_(translations), owners_(flows), divided_(flows.size(), false) {
     left_.reserve(flows.size());
     for (const Flow &flow : flows) left_.push_back(flow.moved);
   }
@@ -62,7 +78,7 @@ class Pairing {
     }
     unix_pairs();
     translated();
-    wildcards();
+    datagrams();
     for (size_t i = 0; i < flows_.size(); ++i)
       if (any_left(i)) attribute_rest(i);
     return std::move(links_);
@@ -75,7 +91,7 @@ class Pairing {
     if (is_unix(flow) || flow.local == "*" || flow.remote == "*") return std::nullopt;
     if (with_ports && flow.other_port.empty()) return std::nullopt;
     if (!within && (is_loopback(flow.local) || is_loopback(flow.remote))) return std::nullopt;
-    return Key{within ? place_of(flow) : "",     flow.server(), flow.client(), flow.port, flow.protocol,
+    return Key{within ? scope_of(flow) : "",     flow.server(), flow.client(), flow.port, flow.protocol,
                with_ports ? flow.other_port : ""};
   }
 
@@ -145,38 +161,78 @@ class Pairing {
 
   static Service service_of(const Flow &flow) { return {flow.protocol, flow.client(), flow.server(), flow.port}; }
 
-  // An unconnected datagram socket does not report its peers. It serves its own address, or all addresses of its host and network
-  // namespace.
-  // namespace.
-  void wildcards() {
-    std::map<std::string, std::set<Place>> owners;
-    for (const Flow &flow : flows_)
-      if (flow.local != "*" && !is_loopback(flow.local)) owners[flow.local].insert({flow.host, flow.netns});
-    for (const bool own_address : {true, false})
-      pass([&](const Flow &flow) -> std::optional<Key> {
-        if (flow.protocol != "udp" || flow.port.empty()) return std::nullopt;
-        if (!flow.opened) {
-          if (flow.remote != "*" || (flow.local == "*") == own_address) return std::nullopt;
-          return Key{flow.host, flow.netns, flow.local, flow.port, "", ""};
-        }
-        const auto place = place_of_server(flow, owners);
-        if (!place) return std::nullopt;
-        return Key{place->first, place->second, own_address ? flow.remote : "*", flow.port, "", ""};
-      });
+  // An unconnected datagram socket has no own address if it is bound to all of its host and network namespace, and no peer if its
+  // program receives without the sender's address.
+  void datagrams() {
+    for (const bool with_ports : {true, false})
+      for (const bool own_address : {true, false})
+        pass([&](const Flow &flow) { return key_of_places(flow, with_ports, own_address); });
+    for (const bool own_address : {true, false}) pass([&](const Flow &flow) { return key_of_server(flow, own_address); });
+    pass([&](const Flow &flow) { return key_of_client(flow); });
+    unnamed_replies();
   }
 
-  using Place = std::pair<std::string, std::string>;  // a host, and a network namespace there
+  // Both places are known: each end names the other one.
+  std::optional<Key> key_of_places(const Flow &flow, bool with_ports, bool own_address) const {
+    if (!is_udp(flow) || flow.port.empty() || (with_ports && flow.other_port.empty())) return std::nullopt;
+    if (!flow.opened && (flow.local == "*") == own_address) return std::nullopt;
+    const auto peer = owners_.of(flow.remote, flow);
+    if (!peer) return std::nullopt;
+    const Place here = place_of(flow), &server = flow.opened ? *peer : here, &client = flow.opened ? here : *peer;
+    const std::string address = own_address ? flow.server() : kAny;
+    return Key{text_of(server), address, flow.port, text_of(client), with_ports ? flow.other_port : "", ""};
+  }
 
-  // The location of the destination address: its own host first, because other hosts may have the same private addresses.
-  static std::optional<Place> place_of_server(const Flow &flow, const std::map<std::string, std::set<Place>> &owners) {
-    if (is_loopback(flow.remote)) return Place{flow.host, flow.netns};
-    const auto found = owners.find(flow.remote);
-    if (found == owners.end()) return std::nullopt;
-    std::vector<Place> own;
-    for (const Place &place : found->second)
-      if (place.first == flow.host) own.push_back(place);
-    if (own.size() == 1) return own.front();
-    return own.empty() && found->second.size() == 1 ? std::optional(*found->second.begin()) : std::nullopt;
+  // The server does not know its clients, or not their places.
+  std::optional<Key> key_of_server(const Flow &flow, bool own_address) const {
+    if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
+    const auto peer = owners_.of(flow.remote, flow);
+    if (!flow.opened) {
+      if (peer || (flow.local == "*") == own_address) return std::nullopt;
+      return Key{text_of(place_of(flow)), flow.local, flow.port, "", "", ""};
+    }
+    if (!peer) return std::nullopt;
+    return Key{text_of(*peer), own_address ? flow.remote : kAny, flow.port, "", "", ""};
+  }
+
+  // No flow has the server's address as its own: the server names its clients. A server with other clients is none of these.
+  std::optional<Key> key_of_client(const Flow &flow) const {
+    if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
+    const auto peer = owners_.of(flow.remote, flow);
+    if (!flow.opened) {
+      if (!peer || flow.local != "*" || !is_whole(flow)) return std::nullopt;
+      return Key{text_of(*peer), flow.port, "", "", "", ""};
+    }
+    if (peer || flow.remote == kAny) return std::nullopt;
+    return Key{text_of(place_of(flow)), flow.port, "", "", "", ""};
+  }
+
+  bool is_whole(const Flow &flow) const {
+    const Amount &left = left_[static_cast<size_t>(&flow - flows_.data())];
+    return left.out >= flow.moved.out && left.in >= flow.moved.in;
+  }
+
+  // Received without the sender's address: from one of the servers that the process sends to.
+  void unnamed_replies() {
+    std::map<ProcessKey, std::set<std::pair<ProcessKey, std::string>>> asked;  // server processes and their ports
+    for (const Link &one : links_)
+      if (one.client != kUnknown && one.server != kUnknown && is_udp(flows_[one.client]))
+        asked[process_of(flows_[one.client])].insert({process_of(flows_[one.server]), flows_[one.server].port});
+    std::map<std::pair<ProcessKey, std::string>, std::vector<size_t>> servers;
+    for (size_t i = 0; i < flows_.size(); ++i)
+      if (is_udp(flows_[i]) && !flows_[i].opened && any_left(i)) servers[{process_of(flows_[i]), flows_[i].port}].push_back(i);
+    std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
+    for (size_t i = 0; i < flows_.size(); ++i) {
+      const Flow &flow = flows_[i];
+      const auto known = asked.find(process_of(flow));
+      if (!is_udp(flow) || !flow.opened || flow.remote != kAny || !any_left(i) || known == asked.end()) continue;
+      std::vector<size_t> theirs;
+      for (const auto &server : known->second)
+        for (const size_t end : servers[server])
+          if (owners_.of(flows_[end].remote, flows_[end]).value_or(place_of(flow)) == place_of(flow)) theirs.push_back(end);
+      if (!theirs.empty()) clients[theirs].push_back(i);
+    }
+    for (const auto &[theirs, some] : clients) link({some, theirs});
   }
 
   double sum(const std::vector<size_t> &side, double Amount::*part) const {
@@ -246,6 +302,7 @@ class Pairing {
 
   const std::vector<Flow> &flows_;
   const Translations &translations_;
+  const Owners owners_;
   std::vector<Amount> left_;   // by flow: traffic without a known other end
   std::vector<bool> divided_;  // by flow: whether that is an estimate
   std::vector<Link> links_;
