@@ -1,9 +1,9 @@
 -- Traffic between processes, and the usage of each: the input of `atalaya graph` and `atalaya place`.
---   atalaya run pipelines/traffic.lua        (as root, or with the drop-ins net-bpf and proc-bpf)
+--   atalaya run pipelines/traffic.lua        (as root, or with the drop-ins net-bpf, nat and proc-bpf)
 -- The store is atalaya.db in the state folder.
 local a = require "atalaya"
 
-local store = a.sink.sqlite {}  -- one for both pipelines: a store has one writer
+local store = a.sink.sqlite {}  -- one for all pipelines: a store has one writer
 
 a.pipeline "network" {
   every = "5s",
@@ -12,6 +12,9 @@ a.pipeline "network" {
   a.translate.names { tags = { "container" } },
   store,
 }
+
+-- Addresses that this host translates, such as published ports: the two ends of these connections report different ones.
+a.pipeline "translations" { every = "10s", a.source.nat {}, store }
 
 -- Cores and memory of the host, and all of its processes: idle processes use memory, too.
 a.pipeline "load" {

@@ -160,6 +160,26 @@ class Features(AgentCase):
         finally:
             cgroup.remove()
 
+    def net_peers(self, names):
+        if not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("the kernel has no BTF")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            server.bind(("127.0.0.1", 0))
+
+            def talk():
+                client.sendto(b"x" * 1000, server.getsockname())
+                server.recvfrom(1000)
+            with self.repeated(talk):
+                found = self.windows(names, "a.source.net { udp = true }", "a.source.self {}")
+            port = str(server.getsockname()[1])
+            return any(point["metric"] == "flow.out.bytes" and point["tags"].get("pid") == str(os.getpid()) and point["value"] > 0
+                       and point["tags"].get("port") == port and point["tags"]["remote"] == "127.0.0.1" for point in found)
+
+    def nat(self, names):
+        if not os.path.exists("/proc/sys/net/netfilter/nf_conntrack_count"):
+            self.skipTest("the kernel does not track connections")
+        return any(point["metric"] == "nat.tracked" for point in self.windows(names, "a.source.nat {}", "a.source.self {}"))
+
     def names_jvms(self, names):
         if shutil.which("javac") is None:
             self.skipTest("needs javac: apt-get install default-jdk-headless")

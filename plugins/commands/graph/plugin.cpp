@@ -66,8 +66,10 @@ class GraphCommand final : public Command {
             query::say_nothing("flows", reading.range);
             std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
           }
+          Translations translations = translations_;
+          add_reported_translations(reading.range, *reading.store, reading.budget, translations);
           const Graph graph =
-              graph_of(flows, paired(flows, translations_), read_workers(reading.range, *reading.store, reading.budget), by_);
+              graph_of(flows, paired(flows, translations), read_workers(reading.range, *reading.store, reading.budget), by_);
           if (graph.estimated > 0)
             std::fprintf(stderr,
                          "%s of %s are estimates, because several clients and servers use one port; ports = \"all\" of source net "

@@ -118,7 +118,9 @@ class PlaceCommand final : public Command {
 
   graph::Graph graph_in(query::Reading &reading, const std::vector<graph::Worker> &workers) const {
     const std::vector<graph::Flow> flows = graph::read_flows(tags_, reading.range, *reading.store, reading.budget);
-    return graph_of(flows, graph::paired(flows, translations_), workers, by_container_ ? graph::By::container : graph::By::process);
+    graph::Translations translations = translations_;
+    graph::add_reported_translations(reading.range, *reading.store, reading.budget, translations);
+    return graph_of(flows, graph::paired(flows, translations), workers, by_container_ ? graph::By::container : graph::By::process);
   }
 
   // A process without a pid has ended, or is a sum of processes.

@@ -47,7 +47,9 @@ std::string stacks_of(const char *profile, const std::vector<store::TagFilter> &
 std::string traffic_of(const std::vector<store::TagFilter> &tags, query::Reading &reading) {
   const std::vector<graph::Flow> flows = graph::read_flows(tags, reading.range, *reading.store, reading.budget);
   if (flows.empty()) return "";
-  const graph::Graph all = graph::graph_of(flows, graph::paired(flows), {}, graph::By::command);
+  graph::Translations translations;
+  graph::add_reported_translations(reading.range, *reading.store, reading.budget, translations);
+  const graph::Graph all = graph::graph_of(flows, graph::paired(flows, translations), {}, graph::By::command);
   std::string html;
   if (all.estimated > 0)
     html += "<p>" + xml_text(graph::bytes_text(all.estimated)) + " of " + xml_text(graph::bytes_text(all.total)) +

@@ -56,7 +56,9 @@ Traffic read_traffic(PageCall &call) {
   const query::Range range = call.range();
   const auto by = graph::by_of(page_choice(call.request, "by", {"process", "command", "container", "host"}));
   const auto flows = graph::read_flows(page_filters(call.request), range, call.store, call.budget);
-  const auto links = graph::paired(flows, graph::own_translations());
+  graph::Translations translations = graph::own_translations();
+  graph::add_reported_translations(range, call.store, call.budget, translations);
+  const auto links = graph::paired(flows, translations);
   return {range, graph::graph_of(flows, links, graph::read_workers(range, call.store, call.budget), *by)};
 }
 

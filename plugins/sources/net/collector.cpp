@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "plugins/shared/network/address_text.h"
 #include "plugins/shared/procfs/process_stat.h"
 #include "plugins/sources/net/diag_backend.h"
-#include "plugins/sources/net/text.h"
 
 namespace atalaya::net {
 namespace {
@@ -275,8 +275,8 @@ void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const
     return;
   }
   const bool whole = !options_.model.merge_ports;
-  const AddressText local(key.ends.local, whole ? key.ends.local_port : 0);
-  const AddressText remote(key.ends.remote, whole ? key.ends.remote_port : 0);
+  const network::AddressText local(key.ends.local, whole ? key.ends.local_port : 0);
+  const network::AddressText remote(key.ends.remote, whole ? key.ends.remote_port : 0);
   batch.tag(sample, local_id_, local.text());
   batch.tag(sample, remote_id_, remote.text());
   if (key.port() != 0) add_number(port_id_, key.port(), sample, batch);

@@ -12,7 +12,6 @@
 
 #include "core/base/files.h"
 #include "plugins/shared/procfs/process_stat.h"
-#include "plugins/sources/net/text.h"
 
 namespace atalaya::net {
 namespace {

@@ -241,6 +241,8 @@ class Conversations {
 
   static std::string name(size_t host) { return "host" + std::to_string(host); }
   static std::string address(size_t host) { return "10.0.0." + std::to_string(host + 1); }
+  // No conversation is within the tolerance of 1 % of another one.
+  double amount() { return static_cast<double>(1000 + random_() % 1000); }
   bool chance() { return random_() % 2 == 0; }
 
   void talk(size_t client, size_t server) {
@@ -248,7 +250,7 @@ class Conversations {
     const bool loopback = from == to && anywhere_[server] && chance();
     const std::string source = loopback ? "127.0.0.1" : address(from), target = loopback ? "127.0.0.1" : address(to);
     const std::string port = std::to_string(5000 + server), asks = "client" + std::to_string(client), answers = "server" + port;
-    const double out = random_() % 1000 + 1, in = random_() % 1000;
+    const double out = amount(), in = chance() ? amount() : 0;
     flows_.push_back(udp(opens(name(from), asks, chance() ? source : "*", target, port, out, in)));
     Flow &served =
         servers_.try_emplace({server, source}, udp(takes(name(to), answers, anywhere_[server] ? "*" : target, source, port, 0, 0)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/net/text.h"
+#include "plugins/shared/network/address_text.h"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,8 @@
 
 namespace atalaya::net {
 namespace {
+
+using network::AddressText;
 
 TEST_CASE("addresses are written as people write them") {
   const net_ends pair = ends(1, 0, 2, 0);

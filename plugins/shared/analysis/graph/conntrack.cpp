@@ -48,7 +48,6 @@ class Line {
     if (protocol_.empty() || tuples_.size() != 2 || tuples_[0].dport.empty() || tuples_[1].sport.empty()) return std::nullopt;
     const Service seen{protocol_, tuples_[0].src, tuples_[0].dst, tuples_[0].dport};
     const Service real{protocol_, tuples_[1].dst, tuples_[1].src, tuples_[1].sport};
-    if (seen == real) return std::nullopt;
     return std::pair(seen, real);
   }
 
@@ -66,12 +65,13 @@ class Line {
   std::vector<Tuple> tuples_;
 };
 
-bool known(const Translations &translations, const std::pair<Service, Service> &one) {
-  const auto [begin, end] = translations.equal_range(one.first);
-  return std::any_of(begin, end, [&](const auto &other) { return other.second == one.second; });
-}
-
 }  // namespace
+
+void add_translation(const Service &seen, const Service &real, Translations &translations) {
+  if (seen == real) return;
+  const auto [begin, end] = translations.equal_range(seen);
+  if (std::none_of(begin, end, [&](const auto &other) { return other.second == real; })) translations.emplace(seen, real);
+}
 
 size_t add_translations(std::string_view text, Translations &translations) {
   size_t connections = 0;
@@ -79,7 +79,7 @@ size_t add_translations(std::string_view text, Translations &translations) {
     const size_t end = std::min(text.find('\n'), text.size());
     const Line line(text.substr(0, end));
     connections += line.is_connection() ? 1 : 0;
-    if (const auto one = line.translation(); one && !known(translations, *one)) translations.insert(*one);
+    if (const auto one = line.translation()) add_translation(one->first, one->second, translations);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return connections;

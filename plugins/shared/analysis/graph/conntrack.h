@@ -22,6 +22,8 @@ struct Service {
 // From the addresses at the client's end to those at the server's end. A service with several servers has several.
 using Translations = std::multimap<Service, Service>;
 
+// Unless it is known, or translates nothing.
+void add_translation(const Service &seen, const Service &real, Translations &translations);
 // Adds the connections of the text with translated addresses or ports; ignores other lines. Returns the number of lines that are
 // connections.
 size_t add_translations(std::string_view text, Translations &translations);

@@ -140,26 +140,53 @@ class Pairing {
     for (const auto &[key, group] : groups) link(group);
   }
 
+  using Translated = Translations::value_type;
+  using ByService = std::map<Service, std::vector<size_t>>;
+
+  static Service service_of(const std::string &protocol, const std::string &server, const std::string &port) {
+    return {protocol, "", server, port};
+  }
+
   // The client's name for its peer may differ from the server's own name.
   void translated() {
     if (translations_.empty()) return;
-    std::map<Service, std::vector<size_t>> servers;
+    ByService servers;
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (any_left(i) && !flows_[i].opened) servers[service_of(flows_[i])].push_back(i);
+      if (const Flow &flow = flows_[i]; any_left(i) && !flow.opened)
+        servers[service_of(flow.protocol, flow.local, flow.port)].push_back(i);
+    std::map<Service, std::vector<const Translated *>> known;
+    for (const Translated &one : translations_)
+      known[service_of(one.first.protocol, one.first.server, one.first.port)].push_back(&one);
     std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
     for (size_t i = 0; i < flows_.size(); ++i) {
-      if (!any_left(i) || !flows_[i].opened) continue;
+      const Flow &flow = flows_[i];
+      if (!any_left(i) || !flow.opened) continue;
+      const auto of_service = known.find(service_of(flow.protocol, flow.remote, flow.port));
+      if (of_service == known.end()) continue;
       std::set<size_t> found;
-      const auto [begin, end] = translations_.equal_range(service_of(flows_[i]));
-      for (auto one = begin; one != end; ++one)
-        if (const auto known = servers.find(one->second); known != servers.end())
-          found.insert(known->second.begin(), known->second.end());
+      for (const Translated *one : of_service->second)
+        if (flow.local == one->first.client || (flow.local == kAny && is_here(one->first.client, flow)))
+          add_servers(one->second, servers, found);
       if (!found.empty()) clients[{found.begin(), found.end()}].push_back(i);
     }
     for (const auto &[theirs, some] : clients) link({some, theirs});
   }
 
-  static Service service_of(const Flow &flow) { return {flow.protocol, flow.client(), flow.server(), flow.port}; }
+  void add_servers(const Service &real, const ByService &servers, std::set<size_t> &found) const {
+    for (const std::string &local : {real.server, std::string(kAny)}) {
+      const auto at = servers.find(service_of(real.protocol, local, real.port));
+      if (at == servers.end()) continue;
+      for (const size_t i : at->second)
+        if (const Flow &flow = flows_[i];
+            (flow.remote == real.client || flow.remote == kAny) && (local != kAny || is_here(real.server, flow)))
+          found.insert(i);
+    }
+  }
+
+  // Whether the address may be of the place of the flow.
+  bool is_here(const std::string &address, const Flow &flow) const {
+    return owners_.of(address, flow).value_or(place_of(flow)) == place_of(flow);
+  }
 
   // An unconnected datagram socket has no own address if it is bound to all of its host and network namespace, and no peer if its
   // program receives without the sender's address.
@@ -180,7 +207,12 @@ class Pairing {
     if (!peer) return std::nullopt;
     const Place here = place_of(flow), &server = flow.opened ? *peer : here, &client = flow.opened ? here : *peer;
     const std::string address = own_address ? flow.server() : kAny;
-    return Key{text_of(server), address, flow.port, text_of(client), with_ports ? flow.other_port : "", ""};
+    return Key{text_of(server),
+               address,
+               flow.port,
+               text_of(client),
+               with_ports ? flow.other_port : "",
+               is_loopback(flow.remote) ? "loopback" : ""};
   }
 
   // The server does not know its clients, or not their places.
@@ -241,6 +273,12 @@ class Pairing {
     return total;
   }
 
+  // Amounts that are divided among the flows of one process are no estimate: they are the process's.
+  bool several_processes(const std::vector<size_t> &side) const {
+    return std::any_of(side.begin(), side.end(),
+                       [&](size_t i) { return process_of(flows_[i]) != process_of(flows_[side.front()]); });
+  }
+
   std::vector<size_t> with_left(const std::vector<size_t> &side) const {
     std::vector<size_t> some;
     std::copy_if(side.begin(), side.end(), std::back_inserter(some), [this](size_t i) { return any_left(i); });
@@ -253,7 +291,7 @@ class Pairing {
     if (links_.size() + group.clients.size() * group.servers.size() > kMaxPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
                            " servers of one port are too many to be paired; narrow the query with --tag or a shorter time range");
-    const bool estimated = group.clients.size() > 1 && group.servers.size() > 1;
+    const bool estimated = several_processes(group.clients) && several_processes(group.servers);
     const size_t first = links_.size();
     for (const size_t client : group.clients)
       for (const size_t server : group.servers) links_.push_back({client, server, 0, 0, estimated});
@@ -270,7 +308,7 @@ class Pairing {
     if (least <= 0) return;
     const bool same = most - least <= kSame * most;
     const double both = same ? most : least;
-    const bool guessed = !same && (by_clients > by_servers ? group.clients : group.servers).size() > 1;
+    const bool guessed = !same && several_processes(by_clients > by_servers ? group.clients : group.servers);
     for (size_t i = first; i < links_.size(); ++i) {
       Link &one = links_[i];
       const double client = left_[one.client].*direction.of_client / by_clients;
@@ -286,7 +324,7 @@ class Pairing {
   void keep(const std::vector<size_t> &side, double Amount::*part, double share) {
     for (const size_t i : side) {
       left_[i].*part *= share;
-      if (share > 0 && side.size() > 1) divided_[i] = true;
+      if (share > 0 && several_processes(side)) divided_[i] = true;
     }
   }
 

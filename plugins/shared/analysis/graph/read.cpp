@@ -18,6 +18,9 @@ const std::vector<std::string> kFlowTags = {"host",  "pid",    "process", "conta
                                             "local", "remote", "port",    "protocol",  "direction"};
 const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "container", "command"};
 
+const std::vector<std::string> kTranslationTags = {"protocol",     "local",         "remote",     "port",
+                                                   "server_local", "server_remote", "server_port"};
+
 // Tags whose values may change: translators know more about a process after its first window.
 const std::vector<std::string> kNames = {"process", "container", "command"};
 
@@ -107,6 +110,17 @@ std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const qu
     flows.back().moved = amount;
   }
   return flows;
+}
+
+void add_reported_translations(const query::Range &range, store::Store &store, query::Budget &budget, Translations &translations) {
+  const store::MetricInfo connections{.kind = store::Kind::gauge, .unit = "1"};
+  for (const Usage &usage : sums_of("nat.connections", {}, kTranslationTags, range, store, budget, &connections)) {
+    const Tags &tags = usage.tags;
+    const std::string protocol = value(tags, "protocol");
+    const Service seen{protocol, value(tags, "local"), value(tags, "remote"), value(tags, "port")};
+    const Service real{protocol, value(tags, "server_remote"), value(tags, "server_local"), value(tags, "server_port")};
+    if (!real.server.empty()) add_translation(seen, real, translations);
+  }
 }
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {

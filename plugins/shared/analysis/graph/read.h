@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "plugins/shared/analysis/graph/conntrack.h"
 #include "plugins/shared/analysis/graph/flow.h"
 #include "plugins/shared/analysis/graph/graph.h"
 #include "plugins/shared/analysis/query/budget.h"
@@ -15,6 +16,8 @@ namespace atalaya::graph {
 // reported last.
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget);
+// Adds the translations of addresses that hosts reported in the range (source nat).
+void add_reported_translations(const query::Range &range, store::Store &store, query::Budget &budget, Translations &translations);
 // Averages over the part of the range in which the host reported processes; none if it reported none.
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget);
 

@@ -3,16 +3,17 @@
 
 #include <linux/acct.h>
 #include <linux/genetlink.h>
-#include <linux/netlink.h>
 #include <linux/taskstats.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 
 namespace atalaya::proc {
 namespace {
+
+using network::attribute;
+using network::load;
 
 constexpr uint64_t kNanosecondsPerMicrosecond = 1000;
 // Limits of valid times: the year 2106, and 35 years.
@@ -63,32 +64,6 @@ struct Layout {
   size_t begin_time_64 = 0;
   size_t process = 0;
 };
-
-template <class Value>
-Value load(Bytes bytes, size_t offset) {
-  Value value{};
-  if (offset + sizeof(value) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
-}
-
-constexpr size_t aligned(size_t size) {
-  return (size + 3) & ~size_t{3};
-}
-
-Bytes after(Bytes bytes, size_t size) {
-  return bytes.subspan(std::min(size, bytes.size()));
-}
-
-// The payload of the first attribute of this type.
-std::optional<Bytes> attribute(Bytes attributes, uint16_t wanted) {
-  while (attributes.size() >= sizeof(nlattr)) {
-    const auto header = load<nlattr>(attributes, 0);
-    if (header.nla_len < sizeof(nlattr) || header.nla_len > attributes.size()) return std::nullopt;
-    if ((header.nla_type & NLA_TYPE_MASK) == wanted) return attributes.first(header.nla_len).subspan(sizeof(nlattr));
-    attributes = after(attributes, aligned(header.nla_len));
-  }
-  return std::nullopt;
-}
 
 // Version 15 has one or two members more for each of eight delays: three of them are before the accounting, two after it and before
 // the 64-bit begin time, one before the process.
@@ -178,21 +153,6 @@ uint64_t in_nanoseconds(uint64_t microseconds) {
 }
 
 }  // namespace
-
-bool next_message(Bytes &datagram, NetlinkMessage &message) {
-  if (datagram.size() < sizeof(nlmsghdr)) return false;
-  const auto header = load<nlmsghdr>(datagram, 0);
-  if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > datagram.size()) return false;
-  message = {header.nlmsg_type, header.nlmsg_seq, datagram.first(header.nlmsg_len).subspan(sizeof(nlmsghdr))};
-  datagram = after(datagram, aligned(header.nlmsg_len));
-  return true;
-}
-
-std::optional<int> result_of(const NetlinkMessage &message) {
-  if (message.type != NLMSG_ERROR || message.payload.size() < sizeof(nlmsgerr)) return std::nullopt;
-  const int error = load<nlmsgerr>(message.payload, 0).error;
-  return error > 0 || error < -4095 ? EPROTO : -error;
-}
 
 std::optional<uint16_t> family_of(const NetlinkMessage &message) {
   if (message.type != GENL_ID_CTRL || message.payload.size() < sizeof(genlmsghdr)) return std::nullopt;

@@ -8,23 +8,15 @@
 #include <optional>
 #include <span>
 
+#include "plugins/shared/network/netlink.h"
 #include "plugins/shared/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
-using Bytes = std::span<const std::byte>;
+using network::Bytes;
+using network::NetlinkMessage;
 constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 
-struct NetlinkMessage {
-  uint16_t type = 0;
-  uint32_t sequence = 0;
-  Bytes payload;
-};
-
-// Takes the first message from the front of a datagram. False at its end, and, with `datagram` not empty, where it is malformed.
-bool next_message(Bytes &datagram, NetlinkMessage &message);
-// The content of an NLMSG_ERROR: an errno, or 0 for "done". Empty for other messages.
-std::optional<int> result_of(const NetlinkMessage &message);
 // The id in the generic netlink controller's response to CTRL_CMD_GETFAMILY.
 std::optional<uint16_t> family_of(const NetlinkMessage &message);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of addresses and of /proc/PID/stat.
+// Text of addresses.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
-namespace atalaya::net {
+namespace atalaya::network {
 
-// "10.0.0.1", "fe80::1"; "*" for any; with a port "10.0.0.1:80", "[fe80::1]:80".
+// Of IPv6, or mapped ones of IPv4: "10.0.0.1", "fe80::1"; "*" for any; with a port "10.0.0.1:80", "[fe80::1]:80".
 class AddressText {
  public:
   explicit AddressText(const uint8_t (&address)[16], uint16_t port = 0);
@@ -19,4 +19,4 @@ class AddressText {
   size_t size_ = 0;
 };
 
-}  // namespace atalaya::net
+}  // namespace atalaya::network

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/net/text.h"
+#include "plugins/shared/network/address_text.h"
 
 #include <arpa/inet.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace atalaya::net {
+namespace atalaya::network {
 namespace {
 
 bool is_mapped(const uint8_t (&address)[16]) {
@@ -38,4 +38,4 @@ AddressText::AddressText(const uint8_t (&address)[16], uint16_t port) {
   size_ = static_cast<size_t>(std::to_chars(&text_[size_], text_.data() + text_.size(), port).ptr - text_.data());
 }
 
-}  // namespace atalaya::net
+}  // namespace atalaya::network
