@@ -6,7 +6,6 @@
 #include "plugins/shared/procfs/process_stat.h"
 #include "plugins/sources/net/diag_messages.h"
 #include "plugins/sources/net/socket_holders.h"
-#include "plugins/sources/net/text.h"
 
 using namespace atalaya::net;
 

@@ -202,7 +202,7 @@ TEST_CASE("answers: done, refused, nonsense") {
   CHECK(result_of(answer(payload(5))) == EPROTO);
   CHECK(result_of(answer(payload(INT32_MIN))) == EPROTO);
   CHECK_FALSE(result_of(answer({})));
-  CHECK_FALSE(result_of({NLMSG_DONE, 0, {}}));
+  CHECK_FALSE(result_of(NetlinkMessage{NLMSG_DONE, 0, {}}));
 }
 
 TEST_CASE("the controller returns the family's id") {
