@@ -97,6 +97,16 @@ class Phases(QueryCase):
         self.assertRegex(predicted, r"compare-\S+ +time +2[6-9]\.\d s|compare-\S+ +time +30\.\d s")
         self.assertRegex(self.phases("train", "--from", str(START), "--to", str(self.trained)), r"inputs +(0\.9\d|1\.00) +9\d\.\d %")
 
+        shown = json.loads(self.phases("show", "--format", "json", "--from", str(START), "--to", str(self.now)))
+        self.assertEqual(len(shown["runs"]), 19)
+        self.assertEqual({phase["phase"][:-5] for phase in shown["phases"]}, names)
+        verdict, = json.loads(self.phases("anomalies", "--format", "json", *faulty["leak"], *training))
+        self.assertIn(("compare", "memory"), {(one["phase"][:-5], one["of"]) for one in verdict["anomalies"]})
+        self.assertEqual(verdict["normal_runs"], 14)
+        run, = json.loads(self.phases("predict", "--format", "json", *normal, *training))
+        seconds, = [one for one in run["predictions"] if one["of"] == "time" and one["phase"].startswith("compare")]
+        self.assertAlmostEqual(seconds["predicted"], seconds["seen"], delta=0.1 * seconds["seen"])
+
         spans = self.atalaya("sql", "--format", "csv", "SELECT DISTINCT name FROM spans ORDER BY name")
         self.assertEqual(spans.split()[1:], ["anomaly", "phase", "phase.definition"])
 

@@ -20,9 +20,11 @@
 #include "core/base/safe_text.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "plugins/commands/phases/json.h"
 #include "plugins/commands/phases/learn.h"
 #include "plugins/commands/phases/picture.h"
 #include "plugins/commands/phases/tables.h"
+#include "plugins/commands/phases/verdict.h"
 #include "plugins/commands/phases/write_spans.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
@@ -61,6 +63,7 @@ class PhasesCommand final : public Command {
           param::string("train_experiment", "Time range of the normal runs, as an experiment").unit("NAME"),
           param::boolean("save", "anomalies: writes a span for each anomaly into the store"),
           param::boolean("dry_run", "learn: writes nothing"),
+          param::choice("format", "table|json", "Output format of show, train, predict and anomalies").defaults("table"),
           param::string("o", "show, learn: picture of the last run (.svg); export: output file").unit("FILE")),
       query::kStoreParams);
   static constexpr Description description = {.name = "phases"_str,
@@ -83,6 +86,7 @@ class PhasesCommand final : public Command {
         train_experiment_(text_or_empty(host, "train_experiment")),
         save_(host.find("save") && host.boolean("save")),
         dry_run_(host.find("dry_run") && host.boolean("dry_run")),
+        json_(host.text("format") == "json"),
         file_(text_or_empty(host, "o")),
         tags_(query::read_tags(host)) {
     for (const char *key : {"process", "host"})
@@ -151,7 +155,7 @@ class PhasesCommand final : public Command {
           spans.push_back(definition_of(*phase, run.trace.host, database.symbols(), core::realtime()));
       occurrences += run.occurrences.size();
       if (recognised.contains({run.trace.host, run.trace.process, run.trace.pid})) continue;
-      for (const StoredOccurrence &one : run.occurrences) spans.push_back(span_of(one));
+      for (const StoredOccurrence &one : run.occurrences) spans.push_back(phases::span_of(one));
     }
     if (!dry_run_) write_spans(host_, query::one_store(options_), spans);
     std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known);
@@ -181,7 +185,7 @@ class PhasesCommand final : public Command {
       return 0;
     }
     if (runs.empty()) return nothing("phases", reading.range);
-    std::fputs((phases_table(database, runs, "") + "\n" + runs_table(runs)).c_str(), stdout);
+    query::write_output({}, json_ ? phases_json(database, runs) : phases_table(database, runs, "") + "\n" + runs_table(runs));
     return 0;
   }
 
@@ -234,96 +238,91 @@ class PhasesCommand final : public Command {
   int train(query::Reading &reading, const PhaseDatabase &database) {
     const auto programs = runs_by_program(reading, database, reading.range);
     if (programs.empty()) return nothing("phases", reading.range);
-    for (const auto &[process, runs] : programs)
-      std::printf("%s: %zu runs\n%s\n", core::visible(process).c_str(), runs.size(), models_table(Models(runs), process).c_str());
+    query::JsonWriter json;
+    json.list();
+    for (const auto &[process, runs] : programs) {
+      const Models models(runs);
+      if (json_)
+        write_models(json, process, runs.size(), models);
+      else
+        std::printf("%s: %zu runs\n%s\n", core::visible(process).c_str(), runs.size(), models_table(models, process).c_str());
+    }
+    print(json);
     return 0;
   }
 
-  int predict(query::Reading &reading, const PhaseDatabase &database) {
+  void print(query::JsonWriter &json) const {
+    if (json_) query::write_output({}, json.end_list().take() + "\n");
+  }
+
+  // Calls visit(runs, number of normal runs, models) for each program that ran in the range.
+  template <class Visit>
+  bool for_each_program(query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
     const auto checked = runs_by_program(reading, database, reading.range);
-    if (checked.empty()) return nothing("phases", reading.range);
+    if (checked.empty()) return false;
     const auto normal = runs_by_program(reading, database, training_range(reading));
     for (const auto &[process, runs] : checked) {
       const auto training = normal.find(process);
-      const Models models(training == normal.end() ? std::vector<ProgramRun>() : training->second);
-      std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(process).c_str(), runs.back().pid.c_str(),
-                  time_of_run(runs.back()).c_str(), training == normal.end() ? size_t{0} : training->second.size(),
-                  predictions_table(runs.back(), models).c_str());
+      const bool is_known = training != normal.end();
+      visit(runs, is_known ? training->second.size() : 0, Models(is_known ? training->second : std::vector<ProgramRun>()));
     }
+    return true;
+  }
+
+  int predict(query::Reading &reading, const PhaseDatabase &database) {
+    query::JsonWriter json;
+    json.list();
+    const auto show = [&](const std::vector<ProgramRun> &runs, size_t normal, const Models &models) {
+      const ProgramRun &last = runs.back();
+      if (!json_)
+        std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(last.process).c_str(), last.pid.c_str(),
+                    time_of_run(last).c_str(), normal, predictions_table(last, models).c_str());
+      else
+        for (const ProgramRun &run : runs) write_predictions(json, run, normal, models);
+    };
+    if (!for_each_program(reading, database, show)) return nothing("phases", reading.range);
+    print(json);
     return 0;
   }
 
   int anomalies(query::Reading &reading, PhaseDatabase &database) {
-    const auto checked = runs_by_program(reading, database, reading.range);
-    if (checked.empty()) return nothing("phases", reading.range);
-    const auto normal = runs_by_program(reading, database, training_range(reading));
     std::vector<SpanToWrite> spans;
-    for (const auto &[process, runs] : checked) {
-      const auto training = normal.find(process);
-      const size_t count = training == normal.end() ? 0 : training->second.size();
-      const Models models(count == 0 ? std::vector<ProgramRun>() : training->second);
-      std::printf("%s: %zu runs against %zu normal runs\n", core::visible(process).c_str(), runs.size(), count);
-      if (count < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
-      for (const ProgramRun &run : runs) report(run, models, database, spans);
-    }
+    query::JsonWriter json;
+    json.list();
+    const auto judge = [&](const std::vector<ProgramRun> &runs, size_t normal, const Models &models) {
+      if (!json_) print_normal_runs(runs, normal);
+      for (const ProgramRun &run : runs) {
+        const Verdict verdict = anomalies_of(run, models);
+        if (json_)
+          write_verdict(json, run, normal, verdict, database);
+        else
+          std::fputs(verdict_text(run, verdict, database).c_str(), stdout);
+        for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));
+      }
+    };
+    if (!for_each_program(reading, database, judge)) return nothing("phases", reading.range);
+    print(json);
     if (save_) write_spans(host_, query::one_store(options_), spans);
     return 0;
   }
 
-  void report(const ProgramRun &run, const Models &models, const PhaseDatabase &database, std::vector<SpanToWrite> &spans) const {
-    const Verdict verdict = anomalies_of(run, models);
-    std::printf("  process %s of %s: %zu phases compared, %s\n", run.pid.c_str(), time_of_run(run).c_str(), verdict.compared,
-                !verdict.anomalies.empty() ? "not normal"
-                : verdict.compared == 0    ? "no verdict"
-                                           : "normal");
-    if (verdict.without_model > 0)
-      std::printf("    %zu phases have too few normal runs with the same phases before them\n", verdict.without_model);
-    for (const std::string &phase : verdict.unknown) std::printf("    phase %s is in no normal run in this place\n", phase.c_str());
-    for (const Anomaly &one : verdict.anomalies) {
-      std::printf("    %s: %s instead of %s\n", one.text.c_str(), amount_text(one.seen, one.target).c_str(),
-                  amount_text(one.predicted, one.target).c_str());
-      spans.push_back(
-          {one.step->of.start_ns,
-           one.step->of.end_ns - one.step->of.start_ns,
-           std::string(kAnomalySpan),
-           {{"host", run.host},
-            {"pid", run.pid},
-            {"process", run.process},
-            {"phase", one.step->phase},
-            {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])},
-            {"text", one.text}},
-           0,
-           {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}});
-    }
-    std::set<const Step *> steps;
-    for (const Anomaly &one : verdict.anomalies)
-      if (steps.insert(one.step).second) report_code(run, *one.step, database);
+  static void print_normal_runs(const std::vector<ProgramRun> &runs, size_t normal) {
+    std::printf("%s: %zu runs against %zu normal runs\n", core::visible(runs.front().process).c_str(), runs.size(), normal);
+    if (normal < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
   }
 
-  // Where in the code: the functions with more threads than the phase normally has.
-  static void report_code(const ProgramRun &run, const Step &step, const PhaseDatabase &database) {
-    const KnownPhase *const known = database.find(run.process, step.phase);
-    double total = 0;
-    for (const auto &[function, threads] : step.functions) total += threads;
-    if (known == nullptr || total <= 0) return;
-    struct Rise {
-      double more, share, normal;
-      std::string function;
-    };
-    std::vector<Rise> rises;
-    std::map<std::string, double> normal;
-    for (const Part &part : known->phase.profile.parts())
-      normal[database.symbols().text(part.symbol)] = part.threads / known->phase.profile.total();
-    for (const auto &[function, threads] : step.functions)
-      rises.push_back({threads / total - normal[function], threads / total, normal[function], function});
-    std::sort(rises.begin(), rises.end(), [](const Rise &a, const Rise &b) { return a.more > b.more; });
-    constexpr double kMore = 0.02;
-    if (rises.front().more > kMore)
-      std::printf("    in the code of phase %s: %s has %.0f %% of the stack frames, normally %.0f %%\n", step.phase.c_str(),
-                  core::visible(rises.front().function).c_str(), 100 * rises.front().share, 100 * rises.front().normal);
-    else
-      std::printf("    in the code of phase %s: the same functions as in normal runs (%s)\n", step.phase.c_str(),
-                  top_functions(*known, database.symbols(), 1).front().c_str());
+  static SpanToWrite span_of(const ProgramRun &run, const Anomaly &one) {
+    return {one.step->of.start_ns,
+            one.step->of.end_ns - one.step->of.start_ns,
+            std::string(kAnomalySpan),
+            {{"host", run.host},
+             {"pid", run.pid},
+             {"process", run.process},
+             {"phase", one.step->phase},
+             {"metric", std::string(kTargetNames[static_cast<size_t>(one.target)])},
+             {"text", one.text}},
+            0,
+            {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}};
   }
 
   // Prints phases as they begin and end, until it is interrupted.
@@ -371,7 +370,7 @@ class PhasesCommand final : public Command {
   const Key key_;
   const size_t least_;
   const std::string train_from_, train_to_, train_experiment_;
-  const bool save_, dry_run_;
+  const bool save_, dry_run_, json_;
   const std::string file_;
   std::vector<store::TagFilter> tags_;
   std::vector<Group> groups_;

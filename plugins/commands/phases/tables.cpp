@@ -124,9 +124,18 @@ std::string models_table(const Models &models, const std::string &process) {
                           : query::as_columns(rows);
 }
 
+std::vector<Observation> predictable(const ProgramRun &run, const Models &models) {
+  std::vector<Observation> all;
+  for (size_t i = 0; i < run.steps.size(); ++i) all.push_back(observation_of(run, i, models.dependent()));
+  Observation next = observation_of(run, run.steps.size(), models.dependent());
+  next.context.phase = models.next_phase(run);
+  if (!next.context.phase.empty()) all.push_back(std::move(next));
+  return all;
+}
+
 std::string predictions_table(const ProgramRun &run, const Models &models) {
   std::vector<query::Row> rows = {{"phase", "of", "predicted", "seen", "from", "R2", "accuracy"}};
-  const auto add = [&](const Observation &observation) {
+  for (const Observation &observation : predictable(run, models)) {
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
       const auto predicted = models.predict(observation, target);
@@ -140,11 +149,7 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
                       predicted->model->is_linear ? "inputs" : "mean",
                       predicted->model->is_linear ? fixed(predicted->model->r2, 2) : "", fixed(predicted->model->accuracy) + " %"});
     }
-  };
-  for (size_t i = 0; i < run.steps.size(); ++i) add(observation_of(run, i, models.dependent()));
-  Observation next = observation_of(run, run.steps.size(), models.dependent());
-  next.context.phase = models.next_phase(run);
-  if (!next.context.phase.empty()) add(next);
+  }
   return rows.size() == 1
              ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
              : query::as_columns(rows);

@@ -17,6 +17,8 @@ std::string phases_table(const PhaseDatabase &database, const std::vector<Progra
 std::string runs_table(const std::vector<ProgramRun> &runs);
 // The models and how good they are.
 std::string models_table(const Models &models, const std::string &process);
+// The phases of a run in order, and the next one if training knows it.
+std::vector<Observation> predictable(const ProgramRun &run, const Models &models);
 // Predicted and seen, of each phase of a run, and of the next one.
 std::string predictions_table(const ProgramRun &run, const Models &models);
 

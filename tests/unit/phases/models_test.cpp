@@ -170,6 +170,32 @@ TEST_CASE("a constant series never alarms, and a replayed run is normal") {
   for (const ProgramRun &run : trained) CHECK(anomalies_of(run, of).anomalies.empty());
 }
 
+// The ends of a phase are known to one sample each.
+TEST_CASE("two samples more or less are no anomaly, three are") {
+  const auto run_of = [](int samples) {
+    ProgramRun run{"h", "Sort", std::to_string(samples), {}};
+    Step step;
+    step.phase = "sort";
+    step.of.end_ns = static_cast<int64_t>(samples * kSecond);
+    for (int i = 0; i < samples; ++i) {
+      ResourceValues values;
+      values.values[kCpu] = 100;
+      step.of.usage.add(values);
+      step.of.threads.add(1);
+    }
+    run.steps.push_back(std::move(step));
+    return run;
+  };
+  for (const int length : {3, 6, 9}) {
+    const Models models(std::vector<ProgramRun>(10, run_of(length)));
+    for (int samples = 1; samples <= 2 * length; ++samples) {
+      const bool is_normal = std::abs(samples - length) <= 2;
+      if (is_normal) CHECK(anomalies_of(run_of(samples), models).anomalies.empty());
+      if (samples - length > 2) CHECK(anomalies_of(run_of(samples), models).anomalies.size() == 2);  // time and CPU
+    }
+  }
+}
+
 TEST_CASE("distances are symmetric and small amounts are no difference") {
   for (const double value : {1.0, 10.0, 1e6}) {
     CHECK(distance_of(value, value, Target::cpu) == 0);

@@ -207,6 +207,16 @@ std::string Models::next_phase(const ProgramRun &run) const {
       ->first;
 }
 
+double resolution_of(const Occurrence &seen, double predicted, Target target) {
+  if (target == Target::memory || seen.threads.count <= 0) return 0;
+  constexpr double kRounding = 1 + 1e-9;
+  const double two_samples = 2 * kRounding * seen.seconds() / seen.threads.count;
+  if (target == Target::seconds) return two_samples;
+  const Moments &rate = seen.usage.of[static_cast<size_t>(target) - 1];
+  const double highest = (rate.mean + 3 * rate.deviation()) / (target == Target::cpu ? 100 : 1);
+  return two_samples * std::max(highest, predicted / seen.seconds());
+}
+
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;
   for (size_t i = 0; i < run.steps.size(); ++i) {
@@ -222,6 +232,7 @@ Verdict anomalies_of(const ProgramRun &run, const Models &models) {
       if (!expected) continue;
       const double distance = distance_of(seen, expected->value, target);
       if (std::abs(distance) <= expected->model->threshold) continue;
+      if (std::abs(seen - expected->value) <= resolution_of(run.steps[i].of, expected->value, target)) continue;
       Anomaly found{
           &run.steps[i], target, seen, expected->value, distance, expected->model->threshold, expected->model->is_linear, ""};
       found.text = text_of(found);

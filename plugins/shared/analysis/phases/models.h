@@ -61,6 +61,10 @@ class Models {
 // Logarithm of seen / predicted, of amounts beyond the floor of the target. 0: as predicted.
 double distance_of(double seen, double predicted, Target target);
 
+// Both ends of a phase are known to one sample each, so its time and amounts are known to two samples. A smaller difference is no
+// difference, whatever the threshold. 0: memory, which is a mean; unknown number of samples.
+double resolution_of(const Occurrence &seen, double predicted, Target target);
+
 struct Anomaly {
   const Step *step = nullptr;
   Target target = Target::seconds;

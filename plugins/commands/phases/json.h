@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as JSON, for scripts. Times are milliseconds since 1970; amounts have the units of kTargetUnits; unknown is null.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/database.h"
+#include "plugins/shared/analysis/phases/models.h"
+#include "plugins/shared/analysis/query/json_writer.h"
+
+namespace atalaya::phases {
+
+// {"phases": [...], "runs": [...]}: known phases, and the phases of each run in order.
+std::string phases_json(const PhaseDatabase &database, const std::vector<ProgramRun> &runs);
+// An element of the list of programs: its models.
+void write_models(query::JsonWriter &json, const std::string &process, size_t runs, const Models &models);
+// An element of the list of runs: predicted and seen of each phase, and of the next one.
+void write_predictions(query::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models);
+// Opens an object with the fields that identify a run.
+query::JsonWriter &begin_run(query::JsonWriter &json, const ProgramRun &run);
+
+}  // namespace atalaya::phases
