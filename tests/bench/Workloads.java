@@ -18,7 +18,7 @@ import java.util.TreeMap;
 
 /**
  * Small programs in the spirit of HiBench: Workloads PROGRAM SIZE FOLDER SEED [FAULT]. Each has phases whose cost follows from SIZE:
- * it makes its input, reads it, computes, and writes. FAULT: cpu (redundant work in the compute phase), leak (memory that grows),
+ * it makes its input, reads it, computes, and writes. FAULT: cpu (redundant work in the compute phase), leak (copies of the input that are never released),
  * traffic (writes everything several times).
  */
 final class Workloads {
@@ -26,7 +26,7 @@ final class Workloads {
   private final Path folder;
   private final Random random;
   private final String fault;
-  private static final List<byte[]> leaked = new ArrayList<>();
+  private static final List<long[]> leaked = new ArrayList<>();
   private static long sink;
 
   private Workloads(int size, Path folder, long seed, String fault) {
@@ -39,9 +39,15 @@ final class Workloads {
   private Path makeInput(int records) throws IOException {
     Path file = folder.resolve("input-" + ProcessHandle.current().pid());
     try (DataOutputStream out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(file.toFile()), 1 << 16))) {
-      for (int i = 0; i < records; i++) out.writeLong(random.nextLong());
+      for (int i = 0; i < records; i++) out.writeLong(draw());
     }
     return file;
+  }
+
+  private long draw() {
+    long value = random.nextLong();
+    for (int i = 0; i < 8; i++) value = parse(value);
+    return value;
   }
 
   private static long[] readInput(Path file) throws IOException {
@@ -84,7 +90,7 @@ final class Workloads {
   private void compute(String program, long[] values) {
     int rounds = "cpu".equals(fault) ? 2 : 1;
     for (int round = 0; round < rounds; round++) {
-      if ("leak".equals(fault)) for (int i = 0; i < 60; i++) leaked.add(new byte[1 << 20]);
+      if ("leak".equals(fault)) for (int i = 0; i < 4; i++) leaked.add(values.clone());
       switch (program) {
         case "sort" -> mergeSort(values.clone());
         case "wordcount" -> countWords(values);
@@ -149,7 +155,7 @@ final class Workloads {
   private static void rank(long[] values) {
     double[] ranks = new double[values.length], next = new double[values.length];
     Arrays.fill(ranks, 1);
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < 4; round++) {
       Arrays.fill(next, 0.15);
       for (int i = 0; i < values.length; i++) spread(ranks[i], values[i], next);
       double[] swap = ranks;
@@ -178,7 +184,7 @@ final class Workloads {
     Map<Long, Long> left = new HashMap<>();
     for (int i = 0; i < values.length / 2; i++) left.put(values[i] & 0xfffff, values[i]);
     long found = 0;
-    for (int round = 0; round < 4; round++) for (int i = values.length / 2; i < values.length; i++) found += probe(left, values[i] & 0xfffff);
+    for (int round = 0; round < 2; round++) for (int i = values.length / 2; i < values.length; i++) found += probe(left, values[i] & 0xfffff);
     sink += found;
   }
 
@@ -187,14 +193,26 @@ final class Workloads {
     return value == null ? 0 : 1;
   }
 
-  // A key-value store; the size is the share of reads in percent.
-  private void serve(int requests) {
+  // A key-value store; the size is the share of reads in percent. It is filled, warmed up, and serves.
+  private void store(int requests) {
     TreeMap<Long, byte[]> table = new TreeMap<>();
-    for (int i = 0; i < 200_000; i++) put(table, random.nextInt(400_000));
-    for (int i = 0; i < requests; i++) {
-      if (random.nextInt(100) < size) get(table, random.nextInt(400_000));
-      else put(table, random.nextInt(400_000));
-    }
+    for (int i = 0; i < 500_000; i++) put(table, random.nextInt(400_000));
+    warm(table, requests / 3);
+    serve(table, requests);
+  }
+
+  private void warm(TreeMap<Long, byte[]> table, int requests) {
+    for (int i = 0; i < requests; i++) request(table);
+  }
+
+  private void serve(TreeMap<Long, byte[]> table, int requests) {
+    for (int i = 0; i < requests; i++) request(table);
+  }
+
+  private void request(TreeMap<Long, byte[]> table) {
+    long key = random.nextInt(400_000);
+    if (random.nextInt(100) < size) get(table, key);
+    else put(table, key);
   }
 
   private static void put(TreeMap<Long, byte[]> table, long key) {
@@ -211,11 +229,11 @@ final class Workloads {
   public static void main(String[] words) throws IOException {
     Workloads run = new Workloads(Integer.parseInt(words[1]), Path.of(words[2]), Long.parseLong(words[3]), words.length > 4 ? words[4] : "");
     if (words[0].equals("kv")) {
-      run.serve(6_000_000);
+      run.store(2_500_000);
     } else {
       Path input = run.makeInput(run.size * 100_000);
       long[] values = readInput(input);
-      int repeats = Map.of("sort", 1, "wordcount", 3, "kmeans", 2, "pagerank", 2, "nweight", 3, "join", 2).get(words[0]);
+      int repeats = Map.of("sort", 1, "wordcount", 2, "kmeans", 2, "pagerank", 1, "nweight", 1, "join", 1).get(words[0]);
       for (int i = 0; i < repeats; i++) run.compute(words[0], values);
       run.writeOutput(values);
       Files.deleteIfExists(input);
