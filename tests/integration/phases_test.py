@@ -2,6 +2,7 @@
 """The command phases on a store that the real agent wrote: runs of a program with inputs that nobody states, then a run that wastes CPU,
 one that leaks, one on a slow disk, and one that writes too much."""
 
+import collections
 import json
 import random
 import re
@@ -52,7 +53,7 @@ class Phases(QueryCase):
                 self.now += 1
                 names = self.chance.choices(list(stacks), list(stacks.values()), k=4)
                 for stack in set(names):
-                    samples.append(sample("stack", self.now, {**tags, "profile": "wall"}, {"profile.samples": names.count(stack)}, stack))
+                    samples.append(sample("stack", self.now, {**tags, "profile": "wall"}, {"profile.samples": names.count(stack), "profile.ns": names.count(stack) * 10**9}, stack))
                 samples.append(sample("metrics", self.now, tags, {
                     "proc.cpu.user": cpu * spread[1] + self.chance.gauss(0, 2), "proc.cpu.kernel": 1.0,
                     "proc.mem.resident": memory * spread[2], "proc.disk.writes.mb": writes * spread[3]}))
@@ -109,6 +110,21 @@ class Phases(QueryCase):
 
         spans = self.atalaya("sql", "--format", "csv", "SELECT DISTINCT name FROM spans ORDER BY name")
         self.assertEqual(spans.split()[1:], ["anomaly", "phase", "phase.definition"])
+
+    def test_flame_graphs_of_phases_are_parts_of_that_of_the_run(self):
+        run = self.run_program(8)
+        self.learn()
+
+        def stacks(*words):
+            text = self.atalaya("flamegraph", *run, "--profile", "wall", "--by", "name", "--format", "folded", *words)
+            return collections.Counter({line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in text.splitlines()})
+
+        parts = {phase: stacks("--phase", phase) for phase in ("warm", "load", "compare", "flush")}
+        self.assertEqual(sum(parts.values(), collections.Counter()), stacks())
+        self.assertEqual(set(parts["compare"]), {"Sorter;main;merge", "Sorter;main;merge;compare"})
+        self.assertEqual(parts["load"] + parts["flush"], stacks("--phase", "~^(load|flush)-"))
+        self.atalaya("flamegraph", *run, "--profile", "wall", "--phase", "sort", status=1)
+        self.assertIn('no stacks of phase sort from', self.errors)
 
     def test_the_picture_shows_resources_phases_and_code(self):
         file = self.path("run.svg")

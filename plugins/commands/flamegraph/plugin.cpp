@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plugins/commands/flamegraph/files.h"
+#include "plugins/commands/flamegraph/phases.h"
 #include "plugins/commands/flamegraph/tasks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
@@ -60,6 +61,8 @@ class FlamegraphCommand final : public Command {
           param::boolean("slow_against_median",
                          "Compare the slow tasks of --stage with the middle half of its tasks, as --diff does"),
           param::string("job", "Job of --stage, if several jobs in the range have one of this name").unit("ID"),
+          param::string("phase", "Only stacks of processes while they are in this phase, or pattern (atalaya phases show)")
+              .unit("NAME"),
           param::string("folded", "Read folded stacks (\"a;b;c 12\" per line) from a file or standard input, not from the store")
               .unit("FILE|-"),
           param::string("diff",
@@ -92,6 +95,7 @@ class FlamegraphCommand final : public Command {
         task_(text_of(host, "task")),
         stage_(text_of(host, "stage")),
         job_(text_of(host, "job")),
+        phase_(text_of(host, "phase")),
         against_median_(flag_of(host, "slow_against_median")) {
     style_.title = text_of(host, "title");
     style_.icicle = flag_of(host, "icicle");
@@ -142,15 +146,17 @@ class FlamegraphCommand final : public Command {
     if (wanted_.counts_time()) style_.unit = Unit::nanoseconds;
     if (folded_.empty()) return;
     if (!wanted_.tags.empty() || wanted_.by != By::process ||
-        !(options_.from + options_.to + options_.experiment + task_ + stage_ + job_).empty())
-      throw Failure(Code::bad_config, "--folded uses all stacks of the file; omit times, hosts, processes, tasks, --tag and --by");
+        !(options_.from + options_.to + options_.experiment + task_ + stage_ + job_ + phase_).empty())
+      throw Failure(Code::bad_config,
+                    "--folded uses all stacks of the file; omit times, hosts, processes, tasks, phases, --tag and --by");
   }
 
   // Executors differ in their pids: the same code of two of them is one frame.
   void check_tasks() {
     if (!against_median_) return;
     if (stage_.empty()) throw Failure(Code::bad_config, "--slow-against-median: needs --stage");
-    if (!diff_.empty() || !task_.empty()) throw Failure(Code::bad_config, "--slow-against-median: omit --diff and --task");
+    if (!diff_.empty() || !task_.empty() || !phase_.empty())
+      throw Failure(Code::bad_config, "--slow-against-median: omit --diff, --task and --phase");
     if (wanted_.by == By::process) wanted_.by = By::name;
   }
 
@@ -168,17 +174,28 @@ class FlamegraphCommand final : public Command {
     style_.subtitle = query::span_text(reading.range);
     range_ = reading.range;
     if (task_.empty())
-      add_stored(tree, Side::shown, *reading.store, wanted_, reading.range, reading.budget);
+      add_range(tree, Side::shown, reading, reading.range);
     else
       add_task(tree, task_, *reading.store, wanted_, reading.range, reading.budget);
     if (tree.size() == 1 && !task_.empty())
       nothing_ = "of task " + task_ + " from " + style_.subtitle + kNeedsTasks;
-    else if (tree.size() == 1)
+    else if (tree.size() == 1 && phase_.empty())
       nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
     if (diff_.empty()) return;
     const query::Range before = range_of(diff_, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
-    add_stored(tree, Side::before, *reading.store, wanted_, before, reading.budget);
+    add_range(tree, Side::before, reading, before);
+  }
+
+  void add_range(Tree &tree, Side side, query::Reading &reading, const store::Range &range) {
+    if (phase_.empty()) return add_stored(tree, side, *reading.store, wanted_, range, reading.budget);
+    const PhaseTimes times(phase_, *reading.store, range, reading.budget);
+    Wanted in_phase = wanted_;
+    in_phase.only = [&](const store::Stack &stack) { return times.contains(stack); };
+    add_stored(tree, side, *reading.store, in_phase, range, reading.budget);
+    if (side == Side::shown && tree.size() == 1)
+      nothing_ = "of phase " + phase_ + " from " + style_.subtitle +
+                 (times.phases() == 0 ? "; \"atalaya phases show\" lists the phases" : " with these names and tags");
   }
 
   void read_stage(Tree &tree) {
@@ -257,6 +274,7 @@ class FlamegraphCommand final : public Command {
       for (const std::string &pattern : filter.patterns) text += " " + pattern;
     }
     if (!task_.empty()) text += ", task " + task_;
+    if (!phase_.empty()) text += ", phase " + phase_;
     if (against_median_) text += ", slow tasks of stage " + stage_ + " against its median ones";
     return options_.experiment.empty() ? text : options_.experiment + ": " + text;
   }
@@ -267,7 +285,7 @@ class FlamegraphCommand final : public Command {
   std::string nothing_;       // the reason for an empty result
   std::string format_;
   const std::string keep_;
-  const std::string task_, stage_, job_;
+  const std::string task_, stage_, job_, phase_;
   const bool against_median_;
   bool differs_not_ = false;  // no task of the stage is slow
   Values parts_{};            // tasks of both sides

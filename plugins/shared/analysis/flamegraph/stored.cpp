@@ -92,7 +92,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
     const double value = value_of(stack, field);
-    if (value <= 0) return;
+    if (value <= 0 || (wanted.only && !wanted.only(stack))) return;
     const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
     if (is_new) {
       budget.hold(1);

@@ -25,6 +25,7 @@ struct Wanted {
   std::vector<store::TagFilter> tags;
   std::string profile = "cpu";
   By by = By::process;
+  std::function<bool(const store::Stack &)> only;  // stacks to use; empty: all
   // Frames above the code: hosts and processes.
   uint32_t group_depth() const { return by == By::host || by == By::reason ? 2 : 1; }
   // CPU samples have equal weights. Waits and thread dumps are weighted by time.

@@ -118,11 +118,6 @@ std::string times_text(double ratio) {
   return text;
 }
 
-std::string short_id(const std::string &phase) {
-  const size_t dash = phase.rfind('-');
-  return dash == std::string::npos || phase.size() - dash != 5 ? phase : phase.substr(0, dash);
-}
-
 std::string text_of(const Anomaly &anomaly) {
   const std::string_view what = kTargetTexts[static_cast<size_t>(anomaly.target)];
   const std::string by = anomaly.is_from_inputs ? "that its inputs explain" : "of normal runs";

@@ -39,6 +39,11 @@ double variation(const Moments &moments) {
 
 }  // namespace
 
+std::string short_id(const std::string &phase) {
+  const size_t dash = phase.rfind('-');
+  return dash == std::string::npos || phase.size() - dash != 5 ? phase : phase.substr(0, dash);
+}
+
 double target_of(const Occurrence &occurrence, Target target) {
   if (target == Target::seconds) return occurrence.seconds();
   const Moments &moments = occurrence.usage.of[static_cast<size_t>(target) - 1];

@@ -14,6 +14,9 @@
 
 namespace atalaya::phases {
 
+// The id of a phase without the digits of its functions: "Sort.merge" of "Sort.merge-7d04".
+std::string short_id(const std::string &phase);
+
 // A phase of a run: its id, its occurrence, and the threads in its functions.
 struct Step {
   std::string phase;
