@@ -137,6 +137,12 @@ class Phases(QueryCase):
         for part in ("Sorter, process", "CPU [%]", "memory [MiBy]", "disk writes [MiBy/s]", "Phases by stacks (S): 4", "epoch of", "stroke-dasharray"):
             self.assertIn(part, text)
 
+    def test_a_range_that_is_learned_twice_counts_once(self):
+        self.learn()
+        first = self.phases("export")
+        self.assertIn("14 runs, 56 occurrences, 0 new phases", self.learn())
+        self.assertEqual(self.phases("export"), first)
+
     def test_export_and_import_keep_the_phases(self):
         self.learn()
         file = self.path("phases.json")

@@ -13,6 +13,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/base/files.h"
@@ -139,7 +141,8 @@ class PhasesCommand final : public Command {
   }
 
   int learn_all(query::Reading &reading, PhaseDatabase &database) {
-    const size_t known = database.phases().size();
+    std::set<std::pair<std::string, std::string>> known;
+    for (const KnownPhase &phase : database.phases()) known.insert({phase.application, phase.id});
     const std::vector<LearnedRun> runs = learned(reading, database);
     if (runs.empty()) return nothing("stacks of a process with " + std::to_string(2 * least_) + " samples", reading.range);
     std::set<std::tuple<std::string, std::string, std::string>> recognised;
@@ -148,17 +151,21 @@ class PhasesCommand final : public Command {
     std::vector<SpanToWrite> spans;
     size_t occurrences = 0;
     for (const LearnedRun &run : runs) {
+      const bool is_recognised = recognised.contains({run.trace.host, run.trace.process, run.trace.pid});
       std::set<std::string> ids;
       for (const StoredOccurrence &one : run.occurrences) ids.insert(one.phase);
-      for (const std::string &id : ids)
+      for (const std::string &id : ids) {
+        // The samples of a recognised run are in its phases already.
+        if (is_recognised && known.contains({run.trace.process, id})) continue;
         if (const KnownPhase *const phase = database.find(run.trace.process, id))
           spans.push_back(definition_of(*phase, run.trace.host, database.symbols(), core::realtime()));
+      }
       occurrences += run.occurrences.size();
-      if (recognised.contains({run.trace.host, run.trace.process, run.trace.pid})) continue;
+      if (is_recognised) continue;
       for (const StoredOccurrence &one : run.occurrences) spans.push_back(phases::span_of(one));
     }
     if (!dry_run_) write_spans(host_, query::one_store(options_), spans);
-    std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known);
+    std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known.size());
     std::fputs(phases_table(database, runs_of(runs), "").c_str(), stdout);
     if (!file_.empty()) query::write_output(file_, picture_of(runs.back(), database));
     return 0;
