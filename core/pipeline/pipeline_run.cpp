@@ -418,10 +418,10 @@ void PipelineRun::run_stage(size_t index, const atalaya_window &window, Batch &b
   counts.merged = tally.merged;
   counts.restarts = restarts;
   counts.busy_ns = busy;
-  watch(index, counts);
+  if (after > 0 || uncounted > 0) watch(index, counts);
 }
 
-// Reports once that a stage has passed nothing: its names or thresholds may be wrong.
+// Reports once that a stage has passed nothing: its names or thresholds may be wrong. A stage that counts its drops itself knows.
 void PipelineRun::watch(size_t index, const Counts &counts) {
   Stage &stage = stages_[index];
   stage.passed = stage.passed || counts.out > 0;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples that start a recording, by their tags. A span that is repeated counts once.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/samples/identity.h"
+
+namespace atalaya::recorder {
+
+class TriggerList {
+ public:
+  // TAG=PATTERN each. Throws Failure.
+  TriggerList(Host host, const std::vector<std::string> &texts);
+  // The cause, TAG=VALUE, if the sample starts a recording.
+  std::optional<std::string> cause_of(const Sample &sample);
+
+ private:
+  struct One {
+    std::string tag;
+    uint32_t key = 0;
+    core::MatcherList pattern;
+  };
+  bool is_new(const Sample &sample);
+
+  std::vector<One> all_;
+  core::IdentityKey key_;
+  const uint64_t seed_;
+  std::unordered_set<uint64_t> known_;
+  std::deque<uint64_t> order_;
+};
+
+}  // namespace atalaya::recorder

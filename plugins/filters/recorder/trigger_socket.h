@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to running recorders: one datagram to the socket recorder-NAME.sock in the runtime folder, and one with the answer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace atalaya::recorder {
+
+struct Request {
+  std::optional<int64_t> last_ns;
+  bool is_user = false;
+  std::string cause;
+};
+struct Answer {
+  int64_t from_ns = 0, until_ns = 0;  // both 0: ignored
+};
+
+inline constexpr size_t kMaxRequest = 1024;
+std::string request_text(const Request &request);
+std::optional<Request> parse_request(std::string_view text);
+std::string answer_text(const Answer &answer);
+std::optional<Answer> parse_answer(std::string_view text);
+
+// The end in the agent; never waits.
+class TriggerServer {
+ public:
+  // An error if another process answers there.
+  core::Status open(const std::string &path);
+  void close();
+  ~TriggerServer() { close(); }
+  TriggerServer() = default;
+  TriggerServer(const TriggerServer &) = delete;
+  TriggerServer &operator=(const TriggerServer &) = delete;
+  // At most 100 requests.
+  void serve(const std::function<Answer(const Request &)> &take) const;
+
+ private:
+  std::string path_;
+  core::Descriptor socket_;
+};
+
+struct RecorderSocket {
+  std::string name, path;
+};
+std::vector<RecorderSocket> find_recorders(const std::string &folder);
+std::string socket_path(const std::string &folder, const std::string &name);
+
+// `timeout_ms` = 0: does not wait for the answer, which is then empty.
+core::Result<Answer> send_request(const std::string &path, const Request &request, int timeout_ms);
+
+}  // namespace atalaya::recorder
