@@ -190,7 +190,10 @@ class Recorder(AgentCase):
         found = [(sample["time"], sample["fields"]["proc.mem.resident"]) for sample in self.samples("kept")
                  if sample["tags"].get("pid") == str(pid) and "proc.mem.resident" in sample["fields"] and begin < sample["time"] <= end]
         values = [value for _, value in sorted(found)]
-        return values[values.index(min(values)):] if values else []  # before, it is still a copy of this process
+        if not values:
+            return []
+        # Before, it is a copy of this process, and then an interpreter that starts.
+        return [value for value in values[values.index(min(values)):] if value > 30]
 
 
 if __name__ == "__main__":
