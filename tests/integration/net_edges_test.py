@@ -5,12 +5,14 @@ everything than there is room for."""
 import contextlib
 import json
 import os
+import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
 
-from harness import main
+from harness import PATIENCE, main
 from net_case import HAS_BPF, Child, Gate, NetCase, exchange, libc, listen, serve
 
 CLONE_NEWPID = 0x20000000
@@ -81,6 +83,54 @@ class Edges(NetCase):
         self.check_moved("net-client", count * 500, count * 40, port=str(port))
         self.check_moved("net-server", count * 40, count * 500, port=str(port))
         self.assertEqual(self.sum("net-client", "proc.net.tcp.connects"), count)
+
+    def test_ends_that_are_lost_are_closed_from_the_last_reading(self):
+        """The agent stands still while connections end, and its ring holds the ends of some: the others vanish, and each is counted."""
+        self.start_agent('buffer = "64 KiB"', every="100ms")
+        server, count = listen(), 450
+        made, gate, ended, last = Gate(), Gate(), Gate(), Gate()
+        def both_ends():
+            pairs = []
+            for _ in range(count):
+                client = socket.create_connection(server.getsockname())
+                taken, _ = server.accept()
+                client.sendall(b"x" * 1000)
+                assert len(taken.recv(1000, socket.MSG_WAITALL)) == 1000
+                pairs.append((client, taken))
+            made.open()
+            gate.wait()
+            for client, taken in pairs:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset: both ends are gone at once
+                client.close()
+                taken.close()
+            ended.open()
+            last.wait()  # the process itself remains
+            return ""
+        child = Child("net-both", both_ends)
+        made.wait()
+        self.wait_windows(2)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        try:
+            gate.open()
+            ended.wait()
+        finally:
+            self.agent.process.send_signal(signal.SIGCONT)
+        self.wait_windows(2)
+        lost = self.sum("unattributed", "proc.net.lost")  # with those of other processes of this host
+        without_room = 2 * count - (64 << 10) // 128  # a record has more than 128 bytes
+        begin = time.monotonic()
+        while (vanished := self.sum("unattributed", "proc.net.vanished")) < without_room and time.monotonic() < begin + PATIENCE:
+            time.sleep(0.2)
+        last.open()
+        child.join()
+        for end in (made, gate, ended, last, server):
+            end.close()
+        self.wait_windows(1)
+        self.assertEqual(self.agent.stop(), 0)
+        self.assertGreaterEqual(vanished, without_room)
+        self.assertLessEqual(vanished, lost)
+        self.check_moved("net-both", 1000 * count, 1000 * count)
+        self.assertEqual(self.of("net-both")[-1]["fields"].get("proc.net.tcp.connections", 0), 0)
 
     def test_the_same_ports_again(self):
         """A connection between the ends of one that lingers is another one."""

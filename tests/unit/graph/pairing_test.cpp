@@ -316,6 +316,36 @@ TEST_CASE("a service's address is translated to the answering process") {
               translations) == "client>server 10/20");
 }
 
+TEST_CASE("clients of a service with several servers are divided by estimate, and exactly where ports are reported") {
+  const Service service{"tcp", "10.0.0.1", "10.96.0.7", "80"};
+  Translations translations;
+  for (const char *server : {"10.1.0.3", "10.1.0.4"}) add_translation(service, {"tcp", "10.0.0.1", server, "8080"}, translations);
+  CHECK(shown({opens("a", "one", "10.0.0.1", "10.96.0.7", "80", 300, 0), opens("a", "two", "10.0.0.1", "10.96.0.7", "80", 100, 0),
+               takes("b", "x", "10.1.0.3", "10.0.0.1", "8080", 0, 300), takes("c", "y", "10.1.0.4", "10.0.0.1", "8080", 0, 100)},
+              translations) == "one>x ~225/0; one>y ~75/0; two>x ~75/0; two>y ~25/0");
+  CHECK(shown({opens("a", "one", "10.0.0.1:1000", "10.96.0.7:80", "80", 300, 0),
+               opens("a", "two", "10.0.0.1:2000", "10.96.0.7:80", "80", 100, 0),
+               takes("b", "x", "10.1.0.3:8080", "10.0.0.1:1000", "8080", 0, 300),
+               takes("c", "y", "10.1.0.4:8080", "10.0.0.1:2000", "8080", 0, 100)},
+              translations) == "one>x 300/0; two>y 100/0");
+  // A client's port that was translated as well.
+  CHECK(shown({opens("a", "one", "10.0.0.1:1000", "10.96.0.7:80", "80", 300, 0),
+               takes("b", "x", "10.1.0.3:8080", "10.0.0.1:4000", "8080", 0, 300)},
+              translations) == "one>x 300/0");
+}
+
+TEST_CASE("datagrams to a translated address, of sockets that are not connected") {
+  const Flow shell = takes("a", "sshd", "10.0.0.1", "10.0.0.9", "22", 0, 0);
+  const Flow web = takes("b", "web", "172.17.0.2", "10.0.0.9", "80", 0, 0);
+  Translations translations;
+  add_translation({"udp", "10.0.0.1", "10.0.0.2", "5353"}, {"udp", "10.0.0.1", "172.17.0.2", "53"}, translations);
+  const Flow asks = udp(opens("a", "asks", "*", "10.0.0.2", "5353", 50, 300));
+  CHECK(shown({asks, udp(takes("b", "dns", "*", "10.0.0.1", "53", 300, 50)), shell, web}, translations) == "asks>dns 50/300");
+  // A server in another place has another address.
+  CHECK(shown({asks, udp(takes("b", "dns", "*", "10.0.0.1", "53", 300, 50), "4026532281"), shell, web}, translations) ==
+        "asks>? 50/300; ?>dns 50/300");
+}
+
 TEST_CASE("addresses of IPv6 in the kernel's table are those of flows") {
   Translations translations;
   add_translations(

@@ -167,9 +167,17 @@ class Pairing {
       for (const Translated *one : of_service->second)
         if (flow.local == one->first.client || (flow.local == kAny && is_here(one->first.client, flow)))
           add_servers(one->second, servers, found);
-      if (!found.empty()) clients[{found.begin(), found.end()}].push_back(i);
+      if (!found.empty()) clients[of_port(flow, {found.begin(), found.end()})].push_back(i);
     }
     for (const auto &[theirs, some] : clients) link({some, theirs});
+  }
+
+  // Where ports are reported, those of the same client's port. It may be translated too: then all of them.
+  std::vector<size_t> of_port(const Flow &client, const std::vector<size_t> &servers) const {
+    std::vector<size_t> same;
+    std::copy_if(servers.begin(), servers.end(), std::back_inserter(same),
+                 [&](size_t i) { return !client.other_port.empty() && flows_[i].other_port == client.other_port; });
+    return same.empty() ? servers : same;
   }
 
   void add_servers(const Service &real, const ByService &servers, std::set<size_t> &found) const {
