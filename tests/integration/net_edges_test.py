@@ -108,7 +108,8 @@ class Edges(NetCase):
             return ""
         child = Child("net-both", both_ends)
         made.wait()
-        self.wait_windows(2)
+        # Until a walk has seen all: sent bytes count when they are acknowledged, which may take some time.
+        self.agent.wait_status(lambda _: self.sum("net-both", "flow.out.bytes") == 1000 * count)
         self.agent.process.send_signal(signal.SIGSTOP)
         try:
             gate.open()
