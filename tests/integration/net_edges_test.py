@@ -111,6 +111,7 @@ class Edges(NetCase):
         # Until a walk has seen all: sent bytes count when they are acknowledged, which may take some time.
         self.agent.wait_status(lambda _: self.sum("net-both", "flow.out.bytes") == 1000 * count)
         self.agent.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.agent.process.pid, os.WSTOPPED)  # all of its threads: one empties the ring
         try:
             gate.open()
             ended.wait()
