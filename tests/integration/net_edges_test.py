@@ -117,8 +117,6 @@ class Edges(NetCase):
             ended.wait()
         finally:
             self.agent.process.send_signal(signal.SIGCONT)
-        self.wait_windows(2)
-        lost = self.sum("unattributed", "proc.net.lost")  # with those of other processes of this host
         without_room = 2 * count - (64 << 10) // 128  # a record has more than 128 bytes
         begin = time.monotonic()
         while (vanished := self.sum("unattributed", "proc.net.vanished")) < without_room and time.monotonic() < begin + PATIENCE:
@@ -129,6 +127,7 @@ class Edges(NetCase):
             end.close()
         self.wait_windows(1)
         self.assertEqual(self.agent.stop(), 0)
+        lost = self.sum("unattributed", "proc.net.lost")  # with those of other processes of this host
         self.assertGreaterEqual(vanished, without_room)
         self.assertLessEqual(vanished, lost)
         self.check_moved("net-both", 1000 * count, 1000 * count)
