@@ -669,26 +669,6 @@ class Served(QueryCase):
         http(base + "/experiments/E", method="DELETE")
         self.assertEqual(self.get(base, "/experiments")["_meta"]["total"], 0)
 
-    def test_answers_that_nobody_reads_are_limited(self):
-        base = self.serve("--max-answers", "1 MiB")
-        for part in range(4):
-            self.put([{"metric": "m", "timestamp": T0 + i, "value": i, "tags": {"host": "h"}} for i in range(part * 2000, part * 2000 + 2000)])
-        one = {"metric": "m", "aggregator": "none"}
-        body = json.dumps({"start": T0 - 1, "end": T0 + 8000, "queries": [one] * 64}).encode()
-        headers = {"Content-Type": "application/json"}
-        whole = http(base + "/api/query", body, headers=headers)
-        self.assertGreater(len(whole), 8 << 20)  # more than the sockets hold
-        host, port = base[len("http://"):].split(":")
-        with socket.create_connection((host, int(port)), timeout=PATIENCE) as slow:
-            slow.sendall(b"POST /api/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                         + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            self.assertTrue(slow.recv(12).endswith(b"200"))
-            self.assertEqual(status_of(base + "/api/query", body=body, headers=headers), 503)
-            self.assertEqual(status_of(base + "/api/version"), 200)
-        deadline = time.monotonic() + PATIENCE
-        while status_of(base + "/api/query", body=body, headers=headers) == 503:  # until the server has seen the end
-            self.assertLess(time.monotonic(), deadline)
-
     def test_permissions_of_queries(self):
         base = self.serve()
         self.assertEqual(status_of(base + "/api/version", headers={"Host": "evil.example"}), 403)

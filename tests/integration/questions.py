@@ -72,14 +72,18 @@ class QueryCase(AgentCase):
 
     def serve(self, *words):
         """A server on the store; its URL."""
-        server = subprocess.Popen([BINARY, "serve", "--store", self.store, "--listen", "127.0.0.1:0", *words],
+        return self.serve_process(*words)[0]
+
+    def serve_process(self, *words, store=None):
+        """Its URL and process."""
+        server = subprocess.Popen([BINARY, "serve", "--store", store or self.store, "--listen", "127.0.0.1:0", *words],
                                   stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, server)
         line = server.stderr.readline()
         while line and "serving on" not in line:
             line = server.stderr.readline()
         self.assertIn("serving on ", line)
-        return "http://" + line.split("serving on ")[1].split()[0]
+        return "http://" + line.split("serving on ")[1].split()[0], server
 
     def end(self, server):
         server.terminate()

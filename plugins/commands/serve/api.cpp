@@ -13,6 +13,7 @@
 #include "plugins/commands/serve/opentsdb.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
+#include "plugins/commands/serve/parts.h"
 #include "plugins/commands/serve/pprof.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/stacks.h"
@@ -120,6 +121,15 @@ Answer Api::answer(const Request &request) {
   }
 }
 
+std::string Api::next_part(AnswerRest &rest) {
+  try {
+    return rest.next(store());
+  } catch (const store::Error &) {
+    store_.reset();
+    throw;
+  }
+}
+
 Answer Api::route(const Request &request) {
   const std::string &path = request.path;
   if (path == "/health") return {200, R"({"status":"ok"})"};
@@ -171,15 +181,19 @@ Answer Api::opentsdb(const Request &request) {
 }
 
 Answer Api::query(const Request &request) {
-  const OpenTsdbQuestion question = read_opentsdb(request, core::realtime());
-  query::Budget budget(limits_);
-  std::string body;
-  for (const query::Query &one : question.queries) {
+  const auto question = std::make_shared<OpenTsdbQuestion>(read_opentsdb(request, core::realtime()));
+  const auto tail = [host = host_](const std::string &damage) {
+    if (!damage.empty()) host.log(Level::warning, damage);
+    return std::string("]");
+  };
+  const auto parts = std::make_shared<QueryParts>("[", tail, request.part_points, limits_);
+  for (const query::Query &one : question->queries) {
     const auto fill = one.downsample ? one.downsample->fill : query::Fill::none;
-    const std::string part = opentsdb_json(query::answers_to(one, store(), budget), fill, question);
-    if (!part.empty()) body += (body.empty() ? "" : ",") + part;
+    parts->add(one, [question, fill](const std::vector<query::Answer> &answers, query::Budget &) {
+      return opentsdb_json(answers, fill, *question);
+    });
   }
-  return {200, "[" + body + "]"};
+  return QueryParts::answer(parts, store());
 }
 
 // All metrics with their declarations.

@@ -25,6 +25,8 @@ class Api {
 
   // Answers every request; a failure is an answer with a status and a reason.
   Answer answer(const Request &request);
+  // The next part of an answer's rest, which may be that of another object. Throws if there is none.
+  std::string next_part(AnswerRest &rest);
   // The answer to a message of the Model Context Protocol; "": none.
   std::string message(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/now.h"
 #include "plugins/commands/serve/api.h"
+#include "plugins/commands/serve/parts.h"
 #include "plugins/commands/serve/prometheus.h"
 #include "plugins/commands/serve/promql.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -83,10 +84,16 @@ Answer Api::query_range(const Request &request) {
     return success(R"({"resultType":"matrix","result":[)" +
                    matrix_json(evaluated(*expression, steps, false, store(), budget).columns, steps) + "]}");
   const query::Query wanted = query_of(*expression, store().metrics());
-  auto answers = answers_to_selector(stretches_of(wanted, steps), store(), budget);
-  for (query::Answer &answer : answers_to_selector(moments_of(wanted, steps), store(), budget))
-    answers.push_back(std::move(answer));
-  return success("{\"resultType\":\"matrix\",\"result\":[" + matrix_json(answers, steps, budget) + "]}");
+  const auto tail = [](const std::string &damage) {
+    return "]}" + (damage.empty() ? "" : ",\"warnings\":" + list_json({damage})) + "}";
+  };
+  const auto parts = std::make_shared<QueryParts>(R"({"status":"success","data":{"resultType":"matrix","result":[)", tail,
+                                                  request.part_points, limits_);
+  for (const query::Query &one : {stretches_of(wanted, steps), moments_of(wanted, steps)})
+    parts->add(one, [steps](const std::vector<query::Answer> &answers, query::Budget &of_part) {
+      return matrix_json(answers, steps, of_part);
+    });
+  return QueryParts::answer(parts, store());
 }
 
 Answer Api::instant(const Request &request) {

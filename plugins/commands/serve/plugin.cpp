@@ -29,6 +29,17 @@ std::string page_text(const char *scheme, const std::string &name) {
   return has_page() ? " (open " + (scheme + name) + "/ in a browser)" : "";
 }
 
+class ApiWorker final : public Worker {
+ public:
+  template <class... Arguments>
+  explicit ApiWorker(const Arguments &...arguments) : api_(arguments...) {}
+  Answer answer(const Request &request) override { return api_.answer(request); }
+  std::string next_part(AnswerRest &rest) override { return api_.next_part(rest); }
+
+ private:
+  Api api_;
+};
+
 class Serve final : public Command {
  public:
   static constexpr Param params[] = {
@@ -45,7 +56,8 @@ class Serve final : public Command {
           .defaults("false"),
       param::integer("max_connections", "Maximum connections").defaults("1000").range(1, 1e6),
       param::integer("workers", "Maximum requests that run at a time; others wait").defaults("4").range(1, 64),
-      param::size("max_answers", "Maximum size of the answers that clients have not read; further large ones are refused")
+      param::size("max_answers",
+                  "Maximum size of the answers, or parts of large ones, that clients have not read; further large ones are refused")
           .defaults("256 MiB")
           .range(1 << 20, 1e12),
       http_server::kMaxHeader,
@@ -106,10 +118,7 @@ class Serve final : public Command {
     const std::string name = listener.name;
     Server server(
         options_, tokens_.get(),
-        [this] {
-          auto api = std::make_shared<Api>(host_, read_.stores, socket_, read_.limits);
-          return [api](const Request &request) { return api->answer(request); };
-        },
+        [this]() -> std::unique_ptr<Worker> { return std::make_unique<ApiWorker>(host_, read_.stores, socket_, read_.limits); },
         [host = host_](std::string_view text) { host.log(Level::warning, text); });
     server.start(std::move(listener));
     const bool tls = !options_.http.certificate.empty();

@@ -22,7 +22,7 @@ Budget Budget::half() const {
 }
 
 void Budget::too_many() const {
-  throw TooMuch("the answer would hold more than " + std::to_string(limits_.points) + " points" + kAskForLess);
+  throw TooManyPoints("the answer would hold more than " + std::to_string(limits_.points) + " points" + kAskForLess);
 }
 
 }  // namespace atalaya::query

@@ -185,31 +185,34 @@ size_t Collector::size_of(const Kept &kept) {
   return (kept.function ? kept.function->size() : 0) + kept.points.size() + kept.counts.size();
 }
 
-void Collector::check_points() const {
-  if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
-  const std::string until = time_text(rolled_until_ns_);
-  throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " +
+void Extent::add(const Extent &other) {
+  known.add(other.known);
+  if (other.step_ns > 0 && (step_ns == 0 || other.step_ns < step_ns)) step_ns = other.step_ns;
+  rolled_until_ns = std::max(rolled_until_ns, other.rolled_until_ns);
+}
+
+void Extent::check_points(const Query &query) const {
+  if (rolled_until_ns == Extent{}.rolled_until_ns) return;
+  const std::string until = time_text(rolled_until_ns);
+  throw Wrong(core::in_quotes(query.downsample->function->name) + " of an interval needs all its points, and points until " +
               until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
 }
 
-Known Collector::known() {
-  Known known;
-  for (const Kept &kept : kept_) {
-    if (!kept.integral) continue;
-    const Hold &hold = kept.integral->hold();
-    known.add(hold);
-    if (hold.step_ns() > 0 && (step_ns_ == 0 || hold.step_ns() < step_ns_)) step_ns_ = hold.step_ns();
-  }
-  return known;
+Extent Collector::extent() const {
+  Extent extent;
+  extent.rolled_until_ns = rolled_until_ns_;
+  for (const Kept &kept : kept_)
+    if (kept.integral)
+      extent.add({Known{kept.integral->hold().last_ns(), kept.integral->hold().step_ns()}, kept.integral->hold().step_ns()});
+  return extent;
 }
 
 std::vector<Point> Collector::take_points(size_t series) {
   Kept &kept = kept_[series];
   if (!query_.downsample) return std::move(kept.points);
-  if (!known_) known_ = known();
   budget_.release(size_of(kept));
   std::vector<Point> points;
-  if (kept.integral) points = kept.integral->take(*known_, step_ns_);
+  if (kept.integral) points = kept.integral->take(extent_.known, extent_.step_ns);
   if (kept.function) {
     const std::vector<Point> by_function = kept.function->take();
     kept.by_function = !by_function.empty();

@@ -19,6 +19,17 @@ namespace atalaya::query {
 // Whether intervals of the query have integrals, of some kinds of metrics. These need the windows that reach into the range.
 bool may_integrate(const Query &query);
 
+// Of all series of a query, also if a collector has a part of them.
+struct Extent {
+  Known known;
+  int64_t step_ns = 0;                                            // the shortest of all series; 0: unknown
+  int64_t rolled_until_ns = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
+
+  void add(const Extent &other);
+  // Throws if the answer needs points that were rolled up.
+  void check_points(const Query &query) const;
+};
+
 class Collector : public store::PointVisitor {
  public:
   // `alone`: the series that are the only one of an answer, which has their exact values.
@@ -29,8 +40,10 @@ class Collector : public store::PointVisitor {
   void points(size_t series, const store::Points &points) override;
   void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override;
 
-  // Throws if the answer needs points that were rolled up.
-  void check_points() const;
+  // After the scan; of its series.
+  Extent extent() const;
+  // Before take_points: of all series of the query.
+  void set_extent(const Extent &extent) { extent_ = extent; }
   std::vector<Point> take_points(size_t series);
   // Of a series whose stored points are the answer.
   std::vector<Count> take_counts(size_t series) { return std::move(kept_[series].counts); }
@@ -62,7 +75,6 @@ class Collector : public store::PointVisitor {
   void add_raw(size_t series, const Held &held, const std::optional<int64_t> &count);
   void add_rolled(size_t series, const store::Summary &summary, const store::Points &plain);
   void add_total(Kept &kept, const Held &held) const;
-  Known known();
 
   const Query &query_;
   Budget &budget_;
@@ -71,9 +83,8 @@ class Collector : public store::PointVisitor {
   const Aggregator function_;
   std::vector<RateOf> rates_;
   std::vector<Kept> kept_;
-  std::optional<Known> known_;                                     // when all points are there
-  int64_t step_ns_ = 0;                                            // the shortest of all series
-  int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
+  Extent extent_;
+  int64_t rolled_until_ns_ = Extent{}.rolled_until_ns;
 };
 
 }  // namespace atalaya::query

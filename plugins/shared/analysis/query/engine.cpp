@@ -12,74 +12,11 @@
 
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "plugins/shared/analysis/query/collector.h"
-#include "plugins/shared/analysis/query/merge.h"
+#include "plugins/shared/analysis/query/plan.h"
 #include "plugins/shared/match/matcher.h"
-#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {
-
-// The series of one answer.
-struct Group {
-  std::string metric;
-  std::vector<size_t> series;
-};
-
-std::vector<std::string> group_key(const store::Series &series, const Query &query) {
-  std::vector<std::string> key = {series.metric};
-  const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
-  if (all) {
-    for (const auto &[name, value] : series.tags) {
-      key.push_back(name);
-      key.push_back(value);
-    }
-    return key;
-  }
-  for (const std::string &name : query.group_by) {
-    const auto found = series.tags.find(name);
-    key.push_back(found == series.tags.end() ? "" : found->second);
-  }
-  return key;
-}
-
-std::vector<Group> groups_of(const std::vector<store::Series> &series, const Query &query) {
-  std::map<std::vector<std::string>, Group> groups;
-  for (size_t i = 0; i < series.size(); ++i) {
-    Group &group = groups[group_key(series[i], query)];
-    group.metric = series[i].metric;
-    group.series.push_back(i);
-  }
-  std::vector<Group> list;
-  list.reserve(groups.size());
-  for (auto &[key, group] : groups) list.push_back(std::move(group));
-  return list;
-}
-
-std::vector<bool> alone(const std::vector<Group> &groups, const Query &query, size_t series) {
-  std::vector<bool> alone(series, false);
-  if (query.group && !query.aggregator.keeps_one()) return alone;
-  for (const Group &group : groups)
-    if (group.series.size() == 1) alone[group.series.front()] = true;
-  return alone;
-}
-
-void set_tags(const Group &group, const std::vector<store::Series> &series, Answer &answer) {
-  answer.tags = series[group.series.front()].tags;
-  std::set<std::string> differing;
-  for (const size_t i : group.series) {
-    const Tags &tags = series[i].tags;
-    for (const auto &[key, value] : tags)
-      if (const auto common = answer.tags.find(key); common == answer.tags.end() || common->second != value) differing.insert(key);
-    std::erase_if(answer.tags, [&](const auto &tag) {
-      const auto own = tags.find(tag.first);
-      if (own != tags.end() && own->second == tag.second) return false;
-      differing.insert(tag.first);
-      return true;
-    });
-  }
-  answer.aggregated_tags.assign(differing.begin(), differing.end());
-}
 
 // An unknown metric is an error; a metric without points in the range is not.
 void check_known(const Query &query, store::Store &store) {
@@ -120,29 +57,6 @@ void leave_kinds(Kinds kinds, std::vector<store::Series> &series) {
   });
 }
 
-// Fill policies create points: the number is checked before the first one.
-void check_intervals(const Query &query, size_t series, const Limits &limits) {
-  if (!query.downsample || query.downsample->fill == Fill::none || query.downsample->interval_ns == 0) return;
-  const double wanted = (static_cast<double>(query.range.to_ns) - static_cast<double>(query.range.from_ns)) /
-                        static_cast<double>(query.downsample->interval_ns) * static_cast<double>(series);
-  if (wanted > static_cast<double>(limits.points))
-    throw TooMuch("a point for each interval of each series would be more than " + std::to_string(limits.points) + " points" +
-                  kAskForLess);
-}
-
-// A rate and a count have a unit and a kind of their own.
-std::shared_ptr<const store::MetricInfo> info_of(const std::shared_ptr<const store::MetricInfo> &stored, const Query &query) {
-  const auto counts = [](const Aggregator &one) { return one.function == Aggregator::Function::count; };
-  if (!stored || stored->kind == store::Kind::unknown) return nullptr;
-  const bool is_count =
-      counts(query.aggregator) || (query.downsample && query.downsample->function && counts(*query.downsample->function));
-  if (!is_count && !query.rate) return stored;
-  store::MetricInfo info = *stored;
-  info.kind = is_count ? store::Kind::gauge : store::Kind::rate;
-  info.unit = is_count ? "1" : core::per_second(stored->unit);
-  return std::make_shared<const store::MetricInfo>(std::move(info));
-}
-
 // The integral; where it is unknown the sum of the points, which are of equal steps.
 double size_of(const Answer &answer) {
   if (answer.integral) return *answer.integral;
@@ -150,12 +64,6 @@ double size_of(const Answer &answer) {
   for (const Point &point : answer.points)
     if (!std::isnan(point.value)) sum += point.value;
   return sum;
-}
-
-Range wider(const Range &range) {
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + Hold::kLongest;
-  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - Hold::kLongest;
-  return {std::max(range.from_ns, kFirst) - Hold::kLongest, std::min(range.to_ns, kLast) + Hold::kLongest};
 }
 
 }  // namespace
@@ -204,38 +112,8 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
 }
 
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
-  check(query);
-  Query selection = query;
-  if (may_integrate(query)) selection.range = wider(query.range);
-  const auto series = selected(selection, store, budget);
-  check_intervals(query, series.size(), budget.limits());
-  const std::vector<Group> groups = groups_of(series, query);
-  Collector collector(query, series, alone(groups, query, series.size()), budget);
-  store.scan(series, selection.range, collector);
-  collector.check_points();
-  std::vector<Answer> answers;
-  for (Group group : groups) {
-    Answer answer;
-    answer.metric = group.metric;
-    std::vector<std::vector<Point>> points;
-    points.reserve(group.series.size());
-    std::erase_if(group.series, [&](size_t i) {
-      std::vector<Point> own = collector.take_points(i);
-      if (own.empty()) return true;
-      points.push_back(std::move(own));
-      return false;
-    });
-    if (points.empty()) continue;
-    collector.add_extent(group.series, answer);
-    answer.points = query.group ? merged(points, collector.aggregator_of(group.series), budget) : std::move(points.front());
-    if (query.group)
-      for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
-    if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
-    set_tags(group, series, answer);
-    answer.info = info_of(series[group.series.front()].info, query);
-    answers.push_back(std::move(answer));
-  }
-  return answers;
+  Plan plan = plan_of(query, store, budget);
+  return answers_of(query, plan, store, budget);
 }
 
 }  // namespace atalaya::query

@@ -16,9 +16,10 @@ namespace atalaya::query {
 struct Known {
   int64_t until_ns = 0, window_ns = 0;
 
-  void add(const Hold &hold) {
-    if (hold.last_ns() > until_ns) *this = {hold.last_ns(), hold.step_ns()};
+  void add(const Known &other) {
+    if (other.until_ns > until_ns) *this = other;
   }
+  void add(const Hold &hold) { add(Known{hold.last_ns(), hold.step_ns()}); }
 };
 
 class Integral {

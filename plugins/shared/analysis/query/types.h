@@ -33,6 +33,12 @@ class TooMuch : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The same of the number of points: a part of the result may be within the limit.
+class TooManyPoints : public TooMuch {
+ public:
+  using TooMuch::TooMuch;
+};
+
 struct Point {
   int64_t time_ns = 0;
   double value = 0;  // not a number: unknown, added by a fill policy
