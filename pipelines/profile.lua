@@ -9,7 +9,7 @@ local store = a.sink.sqlite {}
 
 a.pipeline "profile" {
   every = "60s",
-  a.source.perf { frequency = 101, tasks = true, tags = { "container", "runtime" } },
+  a.source.perf { frequency = 101, modules = true, tasks = true, tags = { "container", "runtime" } },
   a.translate.names {},  -- the same names as in the other pipeline
   store,
 }

@@ -78,7 +78,7 @@ class Stored(QueryCase):
         self.assertIn('60 % of the samples have incomplete stacks', self.errors)
         self.assertIn('unwind = "auto"', self.errors)
         with open(self.path("early.svg")) as file:
-            self.assertIn("red: system, grey: unknown", file.read())
+            self.assertIn("red: libraries, orange: kernel, grey: unknown", file.read())
         self.folded()
         self.assertEqual(self.errors, "")
 

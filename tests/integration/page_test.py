@@ -5,6 +5,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import threading
 import unittest
 import urllib.error
@@ -12,7 +13,7 @@ import urllib.parse
 import urllib.request
 import xml.dom.minidom
 
-from harness import PATIENCE, main
+from harness import BINARY, PATIENCE, main
 from graph_test import documents as traffic
 from questions import T0, WHEN, WRITES, QueryCase, http, status_of
 
@@ -325,6 +326,33 @@ class Pictures(PageCase):
         """Values by name of the frames, from their titles."""
         titles = [title.firstChild.data for title in self.xml(svg).getElementsByTagName("title")]
         return {title.rsplit(" (", 1)[0]: title.rsplit(" (", 1)[1].split(" sample")[0] for title in titles}
+
+    def test_frames_have_the_colours_of_their_modules(self):
+        """As perf stores them; the command and the page draw the same picture."""
+        self.put_lines([stack(10, "host1", "java", "7", "start_thread_[libc.so.6];os_work_[libjvm.so];void W.run()_[j];int W.f()_[i];"
+                                                        "malloc_[libc.so.6];do_[k]", 30)])
+        page = self.data("flamegraph", from_=T0, to=T0 + 15)["svg"]
+        subprocess.run([BINARY, "flamegraph", "--store", self.store, "--from", str(T0), "--to", str(T0 + 15), "-o", self.path("own.svg")],
+                       check=True, capture_output=True)
+        with open(self.path("own.svg"), encoding="utf-8") as file:
+            own = file.read()
+        for svg in (page, own):
+            colours = {}
+            for group in xml.dom.minidom.parseString(svg).getElementsByTagName("g"):
+                title, rect = group.getElementsByTagName("title"), group.getElementsByTagName("rect")
+                if len(title) == len(rect) == 1:
+                    fill = rect[0].getAttribute("fill")
+                    colours[title[0].firstChild.data.rsplit(" (", 1)[0]] = tuple(int(fill[at:at + 2], 16) for at in (1, 3, 5))
+            red, green, blue = colours["os_work_[libjvm.so]"]
+            self.assertTrue(abs(red - green) < 10 and blue < 100, "a runtime is yellow")
+            red, green, blue = colours["malloc_[libc.so.6]"]
+            self.assertTrue(red > green + 60 and abs(green - blue) < 20, "a library is red")
+            red, green, blue = colours["void W.run()_[j]"]
+            self.assertTrue(green > red + 60 and green > blue + 60, "an application is green")
+            red, green, blue = colours["int W.f()_[i]"]
+            self.assertTrue(green > red + 60 and abs(green - blue) < 20, "inlined code is aqua")
+            red, green, blue = colours["do_[k]"]
+            self.assertTrue(red > green + 60 > blue + 120, "the kernel is orange")
 
     def test_a_flame_graph(self):
         self.put_lines([stack(10, "host1", "P", "1", "a;b", 30), stack(10, "host1", "P", "1", "a;c_[k]", 10),

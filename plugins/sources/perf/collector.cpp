@@ -73,7 +73,7 @@ Collector::Collector(Host host, Options options)
       jvm_({.every_ns = options_.jvm_refresh_ns}, [host](std::string_view text) { host.log(Level::warning, text); }),
       files_(options_.symbol_memory / 4 * 3),
       processes_(options_.symbol_memory / 4, options_.jvm ? &jvm_ : nullptr, options_.tasks != nullptr),
-      folder_(files_, options_.kernel) {}
+      folder_(files_, options_.kernel, options_.modules) {}
 
 void Collector::start() {
   stop();

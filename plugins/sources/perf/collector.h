@@ -26,6 +26,7 @@ struct Options {
   SamplerOptions sampler;
   std::string backend = "auto";
   bool kernel = true;
+  bool modules = false;
   core::MatcherList processes, cgroups;
   bool jvm = true;
   int64_t jvm_refresh_ns = 60'000'000'000;

@@ -73,10 +73,19 @@ void append_name(std::string_view name, std::string &out) {
   append_frame(name, out);
   if (out.size() == begin) return;
   if (out[begin] == '[') out[begin] = '(';
-  if (const size_t size = out.size(); size - begin >= 4 && out[size - 4] == '_' && out[size - 3] == '[' && out[size - 1] == ']') {
-    out[size - 3] = '(';
-    out[size - 1] = ')';
-  }
+  const size_t bracket = out.back() == ']' ? out.rfind('[') : std::string::npos;
+  if (bracket == std::string::npos || bracket <= begin || out[bracket - 1] != '_') return;
+  out[bracket] = '(';
+  out.back() = ')';
+}
+
+void append_module(const symbols::Mapping &mapping, std::string &out) {
+  constexpr size_t kLongest = 64;
+  const std::string_view file = mapping.base_name();
+  if (!mapping.is_file() || (file.find(".so") == std::string_view::npos && !file.starts_with("ld-"))) return;
+  out += "_[";
+  append_frame(file.substr(0, kLongest), out);
+  out += ']';
 }
 
 Folder::Frames Folder::take_frames() {
@@ -111,6 +120,7 @@ void Folder::append_place(const symbols::Place &place, std::string &out) {
   add_frame("", out);
   if (!place.name.empty()) {
     append_name(place.name, out);
+    if (modules_ && place.mapping != nullptr && place.kind == symbols::CodeKind::native) append_module(*place.mapping, out);
   } else {
     ++frames_.unnamed;
     const bool file = place.mapping != nullptr && place.kind == symbols::CodeKind::native && !place.mapping->path.empty();

@@ -16,7 +16,8 @@ namespace atalaya::perf {
 
 class Folder {
  public:
-  Folder(symbols::ElfFiles &files, bool kernel) : files_(files), kernel_(kernel) {}
+  // `modules`: frames of libraries end with their file, "malloc_[libc.so.6]".
+  Folder(symbols::ElfFiles &files, bool kernel, bool modules = false) : files_(files), kernel_(kernel), modules_(modules) {}
 
   // Symbols of kernel frames (default: none; frames are `[kernel]_[k]`).
   void use(const symbols::KernelSymbols *symbols) { kernel_symbols_ = symbols; }
@@ -37,7 +38,7 @@ class Folder {
   void append_place(const symbols::Place &place, std::string &out);
 
   symbols::ElfFiles &files_;
-  bool kernel_;
+  bool kernel_, modules_;
   const symbols::KernelSymbols *kernel_symbols_ = nullptr;
   Frames frames_;
 };
@@ -46,6 +47,9 @@ class Folder {
 void append_frame(std::string_view name, std::string &out);
 // The same for a name from a program: escapes suffixes and brackets that mark other classes of frames.
 void append_name(std::string_view name, std::string &out);
+
+// Appends the file of a library to its frame: "_[libc.so.6]". Nothing for the program's own code.
+void append_module(const symbols::Mapping &mapping, std::string &out);
 
 // Whether threads start in this function.
 bool is_root(std::string_view function);

@@ -47,6 +47,7 @@ Options options_of(const Host &host) {
                       .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>()},
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
+          .modules = host.boolean("modules"),
           .processes = matchers(host, "processes"),
           .cgroups = matchers(host, "cgroups"),
           .jvm = host.boolean("jvm"),
@@ -74,6 +75,9 @@ class Perf final : public CollectingSource<Collector> {
       param::list("processes", kPattern, "Only processes of these names, as the kernel has them (15 bytes)"),
       param::list("cgroups", kPattern, "Only processes in cgroups of these paths"),
       param::boolean("kernel", "Includes kernel frames").defaults("true"),
+      param::boolean("modules",
+                     "Keeps the file of a library with its frames, as malloc_[libc.so.6], for the colours of flame graphs")
+          .defaults("false"),
       param::choice("unwind", "auto|fp|dwarf",
                     "Unwinds by frame pointers (fp) or .eh_frame tables (dwarf: BPF, Linux 5.15); auto chooses per process")
           .defaults("auto"),

@@ -104,7 +104,7 @@ std::string_view reason_of_function(std::string_view frame) {
 // the JVM, and to sleep.
 std::string_view reason_of_jvm(std::string_view frame) {
   if (frame.starts_with("SafepointSynchronize::block") || frame.starts_with("SafepointMechanism::")) return "safepoint";
-  return frame == "JVM_Sleep" ? "sleep" : std::string_view();
+  return frame == "JVM_Sleep" || frame.starts_with("JVM_Sleep_[") ? "sleep" : std::string_view();
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ namespace {
 
 constexpr Company kAlone{}, kJvm{.jvm = true, .managed = true}, kNode{.jvm = false, .managed = true};
 
-TEST_CASE("the kernel is system, in any company") {
+TEST_CASE("the kernel is the kernel, in any company") {
   for (const Company &company : {kAlone, kJvm, kNode}) {
-    CHECK(class_of("do_syscall_64_[k]", company) == Class::system);
-    CHECK(class_of("[kernel]_[k]", company) == Class::system);
+    CHECK(class_of("do_syscall_64_[k]", company) == Class::kernel);
+    CHECK(class_of("[kernel]_[k]", company) == Class::kernel);
   }
 }
 
@@ -38,14 +38,30 @@ TEST_CASE("a stack ends early where the first frame of its process marks that") 
 }
 
 TEST_CASE("in a JVM: Java is the application, HotSpot manages, libraries are system") {
-  for (const char *name : {"long W.fib(int)_[j]", "java.lang.String::hashCode_[i]", "Lorg/x/Y:::m", "java/lang/Thread.run",
-                           "void java.lang.Thread.run()", "W.<init>"})
+  CHECK(class_of("java.lang.String::hashCode_[i]", kJvm) == Class::inlined);
+  for (const char *name : {"Interpreter_[j]", "Interpreter"}) CHECK_MESSAGE(class_of(name, kJvm) == Class::interpreter, name);
+  for (const char *name :
+       {"long W.fib(int)_[j]", "Lorg/x/Y:::m", "java/lang/Thread.run", "void java.lang.Thread.run()", "W.<init>"})
     CHECK_MESSAGE(class_of(name, kJvm) == Class::application, name);
-  for (const char *name : {"JavaThread::run", "[libjvm.so]", "JavaMain", "Interpreter_[j]", "StubRoutines (1)_[j]", "Interpreter",
-                           "G1ParEvacuateFollowersClosure::do_void()"})
+  for (const char *name :
+       {"JavaThread::run", "[libjvm.so]", "JavaMain", "StubRoutines (1)_[j]", "G1ParEvacuateFollowersClosure::do_void()"})
     CHECK_MESSAGE(class_of(name, kJvm) == Class::runtime, name);
   for (const char *name : {"start_thread", "memcpy", "[libc.so.6]", "deflate.part.0", "inflate.cold", "epoll_wait"})
     CHECK_MESSAGE(class_of(name, kJvm) == Class::system, name);
+}
+
+TEST_CASE("the file of a frame decides, whatever its name and its company are") {
+  for (const Company &company : {kAlone, kJvm, kNode}) {
+    for (const char *name :
+         {"os_work_[libjvm.so]", "JavaThread::run_[libjvm.so]", "fread_[libjava.so]", "PyEval_[libpython3.11.so.1.0]"})
+      CHECK_MESSAGE(class_of(name, company) == Class::runtime, name);
+    for (const char *name : {"malloc_[libc.so.6]", "a::b_[libstdc++.so.6]", "deflate_[libz.so.1]", "java.x_[libc.so.6]"})
+      CHECK_MESSAGE(class_of(name, company) == Class::system, name);
+  }
+  CHECK(module_of("malloc_[libc.so.6]") == "libc.so.6");
+  for (const char *name : {"malloc", "do_[k]", "f_[j]", "[libc.so.6]", "a::operator[]", "f_[a]::g[]", "f_[]", "", "]", "_[x.so]"})
+    CHECK_MESSAGE(module_of(name).empty(), name);
+  CHECK(is_jvm_own("os_work_[libjvm.so]"));
 }
 
 TEST_CASE("where another runtime made code, native code manages it") {

@@ -63,10 +63,30 @@ TEST_CASE("a program's names are not taken for other frames") {
     return out;
   };
   CHECK(frame("x_[k]") == "x_(k)");
+  CHECK(frame("x_[libjvm.so]") == "x_(libjvm.so)");
+  CHECK(frame("f_[a]::g[]") == "f_[a]::g[]");
   CHECK(frame("[stack lost]") == "(stack lost]");
   CHECK(frame("a::operator[]") == "a::operator[]");
   CHECK(frame("int[] A.b(int[])") == "int[] A.b(int[])");
   CHECK(frame("").empty());
+}
+
+TEST_CASE("frames of libraries keep their file, those of the program do not") {
+  const auto frame = [](std::string path) {
+    std::string out = "f";
+    symbols::Mapping mapping;
+    mapping.file.inode = 1;
+    mapping.path = std::move(path);
+    append_module(mapping, out);
+    return out;
+  };
+  CHECK(frame("/usr/lib/jvm/lib/server/libjvm.so") == "f_[libjvm.so]");
+  CHECK(frame("/lib/x86_64-linux-gnu/libc.so.6") == "f_[libc.so.6]");
+  CHECK(frame("/lib64/ld-2.31.so") == "f_[ld-2.31.so]");
+  CHECK(frame("/tmp/a;b.so") == "f_[a:b.so]");
+  CHECK(frame("/usr/bin/python3.11") == "f");
+  CHECK(frame("[vdso]") == "f");
+  CHECK(frame("/tmp/" + std::string(300, 'x') + ".so") == "f_[" + std::string(64, 'x') + "]");
 }
 
 TEST_CASE("threads begin in few functions") {

@@ -67,18 +67,50 @@ bool is_made(std::string_view frame) {
   return frame.ends_with("_[j]") || frame.ends_with("_[i]");
 }
 
+constexpr std::string_view kModule = "_[";
+
+// Files of runtimes. The C library is of every process, others are of a program's choice.
+bool is_runtime(std::string_view module) {
+  constexpr std::array<std::string_view, 17> kRuntimes = {
+      "libjvm.", "libjli.",   "libjava.", "libverify.", "libnio.", "libnet.",    "libzip.", "libjimage.", "libjsvml.",
+      "libj9",   "libpython", "libruby",  "libcoreclr", "libmono", "libnode.so", "libperl", "libphp"};
+  return begins_with_one_of(module, kRuntimes);
+}
+
+Class class_of_module(std::string_view module) {
+  return is_runtime(module) ? Class::runtime : Class::system;
+}
+
+Class class_of_generated(std::string_view frame) {
+  if (frame.starts_with("Interpreter")) return Class::interpreter;
+  return is_stub(frame) ? Class::runtime : frame.ends_with("_[i]") ? Class::inlined : Class::application;
+}
+
 }  // namespace
+
+std::string_view module_of(std::string_view frame) {
+  if (!frame.ends_with(']')) return {};
+  const size_t begin = frame.rfind(kModule);
+  if (begin == std::string_view::npos || begin == 0) return {};
+  const std::string_view module = frame.substr(begin + kModule.size(), frame.size() - begin - kModule.size() - 1);
+  const bool is_name = module.find_first_of("[]") == std::string_view::npos;
+  return is_name && module.size() > 1 ? module : std::string_view();  // one letter is a class
+}
+
+bool is_application(Class kind) {
+  return kind == Class::application || kind == Class::inlined;
+}
 
 bool is_jvm_own(std::string_view name) {
   constexpr std::array<std::string_view, 8> kBeginnings = {"JavaMain",    "JavaThread::",  "JavaCalls::", "thread_native_entry",
                                                            "[libjvm.so]", "CompileBroker", "JLI_",        "JVM_"};
-  return begins_with_one_of(name, kBeginnings);
+  return begins_with_one_of(name, kBeginnings) || module_of(name).starts_with("libjvm.");
 }
 
 Class class_of(std::string_view frame, const Company &company) {
-  if (frame.ends_with("_[k]")) return Class::system;
-  if (is_stub(frame) && (is_made(frame) || company.jvm)) return Class::runtime;
-  if (is_made(frame) || is_java_path(frame)) return Class::application;
+  if (frame.ends_with("_[k]")) return Class::kernel;
+  if (const std::string_view module = module_of(frame); !module.empty()) return class_of_module(module);
+  if (is_made(frame) || (is_stub(frame) && company.jvm) || is_java_path(frame)) return class_of_generated(frame);
   if (frame.starts_with('[') && frame.ends_with(']')) return class_of_file(frame, company);
   if (company.jvm && is_java_dotted(frame)) return Class::application;
   if (company.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
@@ -114,7 +146,7 @@ void keep_class(Tree &tree, const Classes &classes, std::string_view kept) {
   tree.keep([&](uint32_t node) {
     if (kept == "jvm") return classes.in_jvm(node);
     if (kept == "kernel") return tree.name(node).ends_with("_[k]");
-    return classes.of(node) == Class::application;
+    return is_application(classes.of(node));
   });
 }
 

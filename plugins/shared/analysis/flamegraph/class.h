@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class of a frame, by its name and its process: the three colours of the reference's flame graphs.
+// The class of a frame, by its module, its name and its process: the colours of the reference's flame graphs, and more.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,12 @@ namespace atalaya::flamegraph {
 enum class Class : uint8_t {
   group,        // no code: the root, a host, a process
   application,  // code of the program
-  runtime,      // of a JVM or another runtime: its compilers, collectors, interpreter
-  system,       // the kernel, and system libraries
-  unknown,      // placeholders of unknown frames
+  inlined,      // the same, inlined into its caller
+  runtime,      // of a JVM or another runtime: its compilers and collectors
+  interpreter,  // of a JVM
+  system,       // libraries
+  kernel,
+  unknown,  // placeholders of unknown frames
 };
 
 // Facts from the other frames of the process.
@@ -24,7 +27,11 @@ struct Company {
   bool managed = false;  // a runtime generated code in it: its native frames are not the application
 };
 
+// "libc.so.6" of malloc_[libc.so.6]: the file that a source has kept with the frame; empty: none, or it is the program's own.
+std::string_view module_of(std::string_view frame);
+
 Class class_of(std::string_view frame, const Company &company);
+bool is_application(Class kind);
 // A frame that only JVM processes have, and that is not Java.
 bool is_jvm_own(std::string_view frame);
 

@@ -25,7 +25,9 @@ constexpr size_t kMaxName = 1000;  // columns
 constexpr const char *kDarkRules =
     "@media (prefers-color-scheme:dark){.flamegraph>rect{fill:#16181c}.flamegraph>text{fill:#d6d9de}"
     ".flamegraph .frames rect{stroke:#16181c}.flamegraph .frames g:hover rect{stroke:#fff}.flamegraph .reset{fill:#8ab4f8}}";
-constexpr const char *kClassLegend = "green: application, yellow: JVM or another runtime, red: system, grey: unknown";
+constexpr const char *kClassLegend =
+    "green: application, aqua: inlined, yellow: JVM or another runtime, brown: interpreter, red: libraries, orange: kernel, grey: "
+    "unknown";
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
 std::string fixed(double value, int decimals) {
@@ -85,6 +87,12 @@ std::string class_colour(Class kind, double shade) {
   switch (kind) {
     case Class::application:
       return colour(50 + 60 * shade, 200 + 55 * shade, 50 + 60 * shade);
+    case Class::inlined:
+      return colour(50 + 40 * shade, 190 + 40 * shade, 190 + 40 * shade);
+    case Class::interpreter:
+      return colour(165 + 25 * shade, 135 + 25 * shade, 85 + 25 * shade);
+    case Class::kernel:
+      return colour(235 + 20 * shade, 115 + 30 * shade, 20 + 30 * shade);
     case Class::runtime:
       return colour(200 + 30 * shade, 200 + 30 * shade, 50 + 20 * shade);
     case Class::system:

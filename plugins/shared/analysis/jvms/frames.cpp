@@ -46,7 +46,7 @@ std::string function_of_cpu(std::string_view name) {
 std::string java_of(std::string_view frame) {
   if (!is_made(frame)) return {};
   if (frame.starts_with("Interpreter")) return std::string(kInterpreted);
-  if (flamegraph::class_of(frame, {.jvm = true, .managed = true}) != flamegraph::Class::application) return {};
+  if (!flamegraph::is_application(flamegraph::class_of(frame, {.jvm = true, .managed = true}))) return {};
   return function_of_cpu(without_suffix(frame));
 }
 
