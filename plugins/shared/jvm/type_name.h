@@ -10,4 +10,8 @@ namespace atalaya::jvm {
 // `name`.
 std::string_view plain_type(std::string_view name);
 
+// Class and method of a Java frame of a stack: "void org.shop.Cart.add(int)_[j]" and "org.shop.Cart.add_[j]" are "Cart.add". A part
+// of `frame`. A frame without the mark "_[j]" or "_[i]" is returned unchanged.
+std::string_view class_and_method(std::string_view frame);
+
 }  // namespace atalaya::jvm

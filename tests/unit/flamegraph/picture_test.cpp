@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 
 #include "core/base/safe_text.h"
+#include "plugins/shared/jvm/type_name.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -34,6 +36,29 @@ TEST_CASE("a frame shows its value and its share of the total") {
   CHECK(svg.find("<title>g (1 sample, 0.08 %)</title>") != std::string::npos);
   CHECK(svg.find("<title>all (1,235 samples, 100.00 %)</title>") != std::string::npos);
   CHECK(count(svg, "<g data-p=") == 4);
+}
+
+TEST_CASE("a narrow Java frame shows class and method first") {
+  Tree tree;
+  add(tree, "java-1;void org.shop.checkout.Cart.add(org.shop.checkout.Item, int)_[j]", 12);
+  add(tree, "java-1;g", 88);
+  const std::string svg = draw(tree);
+  CHECK(svg.find("<title>void org.shop.checkout.Cart.add(org.shop.checkout.Item, int)_[j] (12") != std::string::npos);
+  CHECK(svg.find("data-s=\"Cart.add\"") != std::string::npos);
+  CHECK(svg.find(">Cart.add</text>") != std::string::npos);
+  CHECK(count(svg, "data-s=") == 1);
+}
+
+TEST_CASE("class and method are those of a Java frame") {
+  for (const auto &[frame, brief] : {std::pair{"long W.fib(int)_[j]", "W.fib"},
+                                     {"java.lang.Thread.run_[j]", "Thread.run"},
+                                     {"org.a.B$C.<init>_[i]", "B$C.<init>"},
+                                     {"fib_[j]", "fib"},
+                                     {"_[j]", "_[j]"},
+                                     {"std::vector<int>::at(unsigned long)", "std::vector<int>::at(unsigned long)"},
+                                     {"LazyCompile:*f /x.js:1_[j]", "LazyCompile:*f /x.js:1_[j]"},
+                                     {"", ""}})
+    CHECK(jvm::class_and_method(frame) == brief);
 }
 
 TEST_CASE("names are text, with any characters") {
@@ -105,6 +130,7 @@ TEST_CASE("a comparison is red where the share grew, blue where it shrank, and s
   add(tree, "a;more", 1, Side::before);
   add(tree, "a;less", 1, Side::before);
   const std::string svg = draw(tree, {.compared = true});
+  CHECK(svg.find("darkest: 25.00 percentage points") != std::string::npos);
   CHECK(svg.find("more (30 samples, 75.00 %, before 50.00 %, +25.00)</title>") != std::string::npos);
   CHECK(svg.find("less (10 samples, 25.00 %, before 50.00 %, -25.00)</title>") != std::string::npos);
   CHECK(svg.find("#ff5a5a") != std::string::npos);

@@ -12,6 +12,7 @@
 #include "flamegraph/script.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/jvm/type_name.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -186,16 +187,18 @@ class Drawing {
     const double width = node.shown() * scale();
     const int y = y_of(node);
     const std::string name = core::cut_to_width(tree_.name(frame.node), kMaxName);
+    const std::string brief(jvm::class_and_method(name));
     out_ += "<g data-p=\"";
     core::append_number(out_, frame.begin);
     core::append_number(out_ += ' ', node.shown());
+    if (brief != name) out_ += "\" data-s=\"" + query::xml_text(brief);
     out_ += "\"><title>" + query::xml_text(name + " (" + about(node) + ")") + "</title><rect x=\"" + fixed(x, 1) + "\" y=\"" +
             std::to_string(y) + "\" width=\"" + fixed(width > 2 ? width - kGap : width, 1) + "\" height=\"" +
             std::to_string(kRow - 1) + "\" fill=\"" + fill_of(frame) + "\"/>";
     const auto letters = static_cast<size_t>(std::max(0.0, width - 6) / kLetter);
     if (letters >= 3)
       out_ += "<text x=\"" + fixed(x + 3, 1) + "\" y=\"" + std::to_string(y + 12) + "\">" +
-              query::xml_text(core::cut_to_width(name, letters)) + "</text>";
+              query::xml_text(core::cut_to_width(core::display_width(name) <= letters ? name : brief, letters)) + "</text>";
     out_ += "</g>\n";
   }
 
@@ -224,7 +227,8 @@ class Drawing {
             " width=\"170\" height=\"24\" display=\"none\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" "
             "placeholder=\"Search (text or regex)\"/></foreignObject>\n";
     out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + row(40) + ">" +
-            (style_.compared ? kChangeLegend : kClassLegend) + "</text>\n";
+            (style_.compared ? kChangeLegend + ("; darkest: " + fixed(100 * largest_, 2) + " percentage points") : kClassLegend) +
+            "</text>\n";
   }
 
   const Tree &tree_;

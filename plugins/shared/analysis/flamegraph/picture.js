@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The script of a flame graph in a browser: zoom by click, search, reset, and a line about the frame under the mouse. An image has it
 // in itself; the page of serve has it too. It loads nothing. A frame's data-p is its start and width in samples or ns, unlike the
-// rounded screen positions.
+// rounded screen positions; its data-s is a brief name for narrow frames.
 export const attach = (svg) => {
   const one = (name) => svg.querySelector("." + name);
   const [reset, search, about, matched] = ["reset", "search", "about", "matched"].map(one);
@@ -11,7 +11,8 @@ export const attach = (svg) => {
   const frames = Array.from(svg.querySelectorAll(".frames g"), (g) => {
     const [begin, width] = g.dataset.p.split(" ").map(Number);
     const rect = g.querySelector("rect"), title = g.querySelector("title").textContent;
-    return { g, rect, title, name: title.slice(0, title.lastIndexOf(" (")), begin, width, y: Number(rect.getAttribute("y")) };
+    const name = title.slice(0, title.lastIndexOf(" ("));
+    return { g, rect, title, name, brief: g.dataset.s ?? name, begin, width, y: Number(rect.getAttribute("y")) };
   });
   if (frames.length === 0) return;
   const root = frames[0];
@@ -29,8 +30,8 @@ export const attach = (svg) => {
       text = frame.g.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
       text.setAttribute("y", frame.y + 12);
     }
-    const name = Array.from(frame.name);
-    text.textContent = name.length <= letters ? frame.name : name.slice(0, letters - 1).join("") + "…";
+    const full = Array.from(frame.name), name = full.length <= letters ? full : Array.from(frame.brief);
+    text.textContent = name.length <= letters ? name.join("") : name.slice(0, letters - 1).join("") + "…";
     text.setAttribute("x", x + 3);
   };
 
