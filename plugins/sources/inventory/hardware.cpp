@@ -16,6 +16,38 @@
 namespace atalaya::inventory {
 namespace {
 
+// Settings (sysctls) that change the speed of a host, below /proc/sys. Values that the kernel changes itself are none.
+constexpr std::array kSettings = std::to_array<std::string_view>({
+    "fs/file-max",
+    "kernel/numa_balancing",
+    "kernel/pid_max",
+    "kernel/sched_autogroup_enabled",
+    "kernel/threads-max",
+    "net/core/netdev_max_backlog",
+    "net/core/rmem_max",
+    "net/core/somaxconn",
+    "net/core/wmem_max",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/tcp_congestion_control",
+    "net/ipv4/tcp_max_syn_backlog",
+    "net/ipv4/tcp_rmem",
+    "net/ipv4/tcp_slow_start_after_idle",
+    "net/ipv4/tcp_wmem",
+    "vm/dirty_background_bytes",
+    "vm/dirty_background_ratio",
+    "vm/dirty_bytes",
+    "vm/dirty_expire_centisecs",
+    "vm/dirty_ratio",
+    "vm/dirty_writeback_centisecs",
+    "vm/max_map_count",
+    "vm/min_free_kbytes",
+    "vm/overcommit_memory",
+    "vm/overcommit_ratio",
+    "vm/swappiness",
+    "vm/vfs_cache_pressure",
+    "vm/zone_reclaim_mode",
+});
+
 constexpr size_t kMaxText = size_t{16} << 20;  // cpuinfo of a host with thousands of CPUs
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kKibibyte = 1024;
@@ -193,8 +225,11 @@ void read_system(const core::Tree &tree, Facts &facts) {
   facts.add("kernel.release", release);
   add_line(tree, "proc/sys/kernel/version", "kernel.version", facts);
   add_line(tree, "proc/sys/kernel/arch", "kernel.architecture", facts);
-  for (const char *const setting : {"swappiness", "overcommit_memory", "dirty_ratio", "dirty_background_ratio", "max_map_count"})
-    add_line(tree, std::string("proc/sys/vm/") + setting, std::string("kernel.vm.") + setting, facts);
+  for (const std::string_view setting : kSettings) {
+    std::string name = std::string(setting.starts_with("kernel/") ? "" : "kernel.") + std::string(setting);
+    std::replace(name.begin(), name.end(), '/', '.');
+    add_line(tree, "proc/sys/" + std::string(setting), name, facts);
+  }
   facts.add("kernel.hugepages", chosen(tree.line("sys/kernel/mm/transparent_hugepage/enabled")));
   const core::Tree::Text os = tree.read("etc/os-release", kMaxText);
   if (!os.ok() && !os.missing()) facts.unread("os.");

@@ -155,6 +155,8 @@ TEST_CASE("firmware, kernel and distribution") {
   machine.root.write("sys/class/dmi/id/product_name", "Box 1\n");
   machine.root.write("proc/sys/kernel/osrelease", "6.1.0\n");
   machine.root.write("proc/sys/vm/swappiness", "60\n");
+  machine.root.write("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
+  machine.root.write("proc/sys/kernel/numa_balancing", "1\n");
   machine.root.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
   machine.root.write("etc/os-release", "PRETTY_NAME=\"Debian 12\"\nID=debian\n");
   read_machine(machine.tree, machine.facts);
@@ -163,6 +165,8 @@ TEST_CASE("firmware, kernel and distribution") {
   CHECK(machine["machine.product"] == "Box 1");
   CHECK(machine["kernel.release"] == "6.1.0");
   CHECK(machine["kernel.vm.swappiness"] == "60");
+  CHECK(machine["kernel.net.ipv4.tcp_rmem"] == "4096 131072 6291456");
+  CHECK(machine["kernel.numa_balancing"] == "1");
   CHECK(machine["kernel.hugepages"] == "madvise");
   CHECK(machine["os.name"] == "Debian 12");
 }
