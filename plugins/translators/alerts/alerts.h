@@ -95,6 +95,7 @@ class Alerts final : public Translator {
     bool is_per;
   };
 
+  std::string key_of(const Tags &tags);
   void load();
   void restore(const Kept &kept, const Window &window);
   void save();

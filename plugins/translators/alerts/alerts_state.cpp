@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alerts over restarts: what they keep in the journal, and what they find there.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/base/files.h"
+#include "plugins/shared/tail/state_file.h"
+#include "plugins/translators/alerts/alerts.h"
+
+namespace atalaya::alerts {
+namespace {
+
+constexpr int64_t kRepeatEnded = 3'600'000'000'000;
+// After a start, until a series that does not appear has ended.
+constexpr int64_t kGraceWindows = 5, kLeastGrace = 60'000'000'000;
+
+}  // namespace
+
+std::string Alerts::key_of(const Tags &tags) {
+  key_.begin();
+  for (const auto &[name, value] : tags) key_.tag({host_.intern(name), 0, str(value)});
+  return std::string(key_.finish());
+}
+
+void Alerts::load() {
+  const auto folder = host_.state_dir();
+  file_ = folder ? *folder + "/alerts" : std::string();
+  if (file_.empty() || ::access(file_.c_str(), F_OK) != 0) return;
+  const auto text = core::read_file(file_, tail::kMaxStateBytes);
+  auto kept = text ? parse_journal(text.value()) : core::Result<std::vector<Kept>>(core::Error{text.error()});
+  if (kept)
+    loaded_ = std::move(*kept);
+  else
+    host_.log(Level::warning, file_ + ": " + kept.error() + "; alerts that fired before the start are not closed");
+}
+
+void Alerts::restore(const Kept &kept, const Window &window) {
+  const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
+  if (kept.what == Kept::What::closed) {
+    if (kept.since_ns + kept.other_ns > window.time_ns - kRepeatEnded) ended_.push_back(kept);
+    return;
+  }
+  if (state == rules_.end()) {  // the rule was removed
+    if (kept.what != Kept::What::firing || !kept.is_reported) return;
+    Kept closed = kept;
+    closed.what = Kept::What::closed;
+    closed.other_ns = std::max<int64_t>(window.time_ns - kept.since_ns, 0);
+    ended_.push_back(std::move(closed));
+    must_save_ = true;
+    return;
+  }
+  if (series_ >= max_series_) return;
+  Group group;
+  group.tags = kept.tags;
+  group.value = kept.value;
+  group.is_reported = kept.is_reported;
+  if (kept.is_reported) group.texts = std::make_unique<const Texts>(kept.texts);
+  if (kept.what != Kept::What::seen) group.alarm.since_ns = kept.since_ns;
+  if (kept.what == Kept::What::pending) group.alarm.state = State::pending;
+  if (kept.what == Kept::What::firing) group.alarm = {State::firing, kept.since_ns, kept.other_ns};
+  // The series has some windows to appear: the agent did not see it while it was off.
+  const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.gone_ns;
+  // Absence needs less: else an agent that restarts often would never report it.
+  const int64_t least = state->rule.is_absence() ? kLeastGrace / 12 : kLeastGrace;
+  const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, least));
+  group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
+  std::string key = key_of(group.tags);
+  if (state->groups.emplace(std::move(key), std::move(group)).second) ++series_;
+}
+
+Kept Alerts::kept_of(const RuleState &state, const Group &group) const {
+  Kept kept;
+  kept.rule = state.rule.name;
+  kept.tags = group.tags;
+  kept.value = std::isfinite(group.value) ? group.value : 0;
+  kept.since_ns = group.alarm.since_ns;
+  kept.is_reported = group.is_reported;
+  kept.texts = group.texts ? *group.texts : state.rule.texts;
+  if (group.alarm.state == State::quiet) {
+    kept.what = Kept::What::seen;
+    kept.other_ns = group.seen_ns;
+  } else {
+    kept.what = group.alarm.state == State::firing ? Kept::What::firing : Kept::What::pending;
+    kept.other_ns = group.alarm.state == State::firing ? group.alarm.calm_ns : 0;
+  }
+  return kept;
+}
+
+// Before the spans are emitted: after a crash, the changes of the last windows are emitted again.
+void Alerts::save() {
+  must_save_ = false;
+  saved_ns_ = host_.monotonic();
+  if (file_.empty()) return;
+  std::vector<Kept> all = ended_;
+  for (const RuleState &state : rules_)
+    for (const auto &[key, group] : state.groups)
+      if (group.alarm.state != State::quiet || state.rule.is_absence()) all.push_back(kept_of(state, group));
+  const core::Status done = tail::replace_state(file_, journal_text(all));
+  if (!done && !std::exchange(save_failed_, true))
+    host_.log(Level::warning, done.error() + "; after a restart, alerts that fire now are reported again or not closed");
+  if (done) save_failed_ = false;
+}
+
+}  // namespace atalaya::alerts
