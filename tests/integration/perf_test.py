@@ -12,13 +12,14 @@ from harness import AgentCase, forget_jvm, main, so_far
 
 # Of programs and of agents: the tests wait for samples, and there are none without a CPU, however busy the host is.
 URGENT = -10
+# A round takes microseconds: one of milliseconds beats with the samples, which then meet the same functions again and again.
 CPP = r"""
 #include <cstdint>
 volatile uint64_t x;
 static void work(int n) { for (int i = 0; i < n; ++i) x = x * 3 + 1; }
-extern "C" __attribute__((noinline)) void sixty() { work(600000); x = x + 1; }
-namespace shop { struct Cart { __attribute__((noinline)) void thirty(int) { work(300000); x = x + 1; } }; }
-__attribute__((noinline)) static void ten() { work(100000); x = x + 1; }
+extern "C" __attribute__((noinline)) void sixty() { work(6000); x = x + 1; }
+namespace shop { struct Cart { __attribute__((noinline)) void thirty(int) { work(3000); x = x + 1; } }; }
+__attribute__((noinline)) static void ten() { work(1000); x = x + 1; }
 int main() { shop::Cart cart; for (;;) { sixty(); cart.thirty(1); ten(); } }
 """
 JAVA = """
