@@ -71,7 +71,7 @@ ListEnd take_connections(Bytes datagram, const std::function<void(const Connecti
   network::NetlinkMessage message;
   while (next_message(datagram, message)) {
     // The end has the error of the list, if any.
-    if (message.type == NLMSG_DONE) return {true, std::clamp(-load<int32_t>(message.payload, 0), 0, 4095)};
+    if (message.type == NLMSG_DONE) return {true, -std::clamp(load<int32_t>(message.payload, 0), -4095, 0)};
     if (const auto error = result_of(message)) return {true, *error};
     if (message.type != kConnection) continue;
     if (const auto connection = connection_of(message.payload)) take(*connection);
