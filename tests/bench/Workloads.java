@@ -46,7 +46,7 @@ final class Workloads {
 
   private long draw() {
     long value = random.nextLong();
-    for (int i = 0; i < 8; i++) value = parse(value);
+    for (int i = 0; i < 24; i++) value = parse(value);
     return value;
   }
 
