@@ -92,7 +92,9 @@ class PhasesTranslator final : public Translator {
   std::vector<WatchedProcess *> of_samples_;  // by sample of the batch; null: of no watched process
   std::map<std::string, uint32_t> field_ids_;
   std::vector<std::unique_ptr<WatchedProcess>> ended_;
-  uint64_t learned_ = 0, created_ = 0;
+  uint64_t learned_ = 0, created_ = 0, trace_bits_ = 0;
+  int64_t cpu_ns_ = 0;      // since the last metrics
+  int64_t metrics_ns_ = 0;  // the window of the last metrics
   bool is_full_logged_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/phases/phases.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -139,6 +140,22 @@ TEST_CASE("the trace's size, the processes and the buffered samples are reported
   CHECK(out.back().find("phases.buffered=87i") != std::string::npos);  // the last window is not complete
   CHECK(out.back().find("phases.trace=96") != std::string::npos);      // 3 processes with 2 functions: 2 bytes each
   CHECK(watched.bench->surroundings.logged.find("more than 3 processes") != std::string::npos);
+}
+
+// Sources deliver when they are ready: a series still has one value per window, and the sum is that of all batches.
+TEST_CASE("several batches of a window give its metrics once") {
+  const auto count = [](const Lines &lines) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string &line) { return line.find("phases.trace=") != line.npos; });
+  };
+  Watched watched;
+  watched.repeat(20, {kRead[0]});
+  const Lines first = watched.window({kRead[0]});
+  CHECK(count(first) == 1);
+  CHECK(first.back().find("phases.trace=0 ") == std::string::npos);
+  --watched.second;
+  CHECK(count(watched.window({kRead[1]})) == 0);
+  CHECK(count(watched.window({kRead[0]})) == 1);
 }
 
 TEST_CASE("a buffer that holds no phase is refused") {
