@@ -114,7 +114,7 @@ class Kernel(AgentCase):
         return found
 
     def windows(self, more):
-        """Waits for so many further windows."""
+        """Waits for this number of further windows."""
         def times():
             return {sample["time"] for sample in self.samples() if "self.cpu" in str(sample["fields"])}
         before = len(times())

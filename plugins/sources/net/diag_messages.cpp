@@ -89,7 +89,7 @@ DiagEnd take_diag_messages(Bytes datagram, const std::function<void(const DiagSo
     if (header.nlmsg_len < sizeof(nlmsghdr) || header.nlmsg_len > datagram.size()) return {true, EBADMSG};
     const Bytes payload = datagram.subspan(sizeof(nlmsghdr), header.nlmsg_len - sizeof(nlmsghdr));
     if (header.nlmsg_type == NLMSG_DONE) return {true, 0};
-    if (header.nlmsg_type == NLMSG_ERROR) return {true, -take_struct<nlmsgerr>(payload).error};
+    if (header.nlmsg_type == NLMSG_ERROR) return {true, -std::clamp(take_struct<nlmsgerr>(payload).error, -4095, 0)};
     if (const auto socket = diag_socket(payload)) take(*socket);
     datagram = datagram.subspan(std::min(aligned(header.nlmsg_len), datagram.size()));
   }

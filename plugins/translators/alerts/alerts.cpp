@@ -329,7 +329,8 @@ void Alerts::emit(const Kept &kept, std::optional<double> limit, Batch &batch) {
 }
 
 void Alerts::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
-  if (window.duration_ns <= 0) return;
+  const auto cost = cost_.add(window, cpu_ns);
+  if (!cost) return;
   int64_t firing = 0;
   for (const RuleState &state : rules_)
     for (const auto &[key, group] : state.groups) firing += group.alarm.state == State::firing ? 1 : 0;
@@ -340,7 +341,7 @@ void Alerts::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
   batch.field(sample, names_.opened, static_cast<int64_t>(opened_));
   batch.field(sample, names_.series, static_cast<int64_t>(series_));
   batch.field(sample, names_.lost, static_cast<int64_t>(lost_));
-  batch.field(sample, names_.cost, round_to(static_cast<double>(cpu_ns) / static_cast<double>(window.duration_ns) * 100, 4));
+  batch.field(sample, names_.cost, round_to(*cost, 4));
   ++created_;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plugins/shared/samples/identity.h"
+#include "plugins/shared/samples/own_cost.h"
 #include "plugins/shared/samples/per_name.h"
 #include "plugins/translators/alerts/alarm.h"
 #include "plugins/translators/alerts/history.h"
@@ -135,6 +136,7 @@ class Alerts final : public Translator {
   uint64_t created_ = 0, opened_ = 0, lost_ = 0;
   bool is_started_ = false, is_full_logged_ = false, must_save_ = false, save_failed_ = false;
   int64_t saved_ns_ = 0;
+  core::OwnCost cost_;
 };
 
 }  // namespace atalaya::alerts

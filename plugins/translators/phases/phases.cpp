@@ -255,14 +255,12 @@ void PhasesTranslator::emit_definition(WatchedProcess &process, size_t phase, Ba
   ++created_;
 }
 
-// Once per window, with its first batch: sources may deliver several, and a series has one value at a time.
 void PhasesTranslator::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
   int64_t buffered = 0, known = 0, lost = 0;
   for (const auto &process : ended_) trace_bits_ += process->take_trace_bits();
   ended_.clear();
-  cpu_ns_ += cpu_ns;
-  if (window.duration_ns <= 0 || window.time_ns == metrics_ns_) return;
-  metrics_ns_ = window.time_ns;
+  const auto cost = cost_.add(window, cpu_ns);
+  if (!cost) return;
   for (const auto &[id, process] : processes_) {
     buffered += static_cast<int64_t>(process->buffered());
     trace_bits_ += process->take_trace_bits();
@@ -281,7 +279,7 @@ void PhasesTranslator::emit_metrics(const Window &window, int64_t cpu_ns, Batch 
   batch.field(sample, names_.learned, static_cast<int64_t>(std::exchange(learned_, 0)));
   batch.field(sample, names_.lost, lost);
   batch.field(sample, names_.trace, round_to(static_cast<double>(std::exchange(trace_bits_, 0)) / seconds, 1));
-  batch.field(sample, names_.cost, round_to(static_cast<double>(std::exchange(cpu_ns_, 0)) / 1e9 / seconds * 100, 4));
+  batch.field(sample, names_.cost, round_to(*cost, 4));
   ++created_;
 }
 

@@ -14,6 +14,7 @@
 #include "plugins/shared/analysis/phases/database.h"
 #include "plugins/shared/analysis/phases/spans.h"
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/samples/own_cost.h"
 #include "plugins/translators/phases/metrics.h"
 #include "plugins/translators/phases/watched_process.h"
 
@@ -93,8 +94,7 @@ class PhasesTranslator final : public Translator {
   std::map<std::string, uint32_t> field_ids_;
   std::vector<std::unique_ptr<WatchedProcess>> ended_;
   uint64_t learned_ = 0, created_ = 0, trace_bits_ = 0;
-  int64_t cpu_ns_ = 0;      // since the last metrics
-  int64_t metrics_ns_ = 0;  // the window of the last metrics
+  core::OwnCost cost_;
   bool is_full_logged_ = false;
 };
 

@@ -2,6 +2,8 @@
 // What fires, and when it ends.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/unit/alerts/rules.h"
 
 namespace atalaya::alerts::test {
@@ -18,6 +20,18 @@ TEST_CASE("an alert fires above its limit, after the time that the condition mus
   CHECK(step(bench, 6, {"host=a | x=9"}).empty());  // it did not last
   CHECK(step(bench, 7, {"host=a | x=11"}).empty());
   CHECK(step(bench, 9, {"host=a | x=11"}) == Lines{"high host=a 7.. v=11"});
+}
+
+// A window may come in several batches.
+TEST_CASE("the translator's own metrics are given once per window") {
+  Bench<Alerts> bench(rules({rule("high", "x", {{"above", number(10)}})}));
+  const auto count = [](const Lines &lines) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string &line) { return line.find("alerts.cost=") != line.npos; });
+  };
+  CHECK(count(bench.process({"host=a | x=1"}, 0)) == 1);
+  CHECK(count(bench.process({"host=b | x=1"}, 0)) == 0);
+  CHECK(count(bench.process({"host=a | x=1"}, 1)) == 1);
 }
 
 TEST_CASE("an alert that fires is repeated, and ends only after the time without the condition") {

@@ -29,7 +29,7 @@ struct Plan {
 
 // Throws as `selected` does.
 Plan plan_of(const Query &query, store::Store &store, Budget &budget);
-// What a part of the series tells about all of them. Its points are not in the budget after it.
+// Of all series of the plan, for the answers of its parts. The points that it reads leave the budget again.
 Extent extent_of(const Query &query, const Plan &plan, store::Store &store, Budget &budget);
 // `extent`: of all series of the query, if the plan is of a part.
 std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget, const Extent *extent = nullptr);
