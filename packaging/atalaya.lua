@@ -16,8 +16,8 @@ a.pipeline "host" {
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
-  -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers and units are tags.
-  a.translate.names { tags = { "container", "unit" } },
+  -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers, units and jobs are tags.
+  a.translate.names { tags = { "container", "unit", "job" } },
   -- Remove idle processes: those below all of these limits for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,

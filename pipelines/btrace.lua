@@ -11,10 +11,23 @@ a.pipeline "phases" {
   store,
 }
 
+-- As in host.lua: in one run with it, each is collected once.
 a.pipeline "host" {
   every = "5s",
-  a.source.proc { cgroups = false },
-  a.translate.names {},
-  a.filter.value { ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5, ["proc.disk.writes.mb"] = 0.05 },
+  a.source.proc { processes = false },
+  store,
+}
+
+a.pipeline "processes" {
+  every = "5s",
+  a.source.proc { host = false, cgroups = false },
+  a.translate.names { tags = { "container", "unit", "job" } },
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+  },
   store,
 }

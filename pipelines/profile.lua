@@ -10,14 +10,27 @@ local store = a.sink.sqlite {}
 a.pipeline "profile" {
   every = "60s",
   a.source.perf { frequency = 101, modules = true, tasks = true, tags = { "container", "runtime" } },
-  a.translate.names {},  -- the same names as in the other pipeline
+  a.translate.names {},  -- the same names as in the other pipelines
   store,
 }
 
+-- As in host.lua: in one run with it, each is collected once.
 a.pipeline "host" {
-  every = "20s",
-  a.source.proc { cgroups = false },
-  a.translate.names {},
-  a.filter.value { ["proc.cpu.user"] = 0.5, ["proc.cpu.kernel"] = 0.5, ["proc.disk.writes.mb"] = 0.05 },
+  every = "5s",
+  a.source.proc { processes = false },
+  store,
+}
+
+a.pipeline "processes" {
+  every = "5s",
+  a.source.proc { host = false, cgroups = false },
+  a.translate.names { tags = { "container", "unit", "job" } },
+  a.filter.value {
+    ["proc.cpu.user"] = 0.1,
+    ["proc.cpu.kernel"] = 0.1,
+    ["proc.disk.reads.mb"] = 0.01,
+    ["proc.disk.writes.mb"] = 0.01,
+    ["proc.mem.resident"] = 10,
+  },
   store,
 }

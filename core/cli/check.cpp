@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// atalaya check FILE: the errors of a pipeline file, or its graph. Starts nothing.
+// atalaya check FILE...: the errors of pipeline files, or their graph. Starts nothing.
 #include <array>
 #include <cstdio>
 #include <string>
@@ -48,13 +48,13 @@ int check(const Arguments &arguments) {
   }
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
   Symbols symbols;
-  const LoadedFile file = load_file(arguments.positional.at(0), registry, symbols, default_lua_library());
-  for (const auto &error : file.errors) std::fprintf(stderr, "%s\n", error.c_str());
-  for (const auto &warning : file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  if (file.description) {
-    if (!are_accepted(*file.description, symbols)) return kWrongUse;
-    for (const auto &problem : run_problems(*file.description)) std::fprintf(stderr, "warning: %s\n", problem.c_str());
-    if (!arguments.has("--quiet")) std::fputs(graph_text(*file.description).c_str(), stdout);
+  const LoadedFiles files = load_files(arguments.positional, registry, symbols, default_lua_library());
+  for (const auto &error : files.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  for (const auto &warning : files.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (files.description) {
+    if (!are_accepted(*files.description, symbols)) return kWrongUse;
+    for (const auto &problem : run_problems(*files.description)) std::fprintf(stderr, "warning: %s\n", problem.c_str());
+    if (!arguments.has("--quiet")) std::fputs(graph_text(*files.description).c_str(), stdout);
     return kDone;
   }
   // An unknown component may be in a plugin that was refused.
@@ -66,14 +66,14 @@ int check(const Arguments &arguments) {
 
 const Command check_command = {
     .name = "check",
-    .operands = "FILE",
-    .summary = "Validate a pipeline file and print its graph; start nothing",
+    .operands = "FILE...",
+    .summary = "Validate pipeline files and print their graph; start nothing",
     .example =
         "atalaya check /etc/atalaya/atalaya.lua\n"
-        "atalaya check --quiet pipelines/host.lua\n"
+        "atalaya check pipelines/host.lua pipelines/profile.lua\n"
         "atalaya check --drop pipelines/profile.lua",
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = SIZE_MAX,
     .options = kCheckOptions,
     .run = check,
 };

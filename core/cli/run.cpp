@@ -28,13 +28,19 @@ constexpr OptionSpec kRunOptions[] = {
     {"--drop", "", "Give up all capabilities; components that need some run isolated, with only those"},
 };
 
-// The parts of `run`, the file aside.
+// The parts of `run`, the files aside.
 struct Parts {
   const Arguments &arguments;
   Registry registry;
   Symbols symbols;
   Launcher launcher;
 };
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
 
 template <class Body>
 void each_component(FileDescription &file, Body &&body) {
@@ -43,8 +49,8 @@ void each_component(FileDescription &file, Body &&body) {
   std::for_each(file.sinks.begin(), file.sinks.end(), body);
 }
 
-std::optional<FileDescription> load(const std::string &path, Parts &parts) {
-  LoadedFile loaded = load_file(path, parts.registry, parts.symbols, default_lua_library());
+std::optional<FileDescription> load(const std::vector<std::string> &paths, Parts &parts) {
+  LoadedFiles loaded = load_files(paths, parts.registry, parts.symbols, default_lua_library());
   for (const std::string &line : loaded.warnings) std::fprintf(stderr, "%s\n", line.c_str());
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
   // A component that declares capabilities gets them in a separate process, if there are any to get.
@@ -63,7 +69,7 @@ Status start_launcher(Parts &parts) {
 }
 
 void end_launcher_unless_wanted(FileDescription &file, Parts &parts) {
-  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // components of a reloaded file may need it
+  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // components of reloaded files may need it
   each_component(file, [&wanted](const StageDescription &stage) { wanted = wanted || stage.isolation.on; });
   if (!wanted) parts.launcher.end();
 }
@@ -99,9 +105,10 @@ std::string drops_line(const std::vector<LedgerRow> &rows) {
   return text + (drops.size() > kMost ? ", ..." : "");
 }
 
-std::future<Status> reload(const std::string &path, Engine &engine, Parts &parts) {
-  if (auto description = load(path, parts)) return engine.reload(std::move(*description));
-  log(LogLevel::error, "reload refused: " + path + " has errors; the old file runs on");
+std::future<Status> reload(const std::vector<std::string> &paths, Engine &engine, Parts &parts) {
+  if (auto description = load(paths, parts)) return engine.reload(std::move(*description));
+  log(LogLevel::error, "reload refused: " + joined(paths) +
+                           (paths.size() == 1 ? " has errors; the old file runs on" : " have errors; the old files run on"));
   return {};
 }
 
@@ -110,7 +117,8 @@ bool prints(const StageDescription &sink) {
 }
 
 int run_pipelines(const Arguments &arguments) {
-  const std::string &path = arguments.positional[0];
+  const std::vector<std::string> &paths = arguments.positional;
+  const std::string path = joined(paths);
   AgentOptions options;
   if (const auto text = arguments.get("--for")) {
     const auto time = parse_duration(*text);
@@ -136,7 +144,7 @@ int run_pipelines(const Arguments &arguments) {
     return kFailed;
   }
   parts.registry = scan_plugins(arguments);
-  auto description = load(path, parts);
+  auto description = load(paths, parts);
   if (!description) return kWrongUse;
   end_launcher_unless_wanted(*description, parts);
 
@@ -170,8 +178,8 @@ int run_pipelines(const Arguments &arguments) {
 
   options.reload = [&] {
     service.reloading();
-    auto reloaded = reload(path, engine, parts);
-    if (!reloaded.valid()) service.reloaded("reload refused: the file has errors; the old one runs on");
+    auto reloaded = reload(paths, engine, parts);
+    if (!reloaded.valid()) service.reloaded("reload refused: a file has errors; the old pipelines continue");
     return reloaded;
   };
   options.reloaded = [&](const Status &reloaded) {
@@ -198,13 +206,13 @@ int run_pipelines(const Arguments &arguments) {
 }  // namespace
 
 const Command run_command = {"run",
-                             "FILE",
-                             "Run the pipelines of a file; SIGHUP reloads it",
+                             "FILE...",
+                             "Run the pipelines of files; SIGHUP reloads them",
                              "atalaya run pipelines/host.lua\n"
-                             "atalaya run pipelines/host.lua --for 30s\n"
+                             "atalaya run pipelines/host.lua pipelines/profile.lua --for 30s\n"
                              "atalaya run --drop /etc/atalaya/atalaya.lua",
                              1,
-                             1,
+                             SIZE_MAX,
                              kRunOptions,
                              run_pipelines};
 

@@ -172,10 +172,10 @@ Result<StageDescription> choose_sink(const FileDescription &file, const std::opt
   for (const StageDescription &sink : file.sinks) {
     known += (known.empty() ? "" : ", ") + sink.name;
     if (name && sink.name != *name) continue;
-    if (chosen != nullptr) return Error{file.path + " has several such sinks (" + known + "); use a file with one of them"};
+    if (chosen != nullptr) return Error{file.paths.front() + " has several such sinks (" + known + "); use a file with one of them"};
     chosen = &sink;
   }
-  if (chosen == nullptr) return Error{file.path + " has no sink \"" + name.value_or("") + "\"; it has " + known};
+  if (chosen == nullptr) return Error{file.paths.front() + " has no sink \"" + name.value_or("") + "\"; it has " + known};
   return *chosen;
 }
 
@@ -233,7 +233,7 @@ int replay(const std::string &dir, const Arguments &arguments) {
   if (!timeout) return fail("--timeout: " + timeout.error(), kWrongUse);
   Symbols symbols;
   Registry registry = scan_plugins(arguments);
-  LoadedFile loaded = load_file(arguments.positional[2], registry, symbols, default_lua_library());
+  LoadedFiles loaded = load_files({arguments.positional[2]}, registry, symbols, default_lua_library());
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
   if (!loaded.description) return kWrongUse;
   const auto sink = choose_sink(*loaded.description, arguments.get("--sink"));

@@ -42,10 +42,10 @@ int test(const Arguments &arguments) {
   const std::string &path = arguments.positional.at(0);
   Registry registry = Registry::scan(Registry::default_folders(arguments.get("--plugins").value_or("")));
   Symbols symbols;
-  const LoadedTests loaded = load_tests(path, registry, symbols, default_lua_library());
-  for (const auto &error : loaded.file.errors) std::fprintf(stderr, "%s\n", error.c_str());
-  for (const auto &warning : loaded.file.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  if (!loaded.file.description) return kWrongUse;
+  const LoadedTests loaded = load_tests({path}, registry, symbols, default_lua_library());
+  for (const auto &error : loaded.files.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  for (const auto &warning : loaded.files.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (!loaded.files.description) return kWrongUse;
   if (loaded.tests.empty()) {
     std::fprintf(stderr, "%s: no test in this file; add a.test \"name\" { pipeline = ..., input = ..., expect = ... }\n",
                  path.c_str());
@@ -54,8 +54,8 @@ int test(const Arguments &arguments) {
   Launcher launcher;
   size_t failed = 0;
   for (const auto &test_case : loaded.tests) {
-    const auto result = run_test(*loaded.file.description, test_case, symbols, arguments.has("--update"), &launcher);
-    if (!show(*loaded.file.description, test_case, result)) ++failed;
+    const auto result = run_test(*loaded.files.description, test_case, symbols, arguments.has("--update"), &launcher);
+    if (!show(*loaded.files.description, test_case, result)) ++failed;
   }
   std::printf("%s, %zu failed\n", plural(loaded.tests.size(), "test").c_str(), failed);
   return failed == 0 ? kDone : kFailed;

@@ -159,7 +159,7 @@ int try_source(const Arguments &arguments) {
   Symbols symbols;
   for (const std::string &problem : registry.declare_metrics(symbols)) log(LogLevel::warning, problem);
   FileDescription file;
-  file.path = "try";
+  file.paths = {"try"};
   file.sinks.push_back(*sink);
   PipelineDescription pipeline;
   pipeline.name = "try";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline file as plain data: config/ makes it from the Lua file and pipeline/ runs it. Comparable, so that a reload restarts
+// Pipeline files as plain data: config/ makes it from the Lua files and pipeline/ runs it. Comparable, so that a reload restarts
 // only changed parts.
 #pragma once
 
@@ -64,9 +64,13 @@ struct StageDescription {
   SpoolLimits spool;  // sinks
 };
 
+// Whether two constructor calls make the same component; their lines do not matter.
+bool same(const StageDescription &a, const StageDescription &b);
+bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b);
+
 class FunctionHost;  // runs inline functions: config/functions.h
 
-// Sinks live once per file, whoever uses them.
+// Sinks live once, whoever uses them.
 struct PipelineDescription {
   std::string name;
   Location where;
@@ -78,8 +82,11 @@ struct PipelineDescription {
   std::shared_ptr<FunctionHost> functions;  // null without some; pipelines that are connected by `from` share one, others do not
 };
 
+bool has_function(const PipelineDescription &pipeline);
+
+// All files of one run.
 struct FileDescription {
-  std::string path;
+  std::vector<std::string> paths;
   std::vector<std::string> required;  // the other Lua files that were read
   std::string digest;                 // of all files read: changes when any does
   std::vector<PipelineDescription> pipelines;

@@ -2,7 +2,9 @@
 #include "core/config/evaluate.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "core/base/files.h"
 #include "core/base/suggest.h"
@@ -17,9 +19,10 @@ namespace atalaya::core {
 // work in one of the noexcept members here, which answer with plain data.
 class Recorder {
  public:
-  static constexpr size_t kMost = 10'000;  // declarations of one file
+  static constexpr size_t kMost = 10'000;  // declarations of all files
 
   Evaluation result;
+  size_t file = 0;                                            // that runs
   std::vector<int> component_refs, pipeline_refs, test_refs;  // parameters and bodies, until the file has run
 
   int add_component(RawComponent::Form form, uint32_t kind, const char *name, int reference) noexcept {
@@ -29,6 +32,7 @@ class Recorder {
       component.kind = kind;
       component.name = name;
       component.where = caller();
+      component.file = file;
       result.components.push_back(std::move(component));
       component_refs.push_back(reference);
       return static_cast<int>(result.components.size()) - 1;
@@ -36,7 +40,7 @@ class Recorder {
   }
   int add_pipeline(const char *name) noexcept {
     return guarded([&] {
-      result.pipelines.push_back({name, caller(), false, {}, {}, {}});
+      result.pipelines.push_back({name, caller(), file, false, {}, {}, {}});
       pipeline_refs.push_back(LUA_NOREF);
       return static_cast<int>(result.pipelines.size()) - 1;
     });
@@ -91,7 +95,7 @@ Recorder &recorder(lua_State *lua) {
 }
 
 int checked(lua_State *lua, int index) {
-  if (index < 0) luaL_error(lua, "more than %d declarations in one file", static_cast<int>(Recorder::kMost));
+  if (index < 0) luaL_error(lua, "more than %d declarations", static_cast<int>(Recorder::kMost));
   return index;
 }
 
@@ -300,30 +304,48 @@ void read_out(Recorder &recorder) {
   state.restore_memory_limit();
 }
 
+// Runs one file; true if it ran to its end.
+bool run_file(const std::string &path, Recorder &recorder) {
+  LuaState &state = *recorder.result.state;
+  LuaState::Failure failure;
+  if (!state.load(path, failure)) {
+    recorder.result.reports.push_back({failure.where, failure.text});
+    return false;
+  }
+  state.set_recorder(&recorder);
+  state.begin_limit(LuaLimits::kEvaluate_ns);
+  const bool finished = state.call(0, 0);
+  state.end_limit();
+  state.set_recorder(nullptr);
+  if (finished) return true;
+  failure = state.failure();
+  recorder.result.reports.push_back({failure.where.file.empty() ? Location{path, 0} : failure.where, failure.text});
+  return false;
+}
+
+bool is_repeated(const std::vector<std::string> &paths, size_t file) {
+  std::error_code error;
+  return std::any_of(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(file), [&](const std::string &other) {
+    return other == paths[file] || std::filesystem::equivalent(other, paths[file], error);
+  });
+}
+
 }  // namespace
 
-Evaluation evaluate(const std::string &path, const std::string &library) {
-  const size_t slash = path.rfind('/');
+Evaluation evaluate(const std::vector<std::string> &paths, const std::string &library) {
   Recorder recorder;
-  recorder.result.main = path;
-  recorder.result.state = std::make_unique<LuaState>(library, slash == std::string::npos ? "" : path.substr(0, slash + 1));
+  recorder.result.paths = paths;
+  recorder.result.state = std::make_unique<LuaState>(library);
   LuaState &state = *recorder.result.state;
   state.lift_memory_limit();
   open_native(state);
   state.restore_memory_limit();
-  LuaState::Failure failure;
-  if (!state.load(path, failure)) {
-    recorder.result.reports.push_back({failure.where, failure.text});
-    return std::move(recorder.result);
-  }
-  state.set_recorder(&recorder);
-  state.begin_limit(LuaLimits::kEvaluate_ns);
-  recorder.result.finished = state.call(0, 0);
-  state.end_limit();
-  state.set_recorder(nullptr);
-  if (!recorder.result.finished) {
-    failure = state.failure();
-    recorder.result.reports.push_back({failure.where.file.empty() ? Location{path, 0} : failure.where, failure.text});
+  recorder.result.finished = true;
+  for (recorder.file = 0; recorder.file < paths.size(); ++recorder.file) {
+    if (is_repeated(paths, recorder.file))
+      recorder.result.reports.push_back({{paths[recorder.file], 0}, "is named twice; name each file once"});
+    else
+      recorder.result.finished = run_file(paths[recorder.file], recorder) && recorder.result.finished;
   }
   read_out(recorder);
   return std::move(recorder.result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a pipeline file and records its declarations, unchecked, as plain data.
+// Runs pipeline files and records their declarations, unchecked, as plain data.
 #pragma once
 
 #include <memory>
@@ -29,6 +29,7 @@ struct RawComponent {
   uint32_t kind = 0;
   std::string name;
   Location where;
+  size_t file = 0;  // -> Evaluation::paths
   Value parameters;
   std::vector<Problem> problems;  // of reading the parameters
   int function = LUA_NOREF;       // of a.call: its place in the state's registry
@@ -46,6 +47,7 @@ struct RawEntry {
 struct RawPipeline {
   std::string name;
   Location where;
+  size_t file = 0;        // -> Evaluation::paths
   bool complete = false;  // it was given a body
   std::vector<RawEntry> entries;
   Value options;  // the body's named values
@@ -65,10 +67,11 @@ struct Evaluation {
   std::vector<RawComponent> components;
   std::vector<RawPipeline> pipelines;
   std::vector<RawTest> tests;
-  std::string main;       // the path of the file
-  bool finished = false;  // the file ran to its end
+  std::vector<std::string> paths;  // of the pipeline files
+  bool finished = false;           // every file ran to its end
 };
 
-Evaluation evaluate(const std::string &path, const std::string &library);
+// Runs the files one after the other in one state.
+Evaluation evaluate(const std::vector<std::string> &paths, const std::string &library);
 
 }  // namespace atalaya::core

@@ -109,11 +109,13 @@ void append_line(std::string &out, const Location &where, const std::string &kin
   out += text + "\n";
 }
 
-void append_stage(std::string &out, const StageDescription &stage) {
+// `file` is the one that the heading names.
+void append_stage(std::string &out, const StageDescription &stage, const std::string &file) {
+  const std::string elsewhere = stage.where.file == file ? "" : "  (" + stage.where.file + ")";
   if (stage.function != 0) {
-    append_line(out, stage.where, "function", "", stage.on_error == OnError::pass ? "on_error = \"pass\"" : "");
+    append_line(out, stage.where, "function", "", (stage.on_error == OnError::pass ? "on_error = \"pass\"" : "") + elsewhere);
   } else {
-    append_line(out, stage.where, std::string(kind_name(stage.kind)), stage.name, differences(stage));
+    append_line(out, stage.where, std::string(kind_name(stage.kind)), stage.name, differences(stage) + elsewhere);
   }
 }
 
@@ -125,11 +127,13 @@ std::string graph_text(const FileDescription &file) {
     if (!out.empty()) out += '\n';
     out += "pipeline " + in_quotes(pipeline.name);
     if (pipeline.every_ns > 0) out += ", every " + format_duration(pipeline.every_ns);
+    if (file.paths.size() > 1) out += "  (" + pipeline.where.file + ")";
     out += '\n';
     if (!pipeline.from.empty()) append_line(out, pipeline.where, "from", pipeline.from, "");
-    for (const auto &source : pipeline.sources) append_stage(out, source);
-    for (const auto &stage : pipeline.stages) append_stage(out, stage);
-    for (const size_t sink : pipeline.sinks) append_stage(out, file.sinks[sink]);
+    const std::string &named = pipeline.where.file;
+    for (const auto &source : pipeline.sources) append_stage(out, source, named);
+    for (const auto &stage : pipeline.stages) append_stage(out, stage, named);
+    for (const size_t sink : pipeline.sinks) append_stage(out, file.sinks[sink], named);
   }
   return out;
 }

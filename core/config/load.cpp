@@ -22,17 +22,19 @@ namespace {
 
 constexpr size_t kMaxShown = 20;
 
-// By file and line, the pipeline file first.
-std::vector<std::string> lines_of(std::vector<Report> reports, const std::string &path, std::string_view what) {
-  std::stable_sort(reports.begin(), reports.end(), [&path](const Report &a, const Report &b) {
-    const bool other_a = a.where.file != path;
-    const bool other_b = b.where.file != path;
-    return std::tie(other_a, a.where.file, a.where.line) < std::tie(other_b, b.where.file, b.where.line);
+// By file and line, the pipeline files first.
+std::vector<std::string> lines_of(std::vector<Report> reports, const std::vector<std::string> &paths, std::string_view what) {
+  const auto rank = [&paths](const Report &report) { return std::find(paths.begin(), paths.end(), report.where.file); };
+  std::stable_sort(reports.begin(), reports.end(), [&rank](const Report &a, const Report &b) {
+    const auto rank_a = rank(a);
+    const auto rank_b = rank(b);
+    return std::tie(rank_a, a.where.file, a.where.line) < std::tie(rank_b, b.where.file, b.where.line);
   });
   std::vector<std::string> lines;
   for (const auto &report : reports) {
     if (lines.size() == kMaxShown) {
-      lines.push_back(path + ": " + std::to_string(reports.size() - kMaxShown) + " more " + std::string(what) + " are not shown");
+      lines.push_back(paths.front() + ": " + std::to_string(reports.size() - kMaxShown) + " more " + std::string(what) +
+                      " are not shown");
       break;
     }
     lines.push_back(line_of(report));
@@ -47,7 +49,7 @@ struct Functions {
 
 // The same functions in another state: those of pipelines that run on different threads share nothing.
 Result<Functions> evaluate_again(const FileDescription &first, size_t functions, Registry &registry, const std::string &library) {
-  Evaluation evaluation = evaluate(first.path, library);
+  Evaluation evaluation = evaluate(first.paths, library);
   Validation validation = validate(evaluation, registry);
   const bool same = validation.errors.empty() && evaluation.state->digest() == first.digest &&
                     validation.functions.size() == functions && validation.description.pipelines.size() == first.pipelines.size();
@@ -82,33 +84,34 @@ Status give_functions(FileDescription &file, Functions functions, Registry &regi
 
 }  // namespace
 
-LoadedFile load_file(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library) {
-  return load_tests(path, registry, symbols, library).file;
+LoadedFiles load_files(const std::vector<std::string> &paths, Registry &registry, Symbols &symbols, const std::string &library) {
+  return load_tests(paths, registry, symbols, library).files;
 }
 
-LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library) {
-  Evaluation evaluation = evaluate(path, library);
+LoadedTests load_tests(const std::vector<std::string> &paths, Registry &registry, Symbols &symbols, const std::string &library) {
+  Evaluation evaluation = evaluate(paths, library);
   Validation validation = validate(evaluation, registry);
   check_names(evaluation, validation);
   LoadedTests result;
   result.tests = check_tests(evaluation, validation);
-  result.file.errors = lines_of(validation.errors, path, "errors");
-  result.file.warnings = lines_of(validation.warnings, path, "warnings");
+  result.files.errors = lines_of(validation.errors, paths, "errors");
+  result.files.warnings = lines_of(validation.warnings, paths, "warnings");
   if (!validation.errors.empty()) return result;
-  for (const std::string &problem : registry.declare_metrics(symbols)) result.file.errors.push_back(path + ": " + problem);
-  if (!result.file.errors.empty()) return result;
+  for (const std::string &problem : registry.declare_metrics(symbols))
+    result.files.errors.push_back(paths.front() + ": " + problem);
+  if (!result.files.errors.empty()) return result;
   FileDescription &description = validation.description;
-  description.path = path;
-  const auto &files = evaluation.state->files();
-  description.required.assign(files.begin() + 1, files.end());
+  description.paths = paths;
+  for (const auto &[path, text] : evaluation.state->texts())
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) description.required.push_back(path);
   description.digest = evaluation.state->digest();
   if (!validation.functions.empty()) {
     Functions functions{std::move(evaluation.state), std::move(validation.functions)};
     const Status given = give_functions(description, std::move(functions), registry, symbols, library);
-    if (!given) result.file.errors.push_back(path + ": " + given.error());
+    if (!given) result.files.errors.push_back(paths.front() + ": " + given.error());
     if (!given) return result;
   }
-  result.file.description = std::move(description);
+  result.files.description = std::move(description);
   return result;
 }
 

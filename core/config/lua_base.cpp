@@ -81,8 +81,6 @@ end
 table.insert, table.remove, table.move, table.sort = insert, remove, move, sort
 )lua";
 
-constexpr char kLoaded[] = "atalaya.loaded";
-
 void log_text(const char *text, size_t size) noexcept {
   try {
     log_limited(LogLevel::info, {text, size});
@@ -188,17 +186,20 @@ int concat(lua_State *lua) {
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
+// Upvalues: the file's number, its global variables, its modules.
 int require(lua_State *lua) {
   const char *name = luaL_checkstring(lua, 1);
   lua_settop(lua, 1);
-  luaL_getsubtable(lua, LUA_REGISTRYINDEX, kLoaded);
+  lua_pushvalue(lua, lua_upvalueindex(3));
   const int type = lua_getfield(lua, 2, name);
   if (type == LUA_TLIGHTUSERDATA)
     return luaL_error(lua, "module \"%s\" is required while it is being read, or failed before", name);
   if (type != LUA_TNIL) return 1;
   lua_pushlightuserdata(lua, lua);
   lua_setfield(lua, 2, name);
-  LuaState::of(lua).load_module(name);
+  LuaState::of(lua).load_module(name, static_cast<size_t>(lua_tointeger(lua, lua_upvalueindex(1))));
+  lua_pushvalue(lua, lua_upvalueindex(2));
+  lua_setupvalue(lua, -5, 1);
   lua_call(lua, 3, 1);
   if (lua_isnil(lua, -1)) {
     lua_pop(lua, 1);
@@ -233,6 +234,16 @@ void remove(lua_State *lua, const char *name) {
   lua_setfield(lua, -2, name);
 }
 
+// Pushes a copy of the table at this index.
+void copy_table(lua_State *lua, int table) {
+  lua_newtable(lua);
+  for (lua_pushnil(lua); lua_next(lua, table) != 0;) {
+    lua_pushvalue(lua, -2);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -4);
+  }
+}
+
 // Of `os` only the functions that read a clock or the environment.
 void open_os(lua_State *lua) {
   luaL_requiref(lua, LUA_OSLIBNAME, luaopen_os, 0);
@@ -261,6 +272,31 @@ void charge_functions(lua_State *lua) {
   }
 }
 
+// The libraries are copied, too, so that a file that changes one changes its own.
+void isolate_globals(lua_State *lua, size_t file) {
+  const int function = lua_gettop(lua);
+  lua_pushglobaltable(lua);
+  copy_table(lua, function + 1);
+  const int globals = lua_gettop(lua);
+  for (const char *name : {LUA_STRLIBNAME, LUA_TABLIBNAME, LUA_MATHLIBNAME, LUA_UTF8LIBNAME, LUA_OSLIBNAME}) {
+    lua_getfield(lua, globals, name);
+    copy_table(lua, lua_gettop(lua));
+    lua_setfield(lua, globals, name);
+    lua_pop(lua, 1);
+  }
+  lua_pushvalue(lua, globals);
+  lua_setfield(lua, globals, LUA_GNAME);
+  lua_pushinteger(lua, static_cast<lua_Integer>(file));
+  lua_pushvalue(lua, globals);
+  lua_newtable(lua);
+  lua_pushcclosure(lua, require, 3);
+  lua_setfield(lua, globals, "require");
+  lua_getmetatable(lua, function + 1);
+  lua_setmetatable(lua, globals);
+  lua_setupvalue(lua, function, 1);
+  lua_settop(lua, function);
+}
+
 void open_base_library(lua_State *lua) {
   luaL_requiref(lua, LUA_GNAME, luaopen_base, 1);
   for (const char *name : {"load", "loadfile", "dofile", "collectgarbage", "warn"}) remove(lua, name);
@@ -269,8 +305,6 @@ void open_base_library(lua_State *lua) {
   wrap(lua, "tonumber", charged);
   lua_pushcfunction(lua, print);
   lua_setfield(lua, -2, "print");
-  lua_pushcfunction(lua, require);
-  lua_setfield(lua, -2, "require");
   lua_createtable(lua, 0, 1);
   lua_pushcfunction(lua, unknown_global);
   lua_setfield(lua, -2, "__index");

@@ -105,8 +105,7 @@ struct LuaCallbacks {
   }
 };
 
-LuaState::LuaState(std::string library, std::string folder)
-    : heap_(SIZE_MAX), library_(std::move(library)), folder_(std::move(folder)) {
+LuaState::LuaState(std::string library) : heap_(SIZE_MAX), library_(std::move(library)) {
   lua_ = lua_newstate(LuaCallbacks::allocate, this);
   if (lua_ == nullptr) throw std::bad_alloc();
   *static_cast<LuaState **>(lua_getextraspace(lua_)) = this;
@@ -153,13 +152,9 @@ bool LuaState::read_source(const std::string &path, bool of_library) noexcept {
   }
 }
 
-bool LuaState::find_module(std::string_view name) noexcept {
+bool LuaState::find_module(std::string_view name, const std::string &folder) noexcept {
   static constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   try {
-    if (library_.empty()) {
-      problem_ = "modules are for files";
-      return false;
-    }
     const bool proper = !name.empty() && name.find_first_not_of(kAllowed) == std::string_view::npos && name.front() != '.' &&
                         name.back() != '.' && name.find("..") == std::string_view::npos;
     if (!proper) {
@@ -171,10 +166,10 @@ bool LuaState::find_module(std::string_view name) noexcept {
       if (c == '.') c = '/';
     for (const auto &[path, of_library] :
          {std::pair(library_ + "/" + relative + ".lua", true), std::pair(library_ + "/" + relative + "/init.lua", true),
-          std::pair(folder_ + relative + ".lua", false)}) {
+          std::pair(folder + relative + ".lua", false)}) {
       std::error_code error;
       if (!std::filesystem::exists(path, error)) continue;
-      if (!of_library && !lies_below(path, folder_)) {
+      if (!of_library && !lies_below(path, folder)) {
         problem_ = path + " leads out of the folder of the pipeline file; put the file itself there";
         return false;
       }
@@ -192,8 +187,8 @@ bool LuaState::find_module(std::string_view name) noexcept {
   }
 }
 
-void LuaState::load_module(const char *name) {
-  if (!find_module(name)) luaL_error(lua_, "%s", problem_.c_str());
+void LuaState::load_module(const char *name, size_t file) {
+  if (!find_module(name, folders_[file])) luaL_error(lua_, "%s", problem_.c_str());
   const bool native = chunk_ == "=atalaya";
   if (luaL_loadbufferx(lua_, source_.data(), source_.size(), chunk_.c_str(), "t") != LUA_OK) lua_error(lua_);
   lua_pushstring(lua_, name);
@@ -211,7 +206,12 @@ bool LuaState::load(const std::string &path, Failure &failure) {
     failure.text = problem_;
     return false;
   }
-  return compile("@" + path, failure);
+  if (!compile("@" + path, failure)) return false;
+  folders_.push_back(path.substr(0, path.rfind('/') + 1));
+  lift_memory_limit();
+  isolate_globals(lua_, folders_.size() - 1);
+  restore_memory_limit();
+  return true;
 }
 
 bool LuaState::load_text(std::string text, Failure &failure) {

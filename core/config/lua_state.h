@@ -45,8 +45,8 @@ class Recorder;  // records the calls of constructors in a pipeline file: evalua
 
 class LuaState {
  public:
-  // `library` is the folder of atalaya's own Lua files, `folder` that of the pipeline file ("" or ending in '/').
-  LuaState(std::string library, std::string folder);
+  // `library` is the folder of atalaya's own Lua files.
+  explicit LuaState(std::string library);
   LuaState(const LuaState &) = delete;
   LuaState &operator=(const LuaState &) = delete;
   ~LuaState();
@@ -59,7 +59,8 @@ class LuaState {
     std::string text;
   };
 
-  // Reads and compiles a text file; the function is on the stack if ok. Its digest joins that of all files.
+  // Reads and compiles a pipeline file; the function is on the stack if ok. Its digest joins that of all files. Each file has its
+  // own global variables and modules, which it reads from its own folder.
   bool load(const std::string &path, Failure &failure);
   // The same of a text that is in no file.
   bool load_text(std::string text, Failure &failure);
@@ -83,8 +84,8 @@ class LuaState {
   // Counts work that a C function did without instructions; raises when the time is over.
   void charge(uint64_t steps);
 
-  // For `require`: pushes the compiled module and its three arguments, or raises.
-  void load_module(const char *name);
+  // For `require` in the pipeline file of this number: pushes the compiled module and its three arguments, or raises.
+  void load_module(const char *name, size_t file);
 
   // Set while a pipeline file is evaluated, null when its functions run.
   Recorder *recorder() { return recorder_; }
@@ -102,12 +103,13 @@ class LuaState {
   [[noreturn]] void raise_timeout();
   bool read_source(const std::string &path, bool of_library) noexcept;
   bool compile(const std::string &chunk, Failure &failure);
-  bool find_module(std::string_view name) noexcept;
+  bool find_module(std::string_view name, const std::string &folder) noexcept;
   static int handle_error(lua_State *lua);
 
   LuaHeap heap_;
   lua_State *lua_ = nullptr;
-  std::string library_, folder_;
+  std::string library_;
+  std::vector<std::string> folders_;  // of the pipeline files: "" or ending in '/'
   std::vector<std::string> files_;
   std::map<std::string, std::string, std::less<>> texts_;
   uint64_t digest_ = 0xcbf29ce484222325;
@@ -129,7 +131,9 @@ class LuaState {
 // luaL_error, for where it must be plain that it does not return.
 [[noreturn]] void raise_error(lua_State *lua, const char *text);
 
-void open_base_library(lua_State *lua);    // lua_base.cpp: base functions, os, require, bounded tables
+void open_base_library(lua_State *lua);  // lua_base.cpp: base functions, os, bounded tables
+// Gives the function on the stack global variables of its own, with a `require` for the file of this number.
+void isolate_globals(lua_State *lua, size_t file);
 void open_string_library(lua_State *lua);  // lua_strings.cpp: string functions on bounded patterns
 // Lets every C function of the table on the stack count the bytes that it is given as work.
 void charge_functions(lua_State *lua);

@@ -8,7 +8,7 @@
 namespace atalaya::core {
 
 Result<Value> lua_table(const std::string &text) {
-  LuaState state("", "");
+  LuaState state("");
   LuaState::Failure failure;
   if (!state.load_text("return " + text, failure)) return Error{failure.text};
   state.begin_limit(LuaLimits::kEvaluate_ns);

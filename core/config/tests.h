@@ -34,11 +34,11 @@ struct TestCase {
 };
 
 struct LoadedTests {
-  LoadedFile file;
+  LoadedFiles files;
   std::vector<TestCase> tests;
 };
 
-// load_file, and the file's test cases.
-LoadedTests load_tests(const std::string &path, Registry &registry, Symbols &symbols, const std::string &library);
+// load_files, and the files' test cases.
+LoadedTests load_tests(const std::vector<std::string> &paths, Registry &registry, Symbols &symbols, const std::string &library);
 
 }  // namespace atalaya::core

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/batch.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/config/combine.h"
 #include "core/config/common_params.h"
 #include "core/config/components.h"
 
@@ -24,13 +27,13 @@ class Validator {
   Validation run() {
     out_.errors = in_.reports;
     for (const auto &raw : in_.pipelines) pipeline(raw);
-    if (in_.finished && in_.pipelines.empty() && in_.reports.empty())
-      out_.errors.push_back({{in_.main, 0}, "there is no pipeline in this file; begin with a.pipeline \"name\" { ... }"});
+    check_files();
     check_froms();
     check_outputs();
     check_shared_paths();
     check_shared_spools();
     if (out_.errors.empty()) warn_of_unused();
+    if (out_.errors.empty()) warn_of_repeated_sources(files_, out_);
     return std::move(out_);
   }
 
@@ -39,6 +42,7 @@ class Validator {
   enum Part { kSources, kStages, kSinks };
   struct Building {
     PipelineDescription description;
+    size_t file = 0;    // -> Evaluation::paths
     std::string label;  // pipeline "x":
     Part part = kSources;
     bool from = false, pulls = false, pushes = false;
@@ -69,6 +73,7 @@ class Validator {
     Building building;
     building.description.name = raw.name;
     building.description.where = raw.where;
+    building.file = raw.file;
     building.label = "pipeline " + in_quotes(raw.name) + ": ";
     check_name(building);
     if (!raw.complete) {
@@ -82,7 +87,39 @@ class Validator {
       check_every(building, raw.options);
       check_parts(building);
     }
-    buildings_.push_back(std::move(building));
+    if (Building *other = in_other_file(building))
+      combine(*other, building);
+    else
+      buildings_.push_back(std::move(building));
+  }
+
+  void check_files() {
+    if (!in_.finished || !in_.reports.empty()) return;
+    for (size_t file = 0; file < in_.paths.size(); ++file)
+      if (std::none_of(in_.pipelines.begin(), in_.pipelines.end(), [file](const auto &raw) { return raw.file == file; }))
+        out_.errors.push_back({{in_.paths[file], 0}, "there is no pipeline in this file; begin with a.pipeline \"name\" { ... }"});
+  }
+
+  // The pipeline of the same name that another file declared first.
+  Building *in_other_file(const Building &building) {
+    const auto found = std::find_if(buildings_.begin(), buildings_.end(), [&building](const Building &other) {
+      return other.description.name == building.description.name && other.file != building.file;
+    });
+    return found == buildings_.end() ? nullptr : &*found;
+  }
+
+  // Equal pipelines of different files are one, which writes to the sinks of both.
+  void combine(Building &first, const Building &building) {
+    if (first.broken || building.broken) return;
+    if (const std::string text = difference(first.description, building.description); !text.empty()) {
+      error(building, {},
+            place_text(first.description.where, building.description.where) + " has another pipeline of this name: " + text +
+                "; make them equal, rename one, or run one of the files");
+      return;
+    }
+    auto &sinks = first.description.sinks;
+    for (const size_t sink : building.description.sinks)
+      if (std::find(sinks.begin(), sinks.end(), sink) == sinks.end()) sinks.push_back(sink);
   }
 
   // The name becomes part of paths and of lines of text.
@@ -93,7 +130,7 @@ class Validator {
     if (name.empty() || name.size() > kLongest || name.front() == '.' || name.find_first_not_of(kAllowed) != std::string::npos)
       error(building, {}, "a pipeline's name has 1 to 64 letters, digits, _, - and ., and does not begin with .");
     for (const auto &other : buildings_) {
-      if (other.description.name != name) continue;
+      if (other.description.name != name || other.file != building.file) continue;
       error(building, {}, "there is already a pipeline of this name, in line " + std::to_string(other.description.where.line));
       return;
     }
@@ -210,10 +247,24 @@ class Validator {
     }
     auto sink = checked(building, raw);
     if (!sink) return;
-    sinks_.emplace(index, out_.description.sinks.size());
+    const size_t place = equal_in_other_file(*sink, raw.file).value_or(out_.description.sinks.size());
+    sinks_.emplace(index, place);
+    building.description.sinks.push_back(place);
+    if (place < out_.description.sinks.size()) {
+      sink_files_[place].insert(raw.file);
+      return;
+    }
     sink_labels_.push_back(building.label + label_of(raw) + ": ");
-    building.description.sinks.push_back(out_.description.sinks.size());
+    sink_files_.push_back({raw.file});
     out_.description.sinks.push_back(std::move(*sink));
+  }
+
+  // A store has one writer, so equal sinks of different files are one.
+  std::optional<size_t> equal_in_other_file(const StageDescription &sink, size_t file) const {
+    const auto &sinks = out_.description.sinks;
+    for (size_t i = 0; i < sinks.size(); ++i)
+      if (!sink_files_[i].contains(file) && same(sinks[i], sink)) return i;
+    return std::nullopt;
   }
 
   void check_every(Building &building, const Value &options) {
@@ -267,7 +318,7 @@ class Validator {
     const Building *at = &first;
     for (size_t steps = 0; steps < buildings_.size() && at != nullptr && at->from; ++steps) {
       at = named(at->description.from);
-      if (at == nullptr || (at->description.where.line < first.description.where.line && at != &first)) return;
+      if (at == nullptr || at < &first) return;
       way += " -> " + in_quotes(at->description.name);
       if (at == &first) {
         error(first, first.from_where, "pipelines take each other's output in a circle: " + way);
@@ -285,7 +336,10 @@ class Validator {
       if (!taken)
         error(building, {}, "there is no sink, and no other pipeline takes its output; end with one, such as a.sink.stdout {}");
     }
-    for (auto &building : buildings_) out_.description.pipelines.push_back(std::move(building.description));
+    for (auto &building : buildings_) {
+      files_.push_back(building.file);
+      out_.description.pipelines.push_back(std::move(building.description));
+    }
   }
 
   // Two sinks of one kind that write the same path would destroy each other's data.
@@ -295,10 +349,12 @@ class Validator {
       for (size_t j = 0; j < i; ++j) {
         if (sinks[i].name != sinks[j].name || !has_path(sinks[i]) || path_of(sinks[i]) != path_of(sinks[j])) continue;
         const std::string path = path_of(sinks[i]);
+        const std::string remedy = sinks[i].where.file == sinks[j].where.file
+                                       ? "use one sink for both: local db = a.sink." + sinks[i].name + " { ... }"
+                                       : "give both the same parameters, and they are one sink";
         out_.errors.push_back({sinks[i].where, sink_labels_[i] + "path: " + (path.empty() ? "the default" : in_quotes(path)) +
-                                                   " is already written by the sink in line " +
-                                                   std::to_string(sinks[j].where.line) +
-                                                   "; use one sink for both: local db = a.sink." + sinks[i].name + " { ... }"});
+                                                   " is already written by the sink in " +
+                                                   place_text(sinks[j].where, sinks[i].where) + "; " + remedy});
         break;
       }
     }
@@ -309,8 +365,9 @@ class Validator {
       for (size_t j = 0; j < i; ++j) {
         if (sinks[i].spool.dir.empty() || sinks[i].spool.dir != sinks[j].spool.dir) continue;
         out_.errors.push_back({sinks[i].where, sink_labels_[i] + "spool.dir: " + in_quotes(sinks[i].spool.dir) +
-                                                   " is already the spool of the sink in line " +
-                                                   std::to_string(sinks[j].where.line) + "; each sink needs a folder of its own"});
+                                                   " is already the spool of the sink in " +
+                                                   place_text(sinks[j].where, sinks[i].where) +
+                                                   "; each sink needs a folder of its own"});
         break;
       }
     }
@@ -331,7 +388,9 @@ class Validator {
   Validation out_;
   std::vector<Building> buildings_;
   std::map<size_t, size_t> sinks_;        // declared component -> FileDescription::sinks
-  std::vector<std::string> sink_labels_;  // parallel to FileDescription::sinks
+  std::vector<std::string> sink_labels_;  // parallel to FileDescription::sinks, as is sink_files_
+  std::vector<std::set<size_t>> sink_files_;
+  std::vector<size_t> files_;  // parallel to FileDescription::pipelines
 };
 
 }  // namespace

@@ -17,21 +17,6 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
-// Whether two constructor calls make the same component; their lines in the file do not matter.
-bool same(const StageDescription &a, const StageDescription &b) {
-  return a.kind == b.kind && a.name == b.name && a.component.component == b.component.component && a.parameters == b.parameters &&
-         a.function == b.function && a.on_error == b.on_error && a.isolation == b.isolation && a.queue == b.queue &&
-         a.spool == b.spool;
-}
-
-bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto &x, const auto &y) { return same(x, y); });
-}
-
-bool has_function(const PipelineDescription &pipeline) {
-  return std::any_of(pipeline.stages.begin(), pipeline.stages.end(), [](const auto &stage) { return stage.function != 0; });
-}
-
 // Whether a pipeline may go on as it is. Where its output goes is wiring and may change.
 bool same_work(const PipelineDescription &a, const std::string &a_digest, const PipelineDescription &b,
                const std::string &b_digest) {

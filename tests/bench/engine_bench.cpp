@@ -93,7 +93,7 @@ a.pipeline "bench" {
 )";
   Registry registry = Registry::scan({argv[1]});
   Symbols symbols;
-  LoadedFile loaded = load_file(file, registry, symbols, argv[2]);
+  LoadedFiles loaded = load_files({file}, registry, symbols, argv[2]);
   std::remove(file.c_str());
   for (const std::string &error : loaded.errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!loaded.description) return 1;

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   atalaya::core::Registry registry;
   atalaya::core::Symbols symbols;
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
-  const auto loaded = atalaya::core::load_file(path, registry, symbols, LUA_FOLDER);
+  const auto loaded = atalaya::core::load_files({path}, registry, symbols, LUA_FOLDER);
   if (loaded.errors.empty() != loaded.description.has_value()) std::abort();
   return 0;
 }

@@ -294,7 +294,7 @@ class Commands(AgentCase):
                     self.assertIn("the answer of the agent is incomplete", errors)
 
     def test_wrong_use_is_status_2_and_names_the_word(self):
-        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "missing argument: FILE"), (["run", "x", "y"], 'unexpected argument "y"'),
+        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "missing argument: FILE"), (["test", "x", "y"], 'unexpected argument "y"'),
                             (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),
                             (["run", "x", "--for", "5"], "--for"), (["run", "x", "--log-level", "all"], "--log-level"), (["try", "prco"], 'did you mean "proc"?'),
                             (["try", "stdout"], '"stdout" is a sink; only a source can be tried'),

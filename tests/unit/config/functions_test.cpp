@@ -18,7 +18,7 @@ namespace {
 class Inline {
  public:
   explicit Inline(const std::string &code) {
-    auto state = std::make_unique<LuaState>(config_test::library(), "");
+    auto state = std::make_unique<LuaState>(config_test::library());
     LuaState::Failure failure;
     REQUIRE_MESSAGE(state->load(folder_.write("test.lua", "return " + code), failure), failure.text);
     REQUIRE(state->call(0, 1));

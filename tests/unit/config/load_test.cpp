@@ -16,8 +16,8 @@ const std::string kHead = "local a = require 'atalaya'\n";
 
 class Loader {
  public:
-  LoadedFile load(const std::string &code) {
-    LoadedFile file = load_file(folder.write("main.lua", kHead + code), registry_, symbols, config_test::library());
+  LoadedFiles load(const std::string &code) {
+    LoadedFiles file = load_files({folder.write("main.lua", kHead + code)}, registry_, symbols, config_test::library());
     for (auto *lines : {&file.errors, &file.warnings})
       for (auto &line : *lines)
         if (line.rfind((folder / ""), 0) == 0) line.erase(0, (folder / "").size());
@@ -25,13 +25,13 @@ class Loader {
   }
   // Of a file that must be sound.
   FileDescription sound(const std::string &code) {
-    LoadedFile file = load(code);
+    LoadedFiles file = load(code);
     REQUIRE_MESSAGE(file.errors.empty(), file.errors.front());
     REQUIRE(file.description);
     return std::move(*file.description);
   }
   std::string error(const std::string &code) {
-    const LoadedFile file = load(code);
+    const LoadedFiles file = load(code);
     REQUIRE(file.errors.size() == 1);
     CHECK_FALSE(file.description);
     return file.errors.front();

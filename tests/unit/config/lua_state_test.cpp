@@ -21,7 +21,7 @@ struct Run {
 
 Run run(const std::string &code, int64_t limit_ns = kLimit_ns) {
   const config_test::Folder folder;
-  LuaState state(config_test::library(), "");
+  LuaState state(config_test::library());
   LuaState::Failure failure;
   REQUIRE_MESSAGE(state.load(folder.write("test.lua", code), failure), failure.text);
   state.begin_limit(limit_ns);
@@ -164,7 +164,7 @@ TEST_CASE("metatables work as in Lua") {
 TEST_CASE("errors have the position in the file, for names of every length") {
   const config_test::Folder folder;
   const std::string path = folder.write(std::string(120, 'n') + ".lua", "local function f(x)\n  return x.y\nend\nf(nil)\n");
-  LuaState state(config_test::library(), "");
+  LuaState state(config_test::library());
   LuaState::Failure failure;
   REQUIRE(state.load(path, failure));
   REQUIRE_FALSE(state.call(0, 0));
@@ -192,7 +192,7 @@ TEST_CASE("require reads the library and the file's own folder, and nothing else
   folder.write("broken.lua", "error('no rules')");
   folder.write("loop.lua", "return require 'loop'");
   const auto required = [&](const std::string &code) {
-    LuaState state(config_test::library(), (folder / ""));
+    LuaState state(config_test::library());
     LuaState::Failure failure;
     REQUIRE(state.load(folder.write("main.lua", code), failure));
     if (!state.call(0, 1)) return state.failure().text;

@@ -65,7 +65,7 @@ struct Close {
 
 class Pair {
  public:
-  explicit Pair(const char *code) : ours_("", ""), stock_(luaL_newstate()) {
+  explicit Pair(const char *code) : ours_(""), stock_(luaL_newstate()) {
     luaL_openlibs(stock_.get());
     for (lua_State *lua : {ours_.raw(), stock_.get()}) {
       REQUIRE(luaL_loadbufferx(lua, code, std::char_traits<char>::length(code), "=test", "t") == LUA_OK);

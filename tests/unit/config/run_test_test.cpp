@@ -21,13 +21,13 @@ a.pipeline "p" { every = "10s", a.source.pull {}, a.translate.label { team = "da
 class Tests {
  public:
   LoadedTests load(const std::string &code) {
-    return load_tests(folder.write("main.lua", kHead + code), registry_, symbols, config_test::library());
+    return load_tests({folder.write("main.lua", kHead + code)}, registry_, symbols, config_test::library());
   }
   Result<TestOutcome> run(const std::string &code, bool update = false) {
     const LoadedTests loaded = load(code);
-    REQUIRE_MESSAGE(loaded.file.errors.empty(), loaded.file.errors.front());
+    REQUIRE_MESSAGE(loaded.files.errors.empty(), loaded.files.errors.front());
     REQUIRE(loaded.tests.size() == 1);
-    return run_test(*loaded.file.description, loaded.tests[0], symbols, update);
+    return run_test(*loaded.files.description, loaded.tests[0], symbols, update);
   }
   std::string read(const std::string &name) const {
     std::ifstream file((folder / name));
@@ -95,8 +95,8 @@ TEST_CASE("a function that fails is noted and follows its policy") {
   const LoadedTests loaded = tests.load(R"(
 a.pipeline "q" { a.source.push {}, a.call { function(s) error("no") end, on_error = "pass" }, a.sink.store { path = "q" } }
 a.test "t" { pipeline = "q", input = { { time = 1, duration = 0 } }, expect = { { time = 1, duration = 0 } } })");
-  REQUIRE(loaded.file.errors.empty());
-  const auto outcome = run_test(*loaded.file.description, loaded.tests[0], tests.symbols, false);
+  REQUIRE(loaded.files.errors.empty());
+  const auto outcome = run_test(*loaded.files.description, loaded.tests[0], tests.symbols, false);
   REQUIRE(outcome.ok());
   CHECK(outcome.value().passed());
   CHECK(outcome.value().notes == std::vector<std::string>{(tests.folder / "main.lua") + ":5: no"});
@@ -105,9 +105,9 @@ a.test "t" { pipeline = "q", input = { { time = 1, duration = 0 } }, expect = { 
 TEST_CASE("mistakes in a test case are errors of the file") {
   Tests tests;
   const LoadedTests loaded = tests.load("a.test \"t\" { pipelin = \"p\", input = { { time = \"now\" } }, expect = {} }");
-  CHECK_FALSE(loaded.file.description);
+  CHECK_FALSE(loaded.files.description);
   const std::string place = (tests.folder / "main.lua") + ":4: test \"t\": ";
-  CHECK(loaded.file.errors ==
+  CHECK(loaded.files.errors ==
         std::vector<std::string>{place + "required parameter \"pipeline\" is missing: a string",
                                  place + "unknown parameter \"pipelin\"; did you mean \"pipeline\"?",
                                  place + "input[1].time: expected a whole number (ns), got \"now\" (string)"});

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several pipeline files in one run: one agent, each value once, messages that name the right file."""
+
+import collections
+import os
+import re
+import subprocess
+
+from harness import BINARY, PATIENCE, Agent, AgentCase, main, so_far
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def shipped(name, every=None, sink=None):
+    """A shipped pipeline file, with shorter windows and another sink."""
+    with open(os.path.join(TOP, "pipelines", name + ".lua")) as file:
+        text = file.read()
+    for old, new in (every or {}).items():
+        text = text.replace(f'every = "{old}"', f'every = "{new}"')
+    return text.replace("a.sink.sqlite {}", sink) if sink else text
+
+
+class SeveralFiles(AgentCase):
+    EVERY = {"5s": "200ms", "20s": "400ms", "30s": "400ms", "60s": "1s"}
+
+    def file(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run_files(self, *texts):
+        """An agent on several files, of which the first is the harness' own."""
+        others = [self.file(f"other{number}.lua", text) for number, text in enumerate(texts[1:])]
+        return self.run_agent(texts[0], *others)
+
+    def check(self, *paths):
+        return subprocess.run([BINARY, "check", "--quiet", *paths], capture_output=True, text=True, timeout=PATIENCE,
+                              env=dict(os.environ, STATE_DIRECTORY=self.folder))
+
+    def shipped(self, *names):
+        return [os.path.join(TOP, "pipelines", name + ".lua") for name in names]
+
+    def test_shipped_files_with_one_store(self):
+        agent = self.run_files(*(shipped(name, self.EVERY) for name in ("host", "profile", "jvm"))).running()
+        names = {"host", "processes", "self", "profile", "jvm"}
+        agent.wait_status(lambda status: agent.row("host", "sink sqlite", status)["out"] > 0
+                          and agent.row("processes", "sink sqlite", status)["out"] > 0)
+        status = agent.status()
+        self.assert_balanced(status)
+        self.assertEqual({row["pipeline"] for row in status["ledger"]}, names)
+        sinks = {row["component"] for row in status["ledger"] if row["type"] == "sink"}
+        self.assertEqual(sinks, {"sink sqlite", "sink file"})  # one store, not "sink sqlite 2"
+        sources = collections.Counter(row["pipeline"] for row in status["ledger"] if row["type"] == "source")
+        self.assertEqual(set(sources.values()), {1})
+        for path in (agent.file, self.path("other0.lua"), self.path("other1.lua")):
+            self.assertIn(path, status["file"])
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+    def test_each_value_of_the_host_is_collected_once_per_window(self):
+        out = self.path("values.jsonl")
+        sink = f'a.sink.file {{ path = "{out}" }}'
+        agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in ("host", "profile", "hardware"))).running()
+        agent.wait_status(lambda status: min(agent.row(name, "sink file", status)["out"] for name in ("host", "processes")) > 200)
+        self.assertEqual(agent.stop(), 0, agent.errors())
+        values = collections.Counter(
+            (point["metric"], point["timestamp"], tuple(sorted(point["tags"].items()))) for point in so_far(out)
+            if point.get("metric", "").startswith(("sys.", "proc.")))
+        self.assertIn("sys.mem.total", {metric for metric, _, _ in values})
+        self.assertIn("proc.mem.resident", {metric for metric, _, _ in values})
+        self.assertEqual([key for key, count in values.items() if count > 1], [])
+
+    def test_one_run_collects_what_separate_runs_do(self):
+        """Two files read one log by a pipeline that they share, and another log each by a pipeline of their own."""
+        lines = 300
+        for name in ("shared", "a", "b"):
+            self.file(name + ".log", "".join(f"{name}{number % 7} = {number}\n" for number in range(lines)))
+
+        def text(name, folder):
+            return f"""
+                local a = require "atalaya"
+                local out = a.sink.file {{ path = "{folder}/{name}.jsonl" }}
+                a.pipeline "shared" {{ a.source.btrace {{ path = "{self.path('shared.log')}", poll = "20ms" }}, out }}
+                a.pipeline "{name}" {{ a.source.btrace {{ path = "{self.path(name + '.log')}", poll = "20ms" }}, out }}"""
+
+        def collected(folder, *names):
+            os.mkdir(folder)
+            others = [self.file(f"{folder}/{name}.lua", text(name, folder)) for name in names[1:]]
+            agent = Agent(folder, text(names[0], folder), *others)
+            self.agents.append(agent)
+            agent.running()
+            for name in names:
+                agent.wait_status(lambda _: len(self.numbers(f"{folder}/{name}.jsonl")) >= 2 * lines)
+            self.assertEqual(agent.stop(), 0, agent.errors())
+            return {name: sorted((point["metric"], point["value"]) for point in self.numbers(f"{folder}/{name}.jsonl")) for name in names}
+
+        apart = {**collected(self.path("only-a"), "a"), **collected(self.path("only-b"), "b")}
+        together = collected(self.path("both"), "a", "b")
+        self.assertEqual(len(apart["a"]), 2 * lines)
+        self.assertEqual(together, apart)
+
+    @staticmethod
+    def numbers(path):
+        """The values of the logs, without those about the source."""
+        return [point for point in so_far(path) if re.fullmatch(r"btrace\.(shared|a|b)\d", point["metric"])]
+
+    def test_an_error_in_the_second_file_names_that_file(self):
+        good = self.file("good.lua", shipped("host"))
+        bad = self.file("bad.lua", shipped("jvm").replace("a.source.jvm", "a.source.jmv"))
+        done = self.check(good, bad)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, rf'^{bad}:\d+: pipeline "jvm": source "jmv" is not known; did you mean "jvm"')
+        self.assertNotIn(good, done.stderr)
+        done = subprocess.run([BINARY, "run", good, bad], capture_output=True, text=True, timeout=PATIENCE,
+                              env=dict(os.environ, STATE_DIRECTORY=self.folder))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"{bad}:", done.stderr)
+
+    def test_pipelines_of_one_name_that_differ(self):
+        host, job = self.shipped("host", "job")
+        done = self.check(host, job)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, rf'{job}:\d+: pipeline "host": {host}:\d+ has another pipeline of this name: every is 5s there and 1s')
+
+    def test_shipped_files_that_belong_together(self):
+        """Nothing is collected twice by the combinations that the documentation names."""
+        service = os.path.join(TOP, "packaging", "atalaya.lua")
+        for first in (*self.shipped("host"), service):
+            done = self.check(first, *self.shipped("profile", "jvm", "network", "hardware", "btrace", "regions"))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for alone in ("traffic", "power", "containers"):
+            done = self.check(*self.shipped("host", alone))
+            self.assertIn("values that both collect are stored twice", done.stderr)
+
+    def test_a_reload_reads_all_files(self):
+        def text(name, every="100ms"):
+            return f"""
+                local a = require "atalaya"
+                a.pipeline "{name}" {{ every = "{every}", a.source.self {{}}, a.sink.file {{ path = "{self.path(name)}.jsonl" }} }}"""
+
+        agent = self.run_files(text("first"), text("second")).running()
+        agent.wait_status(lambda status: min(agent.row(name, "sink file", status)["out"] for name in ("first", "second")) > 0)
+        self.file("other0.lua", text("second").replace("self {}", "slef {}"))
+        agent.reload()
+        line = agent.wait_line('source "slef" is not known')
+        self.assertIn(self.path("other0.lua") + ":3: ", line)
+        agent.wait_line("the old files run on")
+        before = agent.row("second", "sink file")["out"]
+        agent.wait_status(lambda status: agent.row("second", "sink file", status)["out"] > before)
+        self.file("other0.lua", text("third"))
+        agent.reload()
+        agent.wait_line("reloaded " + agent.file + " " + self.path("other0.lua"))
+        agent.wait_status(lambda status: agent.row("third", "sink file", status)["out"] > 0)
+        first = agent.row("first", "sink file")
+        self.assertGreater(first["out"], before)  # untouched: its counters continue
+        self.assertEqual(agent.stop(), 0, agent.errors())
+
+
+if __name__ == "__main__":
+    main()
