@@ -23,7 +23,7 @@ core::Value written(const std::string &root, const std::string &parameters) {
   const TemporaryFolder folder;
   const std::string file = folder / "file.lua";
   std::ofstream(file) << "local a = require \"atalaya\"\na.translate.names { " << parameters << " }\n";
-  core::Evaluation evaluation = core::evaluate(file, LUA_FOLDER);
+  core::Evaluation evaluation = core::evaluate({file}, LUA_FOLDER);
   for (const auto &report : evaluation.reports) FAIL(report.text);
   REQUIRE(evaluation.components.size() == 1);
   core::Value value = evaluation.components[0].parameters;
