@@ -108,6 +108,18 @@ def of(found, pid, kind="metrics", tag=None):
 
 
 @unittest.skipUnless(shutil.which("javac") and shutil.which("java"), "needs a JDK: apt-get install default-jdk-headless")
+def resume(port):
+    """Lets a JVM continue that waits for its debugger (Java Debug Wire Protocol: command 9, Resume, of the set VirtualMachine)."""
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(b"JDWP-Handshake")
+        greeting = b""
+        while len(greeting) < 14:
+            greeting += peer.recv(14 - len(greeting))
+        peer.sendall(struct.pack(">IIBBB", 11, 1, 0, 1, 9))
+        while peer.recv(4096).find(b"\x80") < 0:  # a reply
+            pass
+
+
 class JvmCase(AgentCase):
     def setUp(self):
         super().setUp()
@@ -302,6 +314,19 @@ class Shared(JvmCase):
         self.assertTrue(last["tags"]["version"])
         self.assertEqual(last["tags"]["flags"], "-Xmx64m -XX:+UseSerialGC")
         self.assertNotIn("hunter2", json.dumps(found))
+
+    def test_a_jvm_that_takes_many_windows_to_start_has_its_span_and_version(self):
+        child = self.start(*self.java("Idle", IDLE, "-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address=127.0.0.1:0"))
+        port = int(child.stdout.readline().rsplit(b" ", 1)[1])  # "Listening for ...": it waits for the debugger before it has started
+        agent = self.watch()
+        found = self.until(agent, lambda all: len(of(all, child.pid)) > 3, "windows")
+        self.assertEqual(of(found, child.pid, "span"), [])
+        resume(port)
+        self.assertIn(b"ready\n", iter(child.stdout.readline, b""))
+        found = self.until(agent, lambda all: of(all, child.pid, "span"), "span")
+        span = of(found, child.pid, "span")[-1]
+        self.assertTrue(span["tags"]["version"])
+        self.assertGreater(span["time"] + span["duration"], time.time() * 1e9 - 60e9)
 
     def exporting(self, *arguments):
         child = self.start(*self.java("Exports", EXPORTS, PERF), *arguments)

@@ -201,7 +201,7 @@ Collector::JvmReading Collector::read(const FoundJvm &jvm, std::string_view byte
   JvmReading seen{jvm, known.start_ns, std::nullopt, std::nullopt};
   auto shared = parse_counters(bytes);
   if (shared) {
-    if (known.windows < 2) known.identity = parse_identity(bytes);
+    if (!std::exchange(known.is_up, is_up(*shared))) known.identity = parse_identity(bytes);
     known.clock.see(*shared, core::monotonic());
     auto first = before(known, *shared, is_new, window);
     set_readings(seen, std::move(first), {std::move(*shared), begin_ns}, known);

@@ -39,7 +39,8 @@ class Collector {
   struct Known {
     std::optional<Reading> before;
     JvmClock clock;
-    Identity identity;
+    Identity identity;   // of the last reading before it was up, and of the first one after that
+    bool is_up = false;  // has started, so that its identity is complete
     std::string comm;
     int64_t seen_ns = 0;  // the end of the last window with it
     uint64_t windows = 0;
