@@ -20,16 +20,24 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
-std::vector<Profile> known_profiles(const std::string &program, Key key, const PhaseDatabase &database) {
+struct KnownPhases {
+  std::vector<std::string> ids;
   std::vector<Profile> profiles;
-  for (const KnownPhase &known : database.phases())
-    if (known.application == program && known.key == key) profiles.push_back(known.phase.profile);
-  return profiles;
+};
+
+KnownPhases phases_of(const std::string &program, Key key, const PhaseDatabase &database) {
+  KnownPhases found;
+  for (const KnownPhase &known : database.phases()) {
+    if (known.application != program || known.key != key) continue;
+    found.ids.push_back(known.id);
+    found.profiles.push_back(known.phase.profile);
+  }
+  return found;
 }
 
 // Adds the phases to the database; their ids.
-std::vector<std::string> add_phases(const std::vector<MinedPhase> &phases, const std::string &program, Key key, int64_t learned_ns,
-                                    PhaseDatabase &database) {
+std::vector<std::string> add_phases(const std::vector<MinedPhase> &phases, const KnownPhases &earlier, const std::string &program,
+                                    Key key, int64_t learned_ns, PhaseDatabase &database) {
   std::vector<std::string> ids;
   for (const MinedPhase &phase : phases) {
     std::vector<const Profile *> others;
@@ -40,7 +48,7 @@ std::vector<std::string> add_phases(const std::vector<MinedPhase> &phases, const
     known.key = key;
     known.phase = phase;
     known.learned_ns = learned_ns;
-    known.id = id_of(phase.profile, others, database.symbols());
+    known.id = phase.known ? earlier.ids[*phase.known] : id_of(phase.profile, others, database.symbols());
     database.add(known);
     ids.push_back(database.canonical(program, known.id));
   }
@@ -55,8 +63,9 @@ void learn_program(std::span<LearnedRun *const> runs, Key key, const MineOptions
     traces.push_back(&run->trace.trace);
     last_ns = std::max(last_ns, run->trace.trace.time_ns(run->trace.trace.size() - 1));
   }
-  MinedRuns mined = mine(traces, known_profiles(program, key, database), options);
-  const std::vector<std::string> ids = add_phases(mined.phases, program, key, last_ns, database);
+  const KnownPhases earlier = phases_of(program, key, database);
+  MinedRuns mined = mine(traces, earlier.profiles, options);
+  const std::vector<std::string> ids = add_phases(mined.phases, earlier, program, key, last_ns, database);
   for (size_t i = 0; i < runs.size(); ++i) {
     LearnedRun &run = *runs[i];
     run.segments = std::move(mined.segments[i]);

@@ -145,6 +145,55 @@ TEST_CASE("runs of a program that are mined together have the same phases, and s
   }
 }
 
+// A phase whose shares differ from run to run, for example with the speed of a disk: kinds 1 and 2.
+const std::vector<Kind> kVaried = {{100, {6, 3, 1}, 4}, {500, {30, 5, 1}, 4}, {500, {10, 5, 8}, 4}, {300, {1}, 1}};
+
+std::vector<Trace> varied_runs(const std::vector<std::vector<size_t>> &kinds, uint32_t seed) {
+  std::vector<Trace> runs;
+  std::mt19937 random(seed);
+  for (const std::vector<size_t> &run : kinds) {
+    std::vector<Planted> order;
+    for (const size_t kind : run) order.push_back({kind, 30 + random() % 30});
+    runs.push_back(test::trace_of(kVaried, order, {.foreign = 0.02}, static_cast<uint32_t>(random())));
+  }
+  return runs;
+}
+
+MinedRuns mined(const std::vector<Trace> &runs, const std::vector<Profile> &known = {}) {
+  std::vector<const Trace *> traces;
+  for (const Trace &run : runs) traces.push_back(&run);
+  return mine(traces, known, {});
+}
+
+TEST_CASE("phases that take the place of each other in different runs are one phase, and those of one run are not") {
+  for (uint32_t seed = 0; seed < test::rounds(10); ++seed) {
+    const MinedRuns varied = mined(varied_runs({{0, 1, 3}, {0, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 3}}, seed));
+    CHECK(varied.phases.size() == 3);
+    for (const std::vector<Segment> &run : varied.segments) {
+      CHECK(run.size() == 3);
+      CHECK(run[1].phase == varied.segments[0][1].phase);
+    }
+    CHECK(mined(varied_runs({{0, 1, 3}, {0, 2, 3}, {0, 1, 3, 2}}, seed)).phases.size() == 4);
+    CHECK(mined(varied_runs({{0, 1, 3}, {3, 2, 0}, {0, 1, 3}}, seed)).phases.size() == 4);
+  }
+}
+
+TEST_CASE("a run whose shares differ has the known phase") {
+  for (uint32_t seed = 0; seed < test::rounds(10); ++seed) {
+    std::vector<Profile> known;
+    for (const MinedPhase &phase : mined(varied_runs({{0, 1, 3}, {0, 1, 3}, {0, 1, 3}}, seed)).phases)
+      known.push_back(phase.profile);
+    REQUIRE(known.size() == 3);
+    const MinedRuns later = mined(varied_runs({{0, 2, 3}}, seed + 1000), known);
+    REQUIRE(later.phases.size() == 3);
+    CHECK(later.phases[1].known == 1);
+    CHECK(!later.phases[0].known);
+    CHECK(!later.phases[2].known);
+    // It is another phase where the known one is in the same run.
+    for (const MinedPhase &phase : mined(varied_runs({{0, 1, 3, 2}}, seed + 2000), known).phases) CHECK(!phase.known);
+  }
+}
+
 TEST_CASE("segments cover the trace once, in order, whatever it contains") {
   std::mt19937 random(9);
   for (int round = 0; round < 60; ++round) {

@@ -83,7 +83,7 @@ void PhaseDatabase::add(const KnownPhase &phase) {
   for (KnownPhase &known : phases_) {
     if (known.application != phase.application || known.key != phase.key) continue;
     if (known.id != phase.id && !match(known.phase.profile, phase.phase.profile, likeness_)) continue;
-    if (known.id == phase.id && !match(known.phase.profile, phase.phase.profile, likeness_) &&
+    if (known.id == phase.id && !nearly_match(known.phase.profile, phase.phase.profile, likeness_) &&
         known.learned_ns <= phase.learned_ns) {
       known.phase = phase.phase;  // a later version
     } else {

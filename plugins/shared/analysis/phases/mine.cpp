@@ -2,6 +2,7 @@
 #include "plugins/shared/analysis/phases/mine.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "plugins/shared/analysis/phases/repeats.h"
@@ -11,8 +12,6 @@ namespace {
 
 // Exact runs shorter than this say little about the number of threads.
 constexpr size_t kLeastExact = 8;
-// The phase of a part of the trace, if its times are at least so alike.
-constexpr double kLeastAffinity = 0.8;
 constexpr int kRounds = 3;
 
 struct Stretch {
@@ -144,6 +143,64 @@ void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, co
   }
 }
 
+// Where a phase is found: its runs, and how often it is between which phases.
+struct Places {
+  std::vector<bool> runs;
+  std::map<std::pair<int, int>, size_t> between;
+
+  std::pair<int, int> usual() const {
+    return std::max_element(between.begin(), between.end(), [](const auto &a, const auto &b) { return a.second < b.second; })
+        ->first;
+  }
+};
+
+std::vector<Places> places_of(size_t phases, const RunSegments &runs) {
+  constexpr int kEnd = -1;
+  std::vector<Places> places(phases, Places{std::vector<bool>(runs.size()), {}});
+  for (size_t run = 0; run < runs.size(); ++run)
+    for (size_t i = 0; i < runs[run].size(); ++i) {
+      const uint8_t phase = runs[run][i].phase;
+      if (phase == kNoPhase) continue;
+      places[phase].runs[run] = true;
+      ++places[phase].between[{i > 0 ? runs[run][i - 1].phase : kEnd, i + 1 < runs[run].size() ? runs[run][i + 1].phase : kEnd}];
+    }
+  return places;
+}
+
+bool are_alternatives(const Places &a, const Places &b) {
+  if (a.between.empty() || b.between.empty() || a.usual() != b.usual()) return false;
+  for (size_t run = 0; run < a.runs.size(); ++run)
+    if (a.runs[run] && b.runs[run]) return false;
+  return true;
+}
+
+// Phases that take the place of each other are one: the first of them.
+void join_alternatives(std::vector<Profile> &phases, RunSegments &runs, const Likeness &likeness) {
+  std::vector<Places> places = places_of(phases.size(), runs);
+  for (uint8_t first = 0; first < phases.size(); ++first)
+    for (uint8_t other = first + 1; other < phases.size(); ++other) {
+      if (!are_alternatives(places[first], places[other]) || !nearly_match(phases[first], phases[other], likeness)) continue;
+      phases[first].add(phases[other]);
+      for (std::vector<Segment> &segments : runs)
+        for (Segment &segment : segments)
+          if (segment.phase == other) segment.phase = first;
+      places = places_of(phases.size(), runs);
+    }
+}
+
+// A phase that no known one matches may be one that these runs lack, with other times.
+void find_known(std::vector<MinedPhase> &phases, std::span<const Profile> known, const Likeness &likeness) {
+  const auto is_known = [&](const MinedPhase &phase, const Profile &one) { return match(phase.profile, one, likeness); };
+  std::vector<bool> seen(known.size());
+  for (size_t i = 0; i < known.size(); ++i)
+    seen[i] = std::any_of(phases.begin(), phases.end(), [&](const MinedPhase &phase) { return is_known(phase, known[i]); });
+  for (MinedPhase &phase : phases) {
+    if (std::any_of(known.begin(), known.end(), [&](const Profile &one) { return is_known(phase, one); })) continue;
+    for (size_t i = 0; i < known.size() && !phase.known; ++i)
+      if (!seen[i] && nearly_match(phase.profile, known[i], likeness)) phase.known = i, seen[i] = true;
+  }
+}
+
 // Numbers the phases in the order of their first segments; leaves out those without any.
 std::vector<Profile> in_order(std::vector<Profile> phases, RunSegments &runs) {
   std::vector<uint8_t> numbers(phases.size(), kNoPhase);
@@ -197,9 +254,11 @@ MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions 
     if (round + 1 < kRounds) phases = profiles_of(traces, mined.segments, options);
   }
   for (size_t run = 0; run < traces.size(); ++run) leave_out_unlike(*traces[run], phases, options.likeness, mined.segments[run]);
-  for (Profile &profile : in_order(std::move(phases), mined.segments)) mined.phases.push_back({std::move(profile), 1});
+  join_alternatives(phases, mined.segments, options.likeness);
+  for (Profile &profile : in_order(std::move(phases), mined.segments)) mined.phases.push_back({std::move(profile), 1, {}});
   for (size_t i = 0; i < mined.phases.size(); ++i)
     mined.phases[i].epoch = epoch_of(static_cast<uint8_t>(i), mined.phases[i].profile, traces, mined.segments, options.likeness);
+  find_known(mined.phases, known, options.likeness);
   return mined;
 }
 

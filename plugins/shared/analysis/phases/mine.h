@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct MineOptions {
 
 struct MinedPhase {
   Profile profile;
-  size_t epoch = 1;  // the least number of samples that show what the phase does
+  size_t epoch = 1;             // the least number of samples that show what the phase does
+  std::optional<size_t> known;  // the known phase that it is an alternative of
 };
 
 struct Mined {
@@ -36,7 +38,7 @@ Mined mine(const Trace &trace, const MineOptions &options);
 
 // The phases that several runs of a program have in common, and the segments of each run, in the order of the traces, whose symbols
 // are common. `known`: phases of earlier runs, so that one run alone is divided as the others were; those without a segment are
-// left out.
+// left out. Alternatives are one phase: they nearly match, never occur in one run, and have the same neighbours.
 struct MinedRuns {
   std::vector<MinedPhase> phases;
   std::vector<std::vector<Segment>> segments;  // none of a trace that is shorter than a phase

@@ -147,4 +147,8 @@ bool match(const Profile &a, const Profile &b, const Likeness &likeness) {
          !differ_in_threads(a.threads(), b.threads());
 }
 
+bool nearly_match(const Profile &a, const Profile &b, const Likeness &likeness) {
+  return similarity(a, b, likeness.rare).times >= kLeastAffinity && !differ_in_threads(a.threads(), b.threads());
+}
+
 }  // namespace atalaya::phases

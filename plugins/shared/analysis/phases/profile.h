@@ -40,6 +40,9 @@ struct Similarity {
   double distance = 0;   // Eq. 2 as printed: squared-chord distance over the common functions, 0 to 2
 };
 
+// The least t_sim of a phase and its parts, and of a phase in different runs.
+inline constexpr double kLeastAffinity = 0.8;
+
 struct Likeness {
   double similarity = 0.95;  // least f_sim and t_sim
   double rare = 0.02;        // functions with a lower share in both profiles are one class
@@ -50,5 +53,7 @@ Similarity similarity(const Profile &a, const Profile &b, double rare);
 bool differ_in_threads(const Moments &a, const Moments &b);
 // Alike in functions, in times and in the number of threads.
 bool match(const Profile &a, const Profile &b, const Likeness &likeness);
+// Alike as a phase is in different runs: its times differ, for example with the speed of a disk, and rare functions with them.
+bool nearly_match(const Profile &a, const Profile &b, const Likeness &likeness);
 
 }  // namespace atalaya::phases

@@ -173,10 +173,7 @@ Validated cross_validated(const Table &inputs, std::span<const double> output, s
   std::vector<double> errors;
   for (const auto &one : fold_errors)
     errors.push_back(std::accumulate(one.begin(), one.end(), 0.0) / static_cast<double>(one.size()));
-  const auto least = static_cast<size_t>(std::min_element(errors.begin(), errors.end()) - errors.begin());
-  const double tolerated = std::sqrt(variance(fold_errors[least]) / static_cast<double>(folds));
-  size_t chosen = 0;
-  while (errors[chosen] > errors[least] + tolerated) ++chosen;
+  const auto chosen = static_cast<size_t>(std::min_element(errors.begin(), errors.end()) - errors.begin());
   const double spread = variance(output);
   double squares = 0;
   for (size_t i = 0; i < rows; ++i) squares += std::pow(predictions[chosen][i] - output[i], 2) / static_cast<double>(rows);

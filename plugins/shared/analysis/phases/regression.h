@@ -42,8 +42,8 @@ struct Validated {
   double r2 = 0;                 // of these; can be negative
 };
 using Path = std::function<std::vector<Linear>(const Table &, std::span<const double>, std::span<const double>)>;
-// The lambda with the least error in `folds` parts of the rows (row i is in part i % folds); of those within a standard error of it
-// the largest.
+// The lambda with the least error in `folds` parts of the rows (row i is in part i % folds): the largest one within a standard
+// error of it predicts less well from the few runs that programs have.
 Validated cross_validated(const Table &inputs, std::span<const double> output, size_t folds, const Path &path);
 Validated cross_validated_lasso(const Table &inputs, std::span<const double> output, size_t folds);
 
