@@ -50,7 +50,11 @@ Alerts::Alerts(Host host)
 }
 
 void Alerts::start() {
-  for (RuleState &state : rules_) state.groups.clear();
+  for (RuleState &state : rules_) {
+    state.groups.clear();
+    state.firing = 0;
+    state.next_end_ns = 0;
+  }
   loaded_.clear();
   ended_.clear();
   series_ = 0;
@@ -97,9 +101,11 @@ Code Alerts::process(const Window &window, Batch &batch) {
     watch_time(state, window);
   }
   due_.clear();
-  for (RuleState &state : rules_)
+  for (RuleState &state : rules_) {
+    if (state.firing == 0) continue;
     for (auto &[key, group] : state.groups)
       if (group.alarm.state == State::firing && is_due(state, group, window)) due_.emplace_back(&state, &group);
+  }
   if (must_save_ || host_.monotonic() - saved_ns_ >= kSaveInterval) save();
   for (const Kept &kept : std::exchange(closed_, {})) {
     const auto state = std::find_if(rules_.begin(), rules_.end(), [&](const RuleState &one) { return one.rule.name == kept.rule; });
@@ -121,8 +127,15 @@ void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
     if (concerns.empty()) continue;
     const double value = as_double(sample.fields[i]);
     if (!std::isfinite(value)) continue;
-    for (const Concern &concern : concerns)
-      if (is_wanted(rules_[concern.rule], sample)) add_value(rules_[concern.rule], concern.is_per, sample, value, time_ns);
+    GroupKey key;
+    const std::vector<uint32_t> *by = nullptr;  // of the key
+    for (const Concern &concern : concerns) {
+      RuleState &state = rules_[concern.rule];
+      if (!is_wanted(state, sample)) continue;
+      if (by == nullptr || *by != state.by) key = key_of(state, sample);
+      by = &state.by;
+      add_value(state, key, concern.is_per, sample, value, time_ns);
+    }
   }
 }
 
@@ -135,14 +148,19 @@ bool Alerts::is_wanted(const RuleState &state, const Sample &sample) {
   return true;
 }
 
-Alerts::Group *Alerts::group_of(RuleState &state, const Sample &sample) {
+// Valid until the next one.
+Alerts::GroupKey Alerts::key_of(const RuleState &state, const Sample &sample) {
   key_.begin();
   if (state.rule.by.empty())
     for (uint32_t i = 0; i < sample.tag_count; ++i) key_.tag(sample.tags[i]);
   else
     for (const uint32_t name : state.by)
       if (const atalaya_tag *const tag = find_tag(sample, name)) key_.tag(*tag);
-  const std::string_view key = key_.finish();
+  const std::string_view text = key_.finish();
+  return {text, GroupHash()(text)};
+}
+
+Alerts::Group *Alerts::group_of(RuleState &state, const GroupKey &key, const Sample &sample) {
   if (const auto found = state.groups.find(key); found != state.groups.end()) return &found->second;
   if (series_ >= max_series_) {
     ++lost_;
@@ -152,7 +170,8 @@ Alerts::Group *Alerts::group_of(RuleState &state, const Sample &sample) {
     return nullptr;
   }
   ++series_;
-  Group &group = state.groups[std::string(key)];
+  Group &group = state.groups[std::string(key.text)];
+  state.next_end_ns = 0;
   if (state.rule.by.empty())
     for (uint32_t i = 0; i < sample.tag_count; ++i)
       group.tags.emplace_back(host_.name_of(sample.tags[i].key), view(sample.tags[i].value));
@@ -163,8 +182,8 @@ Alerts::Group *Alerts::group_of(RuleState &state, const Sample &sample) {
   return &group;
 }
 
-void Alerts::add_value(RuleState &state, bool is_per, const Sample &sample, double value, int64_t time_ns) {
-  Group *const group = group_of(state, sample);
+void Alerts::add_value(RuleState &state, const GroupKey &key, bool is_per, const Sample &sample, double value, int64_t time_ns) {
+  Group *const group = group_of(state, key, sample);
   if (group == nullptr) return;
   if (!std::exchange(group->is_touched, true)) {
     group->sum = group->count = group->divisor = 0;
@@ -235,14 +254,17 @@ void Alerts::compare(RuleState &state, Group &group, int64_t time_ns) {
   take_event(state, group, group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns));
 }
 
-void Alerts::take_event(const RuleState &state, Group &group, Event event) {
+void Alerts::take_event(RuleState &state, Group &group, Event event) {
   if (event == Event::none) return;
   must_save_ = true;
   group.emitted_ns = 0;
   if (event == Event::opened) {
     ++opened_;
+    ++state.firing;
+    state.next_end_ns = 0;
     return;
   }
+  --state.firing;
   if (!group.is_reported) return;  // it was silenced
   Kept closed = kept_of(state, group);
   group.is_reported = false;
@@ -256,6 +278,8 @@ void Alerts::take_event(const RuleState &state, Group &group, Event event) {
 
 // What time alone changes: series that ended, or are absent.
 void Alerts::watch_time(RuleState &state, const Window &window) {
+  if (!state.rule.is_absence() && window.time_ns < state.next_end_ns) return;
+  state.next_end_ns = INT64_MAX;
   const bool has_others = state.groups.size() > 1;
   for (auto at = state.groups.begin(); at != state.groups.end();) {
     Group &group = at->second;
@@ -272,8 +296,16 @@ void Alerts::watch_time(RuleState &state, const Window &window) {
       continue;
     }
     if (state.rule.is_absence()) watch_absence(state, group, window.time_ns);
+    state.next_end_ns = std::min(state.next_end_ns, end_of(state, group));
     ++at;
   }
+}
+
+// The earliest time at which a group without further samples changes.
+int64_t Alerts::end_of(const RuleState &state, const Group &group) {
+  if (state.rule.use != Use::sum) return group.seen_ns + state.rule.gone_ns;
+  // A sum of the past falls in each window.
+  return group.alarm.state == State::firing ? 0 : group.seen_ns + std::max(state.rule.gone_ns, state.rule.over_ns);
 }
 
 // Whether a series without samples is to be forgotten; its alert ends.
@@ -332,8 +364,7 @@ void Alerts::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
   const auto cost = cost_.add(window, cpu_ns);
   if (!cost) return;
   int64_t firing = 0;
-  for (const RuleState &state : rules_)
-    for (const auto &[key, group] : state.groups) firing += group.alarm.state == State::firing ? 1 : 0;
+  for (const RuleState &state : rules_) firing += static_cast<int64_t>(state.firing);
   Sample &sample = batch.add(ATALAYA_METRICS, 1, 5);
   sample.time_ns = window.time_ns;
   sample.duration_ns = window.duration_ns;

@@ -74,16 +74,30 @@ class Alerts final : public Translator {
     // The series of this batch: of the metric, and of `per`.
     double sum = 0, most = 0, least = 0, count = 0, divisor = 0;
   };
-  struct TextHash {
+  // The identity of a group, hashed once for all rules with the same `by`.
+  struct GroupKey {
+    std::string_view text;
+    size_t hash = 0;
+  };
+  struct GroupHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    size_t operator()(const GroupKey &key) const { return key.hash; }
+  };
+  struct GroupEqual {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const { return a == b; }
+    bool operator()(const GroupKey &a, std::string_view b) const { return a.text == b; }
+    bool operator()(std::string_view a, const GroupKey &b) const { return a == b.text; }
   };
   struct RuleState {
     Rule rule;
     std::vector<uint32_t> by;    // names of the tags
     std::vector<uint32_t> tags;  // those of rule.tags
-    std::unordered_map<std::string, Group, TextHash, std::equal_to<>> groups;
+    std::unordered_map<std::string, Group, GroupHash, GroupEqual> groups;
     std::vector<Group *> touched;
+    size_t firing = 0;
+    int64_t next_end_ns = 0;       // no group ends before
     std::optional<double> median;  // of the groups of this batch, for `peers`
   };
   struct Names {
@@ -101,16 +115,18 @@ class Alerts final : public Translator {
   void restore(const Kept &kept, const Window &window);
   void save();
   void read_sample(const Sample &sample, int64_t time_ns);
-  void add_value(RuleState &state, bool is_per, const Sample &sample, double value, int64_t time_ns);
+  void add_value(RuleState &state, const GroupKey &key, bool is_per, const Sample &sample, double value, int64_t time_ns);
   static bool is_wanted(const RuleState &state, const Sample &sample);
-  Group *group_of(RuleState &state, const Sample &sample);
+  GroupKey key_of(const RuleState &state, const Sample &sample);
+  Group *group_of(RuleState &state, const GroupKey &key, const Sample &sample);
   const std::vector<Concern> &concerns_of(uint32_t metric);
   void compare(RuleState &state, Group &group, int64_t time_ns);
   static std::optional<double> combined(const Rule &rule, const Group &group);
   std::optional<double> number_of(const RuleState &state, Group &group);
   static std::optional<double> median_of(RuleState &state);
-  void take_event(const RuleState &state, Group &group, Event event);
+  void take_event(RuleState &state, Group &group, Event event);
   void watch_time(RuleState &state, const Window &window);
+  static int64_t end_of(const RuleState &state, const Group &group);
   bool is_over(RuleState &state, Group &group, const Window &window);
   void watch_absence(RuleState &state, Group &group, int64_t now_ns);
   bool is_due(const RuleState &state, Group &group, const Window &window);

@@ -69,7 +69,10 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, least));
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
   std::string key = key_of(group.tags);
-  if (state->groups.emplace(std::move(key), std::move(group)).second) ++series_;
+  const bool is_firing = group.alarm.state == State::firing;
+  if (!state->groups.emplace(std::move(key), std::move(group)).second) return;
+  ++series_;
+  state->firing += is_firing ? 1 : 0;
 }
 
 Kept Alerts::kept_of(const RuleState &state, const Group &group) const {
