@@ -92,6 +92,15 @@ class CheckTest(AgentCase):
         self.assertEqual(agent.errors().count("has passed no sample"), 1, agent.errors())
         self.assertRegex(agent.errors(), r'stopped: \d+ samples in, 0 delivered, .*; (\d+) dropped: \1 by "p" 2 function \(filtered\)')
 
+    def test_a_filter_for_rare_spans_that_passes_nothing_is_not_reported(self):
+        stages = 'a.filter.match { kind = "span", alert = "*" },'
+        agent = self.run_agent(self.pipeline(f'a.sink.file {{ path = "{self.path("out")}" }}', stages=stages)).running()
+        agent.wait_status(lambda status: agent.row("p", "match", status)["reasons"].get("filtered", 0) > 0)
+        seen = agent.row("p", "match")["in"]
+        agent.wait_status(lambda status: agent.row("p", "match", status)["in"] > 15 * seen)
+        agent.stop()
+        self.assertNotIn("has passed no sample", agent.errors())
+
     def test_output_that_nobody_reads_ends_quietly(self):
         for words in (["try", "self", "--every", "50ms", "--windows", "1000000"], ["run", self.path("pipeline.lua")], ["plugins"]):
             with open(self.path("pipeline.lua"), "w") as file:

@@ -6,7 +6,7 @@
 
 namespace atalaya::match {
 
-MatchFilter::MatchFilter(Host host) : metric_(host, "metric"), pass_absent_(host.text("absent") == "pass") {
+MatchFilter::MatchFilter(Host host) : host_(host), metric_(host, "metric"), pass_absent_(host.text("absent") == "pass") {
   for (uint64_t i = 0; const auto param = host.child("", i); ++i) {
     const std::string key(param->key());
     if (key == "metric" || key == "kind" || key == "absent") continue;
@@ -28,6 +28,8 @@ Code MatchFilter::process(const Window &, Batch &batch) {
     }
     samples[kept++] = sample;
   }
+  // Spans can be rare, such as alerts: where these are wanted, passing nothing for days is no mistake.
+  if (kind_ == ATALAYA_SPAN) host_.dropped("filtered", samples.size() - kept);
   batch.truncate(kept);
   return Code::ok;
 }

@@ -37,6 +37,7 @@ class MatchFilter final : public Filter {
   bool keeps(const Sample &sample) const;
   void keep_matching_fields(Batch &batch, Sample &sample);
 
+  Host host_;
   NamePatterns metric_;
   std::optional<uint32_t> kind_;
   bool pass_absent_;
