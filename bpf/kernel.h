@@ -123,12 +123,14 @@ struct task_struct {
   struct sched_entity se;
   struct sched_info sched_info;
   struct mm_struct *mm;
+  int on_cpu;
   int exit_state;
   int pid, tgid;
   struct task_struct *real_parent, *group_leader;
   struct list_head thread_node;
   __u64 utime, stime;
   unsigned long nvcsw, nivcsw;
+  __u64 start_time;     /* CLOCK_MONOTONIC */
   __u64 start_boottime; /* since 5.5: cf25e24db61c; the minimum kernel is 5.10 */
   unsigned long min_flt, maj_flt;
   const struct cred *real_cred;
@@ -210,6 +212,23 @@ struct tcp_sock {
 
 struct socket {
   struct sock *sk;
+};
+
+/* Disks: include/linux/blkdev.h, blk-mq.h. */
+struct gendisk {
+  char disk_name[32];
+};
+
+struct request_queue {
+  struct gendisk *disk; /* since 5.15: d152c682f03c */
+};
+
+struct request {
+  struct request_queue *q;
+};
+
+struct request___before_5_16 {
+  struct gendisk *rq_disk; /* until f3fa33acca9f */
 };
 
 struct file;

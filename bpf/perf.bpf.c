@@ -4,70 +4,17 @@
  * A stack is stored once, under the 64-bit hash of its frames: the kernel's own stack map uses a 32-bit hash and drops collisions.
  * Counts are in two maps; user space switches `set` to the other one and then reads the first.
  */
-#include "kernel.h"
-
-#include <asm/ptrace.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#include "perf.h"
+#include "perf_stacks.bpf.h"
+#include "perf_tasks.bpf.h"
+#include "perf_wakers.bpf.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
-
-/* Index of the set that is written to. */
-__u32 set;
-
-struct perf_totals totals[2];
 
 /* PERF_COPY_* */
 const volatile __u32 copies;
 
 /* Minimum wait to report. */
 __u64 min_wait_ns;
-
-const volatile __u32 prefixes;
-const volatile struct perf_prefix prefix[PERF_PREFIXES];
-
-struct counts {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 16384);
-  __type(key, struct perf_key);
-  __type(value, struct perf_count);
-} counts_0 SEC(".maps"), counts_1 SEC(".maps");
-
-/* With a cycle counter, ticks are non-maskable interrupts: a tick that interrupts the other program while it holds the lock of an
- * LRU map would deadlock. So each program has its own LRU maps, and inline functions below select them at compile time.
- */
-enum { TICK, SWITCH };
-
-/* LRU: the least recently used are evicted. */
-struct stacks {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 16384);
-  __type(key, __u64);
-  __type(value, struct perf_stack);
-} tick_stacks SEC(".maps"), switch_stacks SEC(".maps");
-
-/* Buffer in which each program builds a stack. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 2);
-  __type(key, __u32);
-  __type(value, struct perf_stack);
-} scratch SEC(".maps");
-
-struct known {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 8192);
-  __type(key, struct perf_process);
-  __type(value, __u8);
-} tick_known SEC(".maps"), switch_known SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 1 << 16);
-} seen SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -83,142 +30,10 @@ struct {
   __type(value, __u8);
 } listed SEC(".maps");
 
-/* The epoch of each renamed thread that may run tasks. Not LRU: on_tick reads it, and reading an LRU map also takes its lock. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 32768);
-  __type(key, __u32);
-  __type(value, __u64);
-} epochs SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 32768);
-  __type(key, __u32);
-  __type(value, struct perf_held);
-} held SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 1 << 18);
-} renamed SEC(".maps");
-
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 8 << 20);
 } stack_copies SEC(".maps");
-
-static __u64 hash_of(const struct perf_stack *stack) {
-  __u64 hash = stack->size;
-  for (__u32 i = 0; i < PERF_FRAMES; ++i) {
-    if (i >= stack->size) break;
-    hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29;
-  }
-  return hash ? hash : 1;
-}
-
-/* Stores the current stack and returns its hash; 0: no stack. If the map is full, user space does not find the hash there. */
-static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
-  void *stacks = program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
-  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
-  if (!stack) return 0;
-  const long size = bpf_get_stack(context, stack->frames, sizeof(stack->frames), flags);
-  if (size <= 0) return 0;
-  stack->size = size / sizeof(__u64);
-  const __u64 hash = hash_of(stack);
-  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
-  return hash;
-}
-
-static void describe(struct perf_process *process, const struct task_struct *task) {
-  const struct mm_struct *mm = BPF_CORE_READ(task, mm);
-  process->pid = BPF_CORE_READ(task, tgid);
-  process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-  if (!mm || BPF_CORE_READ(task, flags) & 0x00200000 /* PF_KTHREAD, which may borrow memory */) return;
-  const __u64 factor = 0x100000001b3;
-  process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
-}
-
-/* User space reads a process's maps while it lives. It prefers processes that are seen twice to short-lived ones. */
-static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
-  if (process->image == 0) return;
-  void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
-  const __u8 one = 1;
-  __u8 *times = bpf_map_lookup_elem(known, process);
-  if (times && *times > 1) return;
-  struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
-  if (!record) return;
-  record->process = *process;
-  record->again = times != 0;
-  record->unused = 0;
-  __builtin_memcpy(record->comm, comm, PERF_COMM);
-  bpf_ringbuf_submit(record, 0);
-  if (times)
-    *times = 2;
-  else
-    bpf_map_update_elem(known, process, &one, BPF_ANY);
-}
-
-static void add(const struct perf_key *key, const char *comm, const char *thread, __u64 ns, __u32 now) {
-  void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
-  __sync_fetch_and_add(&totals[now].samples, 1);
-  struct perf_count *count = bpf_map_lookup_elem(counts, key);
-  if (!count) {
-    struct perf_count first = {};
-    __builtin_memcpy(first.comm, comm, PERF_COMM);
-    __builtin_memcpy(first.thread, thread, PERF_COMM);
-    bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
-    count = bpf_map_lookup_elem(counts, key);
-  }
-  if (!count) {
-    __sync_fetch_and_add(&totals[now].lost, 1);
-    return;
-  }
-  __sync_fetch_and_add(&count->count, 1);
-  if (ns) __sync_fetch_and_add(&count->ns, ns);
-}
-
-/* ---- Threads that may run tasks ---- */
-
-static __always_inline bool begins_with(const char *name, const volatile struct perf_prefix *wanted) {
-  for (__u32 i = 0; i < PERF_COMM; ++i) {
-    if (i >= wanted->size) break;
-    if (name[i] != wanted->text[i]) return false;
-  }
-  return true;
-}
-
-static __always_inline bool may_run_tasks(const char *name) {
-  for (__u32 i = 0; i < PERF_PREFIXES; ++i) {
-    if (i >= prefixes) break;
-    if (begins_with(name, &prefix[i])) return true;
-  }
-  return false;
-}
-
-static __always_inline void add_thread(struct perf_key *key, char *name, const struct task_struct *task) {
-  if (prefixes == 0) return;
-  bpf_probe_read_kernel_str(name, PERF_COMM, &task->comm);
-  if (!may_run_tasks(name)) return;
-  key->thread = BPF_CORE_READ(task, pid);
-  const __u64 *epoch = bpf_map_lookup_elem(&epochs, &key->thread);
-  if (epoch) key->epoch = *epoch;
-}
-
-/* Sets the process and the kernel part of the stack. */
-static __always_inline void begin_key(struct perf_key *key, char *comm, char *thread, void *context, const struct task_struct *task,
-                                      __u32 program) {
-  describe(&key->process, task);
-  add_thread(key, thread, task);
-  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
-  if (key->process.image) key->flags |= PERF_HAS_USER;
-  key->kernel = keep_stack(context, 0, program);
-}
-
-static __always_inline void add_user(struct perf_key *key, void *context, __u32 program) {
-  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
-}
 
 /* ---- Copies of stacks ---- */
 
@@ -320,12 +135,6 @@ int on_tick(void *context) {
 
 /* ---- Off-CPU ---- */
 
-/* Whether a thread that leaves its CPU voluntarily is still runnable: it only yields. */
-static bool is_runnable(const struct task_struct *task) {
-  if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
-  return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;
-}
-
 /* The thread starts to wait. */
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
@@ -344,24 +153,6 @@ static void begin_queue(const struct task_struct *task, __u64 now) {
   bpf_probe_read_kernel_str(entry.comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
   if (entry.key.process.image) entry.key.flags |= PERF_HAS_USER;
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
-}
-
-static __always_inline void add_wait(struct perf_held *wait, __u32 into) {
-  if (wait->ns) add(&wait->key, wait->comm, wait->thread, wait->ns, into);
-  if (!wait->queued_ns) return;
-  struct perf_key key = wait->key;
-  key.flags |= PERF_QUEUED;
-  add(&key, wait->comm, wait->thread, wait->queued_ns, into);
-}
-
-/* in_task: the wait was followed by another one, so that the thread did not wait for its next task. */
-static void release(__u32 thread, bool in_task, __u32 into) {
-  struct perf_held *last = bpf_map_lookup_elem(&held, &thread);
-  if (!last) return;
-  struct perf_held wait = *last;
-  bpf_map_delete_elem(&held, &thread);
-  if (!in_task) wait.key.thread = wait.key.epoch = 0;
-  add_wait(&wait, into);
 }
 
 /* The thread exits; its id may be reused. */
@@ -413,41 +204,5 @@ int BPF_PROG(on_wakeup, struct task_struct *task) {
   struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
   if (entry && !entry->woken_ns) entry->woken_ns = begin;
   __sync_fetch_and_add(&totals[set & 1].cost_ns, bpf_ktime_get_ns() - begin);
-  return 0;
-}
-
-static void report_name(const struct task_struct *task, const char *name, __u64 now) {
-  struct perf_renamed *record = bpf_ringbuf_reserve(&renamed, sizeof(*record), 0);
-  if (!record) return;
-  __builtin_memset(record, 0, sizeof(*record));
-  describe(&record->process, task);
-  record->epoch = now;
-  record->thread = BPF_CORE_READ(task, pid);
-  __builtin_memcpy(record->name, name, PERF_COMM);
-  bpf_ringbuf_submit(record, 0);
-}
-
-/* A thread that gets the name of another task waited for it; a thread that gets no such name ended its task just now. */
-SEC("tp_btf/task_rename")
-int BPF_PROG(on_rename, struct task_struct *task, const char *name) {
-  const __u64 now = bpf_ktime_get_ns();
-  const __u32 thread = task->pid;
-  char text[PERF_COMM] = {};
-  bpf_probe_read_kernel_str(text, sizeof(text), name);
-  const bool is_task = may_run_tasks(text);
-  release(thread, !is_task, set & 1);
-  if (is_task) {
-    if (bpf_map_update_elem(&epochs, &thread, &now, BPF_ANY) == 0) report_name(task, text, now);
-  } else if (bpf_map_delete_elem(&epochs, &thread) == 0) {
-    report_name(task, text, now);
-  }
-  return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task) {
-  const __u32 thread = task->pid;
-  bpf_map_delete_elem(&epochs, &thread);
-  release(thread, false, set & 1);
   return 0;
 }

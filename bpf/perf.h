@@ -15,6 +15,7 @@ enum {
   PERF_HAS_USER = 1, /* a user process, not a kernel thread */
   PERF_OFF_CPU = 2,  /* the thread waited in this stack */
   PERF_QUEUED = 4,   /* also PERF_OFF_CPU: the thread waited for a CPU */
+  PERF_UNENDED = 8,  /* also PERF_OFF_CPU, in a burst: the wait had not ended at its end; set by user space */
 };
 
 /* Names of threads that may run tasks begin with one of these; an empty one stands for all names. */
@@ -118,6 +119,60 @@ struct perf_copy {
   __u64 registers[PERF_REGISTERS];
   __u64 begin, size; /* of the copy */
   __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];
+};
+
+/* ---- Wakers ---- */
+
+/* What a program of the kernel noted on this CPU just before it woke a thread: data for a socket, or a finished request of a disk.
+ */
+struct perf_socket {
+  __u8 remote[16]; /* IPv4 in the first bytes */
+  __u16 port;      /* of the server */
+  __u8 family;     /* AF_INET or AF_INET6; 0: none */
+  __u8 is_server;  /* the thread's end */
+  __u32 unused;
+};
+enum { PERF_DISK = 16 };
+
+/* Why a wait ended. */
+struct perf_waker {
+  struct perf_process process;
+  __u32 thread; /* that ran when the wait ended, perhaps interrupted; 0: none, or idle */
+  __u32 is_kernel_thread;
+  __u64 kernel, user; /* hashes of its stack; user: only within the process of the thread that waited */
+  struct perf_socket socket;
+  char disk[PERF_DISK];
+};
+
+struct perf_owner_key {
+  struct perf_key wait;
+  struct perf_waker waker;
+};
+
+struct perf_owner_names {
+  char process[PERF_COMM], thread[PERF_COMM];
+  char waker_process[PERF_COMM], waker_thread[PERF_COMM];
+};
+
+struct perf_owner_count {
+  __u64 count, ns;
+  struct perf_owner_names names;
+};
+
+/* A thread that does not run during a burst. */
+struct perf_blocked {
+  __u64 since_ns;
+  __u64 woken_ns; /* it waits for a CPU since then; 0: it still waits for something else */
+  struct perf_owner_key key;
+  struct perf_owner_names names;
+};
+
+struct perf_burst {
+  __u64 since_ns; /* CLOCK_MONOTONIC; 0: no burst */
+  __u64 waits;
+  __u64 lost;    /* waits that were not counted because a map was full */
+  __u64 unknown; /* switches of threads without place in the map of blocked threads */
+  __u64 cost_ns;
 };
 
 #endif

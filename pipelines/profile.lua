@@ -2,6 +2,7 @@
 --   atalaya run pipelines/profile.lua        (as root, or with the drop-ins perf-bpf, perf-symbols, perf-kallsyms)
 --   atalaya flamegraph -o cpu.svg
 --   atalaya flamegraph --task 17 -o task.svg   (an attempt of Spark or MapReduce: docs/how-to/tasks.md)
+-- With wakers = "1s", the source also records for whom threads wait, in bursts (docs/how-to/profiles.md).
 -- The store is atalaya.db in the state folder.
 local a = require "atalaya"
 

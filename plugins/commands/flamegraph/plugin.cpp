@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "plugins/commands/flamegraph/tasks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/group_table.h"
+#include "plugins/shared/analysis/flamegraph/peers.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
 #include "plugins/shared/analysis/flamegraph/pprof.h"
 #include "plugins/shared/analysis/flamegraph/speedscope.h"
@@ -47,14 +50,16 @@ class FlamegraphCommand final : public Command {
           param::list("host", query::kText, "Only stacks of this host, or pattern (default: all hosts)").unit("HOST"),
           param::list("process", query::kText, "Only stacks of processes with this name, or pattern").unit("NAME"), query::kTag,
           param::choice(
-              "profile", "cpu|offcpu|wall",
-              "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm)")
+              "profile", "cpu|offcpu|wall|waker",
+              "cpu: samples on CPUs (source perf); offcpu: waiting time of threads; wall: thread dumps of JVMs (source jvm); "
+              "waker: waiting time during bursts, by what ended it (source perf with wakers)")
               .defaults("cpu"),
           param::choice("keep", "all|jvm|app|kernel",
                         "Only stacks of JVMs, with application code, or with kernel code; percentages refer to the kept stacks")
               .defaults("all"),
-          param::choice("by", "process|name|host|reason",
-                        "Root frames: one per process, per process name, per host, or per reason of waits")
+          param::choice("by", "process|name|host|reason|owner",
+                        "Root frames: one per process, per process name, per host, per reason of waits, or per owner of waits: "
+                        "thread, peer, disk")
               .defaults("process"),
           param::string("task", "Only stacks of this attempt or task (source perf with tasks = true)").unit("ID"),
           param::string("stage", "Only stacks of tasks of this stage").unit("STAGE"),
@@ -70,9 +75,9 @@ class FlamegraphCommand final : public Command {
                         "red frames have a larger share than before, blue frames a smaller one")
               .unit("FROM:TO|FILE"),
           param::string("o", "Output file (default: standard output)").unit("FILE"),
-          param::choice("format", "svg|folded|json|pprof|speedscope",
-                        "Output format: image, folded stacks, JSON for d3-flame-graph, or a profile for pprof or speedscope "
-                        "(default: by the suffix of -o, else svg)"),
+          param::choice("format", "svg|folded|json|pprof|speedscope|table",
+                        "Output format: image, folded stacks, JSON for d3-flame-graph, a profile for pprof or speedscope, "
+                        "or the root frames as text (default: by the suffix of -o, else svg)"),
           param::boolean("icicle", "Draw the root at the top"), param::string("title", "Title of the image"),
           param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
           param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
@@ -105,7 +110,7 @@ class FlamegraphCommand final : public Command {
     read_wanted(host);
     check_tasks();
     set_format();
-    if (style_.compared && is_profile())
+    if (style_.compared && (is_profile() || format_ == "table"))
       throw Failure(Code::bad_config, "--format " + format_ + " has one side only; omit " +
                                           (against_median_ ? "--slow-against-median" : "--diff") +
                                           ", and compare the files in the viewer");
@@ -173,6 +178,7 @@ class FlamegraphCommand final : public Command {
     query::Reading reading(options_);
     style_.subtitle = query::span_text(reading.range);
     range_ = reading.range;
+    name_owners(reading);
     if (task_.empty())
       add_range(tree, Side::shown, reading, reading.range);
     else
@@ -185,6 +191,12 @@ class FlamegraphCommand final : public Command {
     const query::Range before = range_of(diff_, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
     add_range(tree, Side::before, reading, before);
+  }
+
+  void name_owners(query::Reading &reading) {
+    if (wanted_.by != By::owner) return;
+    auto peers = std::make_shared<const Peers>(read_peers(*reading.store, reading.range, reading.budget));
+    wanted_.owner_name = [peers = std::move(peers)](const store::Tags &tags) { return peers->owner_of(tags); };
   }
 
   void add_range(Tree &tree, Side side, query::Reading &reading, const store::Range &range) {
@@ -258,6 +270,7 @@ class FlamegraphCommand final : public Command {
 
   std::string output_of(const Tree &tree, const Classes &classes) {
     if (format_ == "folded") return folded_of(tree, style_.compared);
+    if (format_ == "table") return table_of(tree, wanted_.group_depth(), style_.unit);
     if (format_ == "json") return json_of(tree, style_.compared);
     const ProfileInfo info{wanted_.profile, style_.unit, wanted_.group_depth(), range_.from_ns, range_.to_ns};
     if (format_ == "pprof") return pprof_of(tree, info);
@@ -268,7 +281,8 @@ class FlamegraphCommand final : public Command {
   }
 
   std::string title() const {
-    std::string text = wanted_.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
+    std::string text =
+        wanted_.profile == "offcpu" || wanted_.profile == "waker" ? "Waiting time by call stack" : "Time by call stack";
     for (const store::TagFilter &filter : wanted_.tags) {
       text += ", " + filter.key;
       for (const std::string &pattern : filter.patterns) text += " " + pattern;

@@ -99,8 +99,8 @@ void write_edges(JsonWriter &json, const graph::Graph &graph) {
 flamegraph::Wanted read_stacks_wanted(const Request &request) {
   flamegraph::Wanted wanted;
   wanted.tags = page_filters(request);
-  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall"});
-  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason"}));
+  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall", "waker"});
+  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason", "owner"}));
   return wanted;
 }
 

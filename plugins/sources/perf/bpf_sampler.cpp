@@ -2,11 +2,8 @@
 // The backend "bpf": bpf/perf.bpf.c counts in the kernel.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/membarrier.h>
 #include <malloc.h>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +24,9 @@
 #include "plugins/shared/bpf/loading.h"
 #include "plugins/shared/procfs/cpus.h"
 #include "plugins/shared/symbols/unwinder.h"
+#include "plugins/sources/perf/bpf_bursts.h"
+#include "plugins/sources/perf/bpf_maps.h"
+#include "plugins/sources/perf/bpf_task_names.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
@@ -40,24 +40,6 @@ struct SkeletonDeleter {
 struct RingDeleter {
   void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
 };
-
-ProcessId id_of(const perf_process &process) {
-  return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
-}
-
-// Up to its first NUL.
-template <size_t N>
-std::string_view text_of(const char (&name)[N]) {
-  return {name, ::strnlen(name, N)};
-}
-
-// When this returns, no BPF program writes to the previous set any more.
-void wait_for_programs() {
-  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
-  // The barrier is unavailable with nohz_full; a program takes microseconds.
-  static constexpr timespec kMaxRuntime{0, 50'000'000};
-  ::nanosleep(&kMaxRuntime, nullptr);
-}
 
 class BpfSampler final : public Sampler {
  public:
@@ -77,8 +59,10 @@ class BpfSampler final : public Sampler {
 
   std::vector<Renamed> take_renamed() override {
     const std::lock_guard lock(mutex_);
-    return std::exchange(renamed_, {});
+    return names_.take();
   }
+
+  BurstTotals take_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
 
   void pump(int stop, const See &see) override {
     static constexpr int kCopiesEveryMs = 100;
@@ -125,19 +109,17 @@ class BpfSampler final : public Sampler {
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
     bpf_program__set_autoload(skeleton_->progs.on_switch, options_.off_cpu);
     bpf_program__set_autoload(skeleton_->progs.on_wakeup, options_.off_cpu && options_.run_queue);
-    for (bpf_program *program : {skeleton_->progs.on_rename, skeleton_->progs.on_exit})
-      bpf_program__set_autoload(program, knows_threads());
-    set_prefixes();
+    skeleton_->rodata->with_queue = options_.run_queue;
+    names_.prepare(*skeleton_, options_.task_threads, options_.off_cpu);
+    Bursts::prepare(*skeleton_, has_bursts() ? options_.max_stacks : 0);
     const auto &maps = skeleton_->maps;
     for (bpf_map *map : {maps.counts_0, maps.counts_1, maps.tick_stacks, maps.switch_stacks})
       bpf_map__set_max_entries(map, options_.max_stacks);
     if (!options_.on_cpu)
       for (bpf_map *map : {maps.tick_stacks, maps.tick_known}) bpf_map__set_max_entries(map, 1);
-    if (!options_.off_cpu)
-      for (bpf_map *map : {maps.switch_stacks, maps.switch_known, maps.waiting}) bpf_map__set_max_entries(map, 1);
-    if (!knows_threads())
-      for (bpf_map *map : {maps.epochs, maps.held}) bpf_map__set_max_entries(map, 1);
-    if (!options_.off_cpu) bpf_map__set_max_entries(maps.held, 1);
+    if (!options_.off_cpu) bpf_map__set_max_entries(maps.waiting, 1);
+    if (!options_.off_cpu && !has_bursts())
+      for (bpf_map *map : {maps.switch_stacks, maps.switch_known}) bpf_map__set_max_entries(map, 1);
     if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
     skeleton_->rodata->copies = !options_.dwarf                     ? PERF_COPY_NONE
                                 : !options_.dwarf_processes.empty() ? PERF_COPY_LISTED
@@ -148,11 +130,19 @@ class BpfSampler final : public Sampler {
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
     if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return load_error();
     if (knows_threads())
-      if (core::Status attached = attach_names(); !attached) return attached;
+      if (!names_.attach(*skeleton_, *ring_)) return load_error();
     if (options_.on_cpu)
       if (core::Status attached = attach_ticks(); !attached) return attached;
-    if (options_.off_cpu) return attach_switch();
-    return core::Done{};
+    if (options_.off_cpu)
+      if (core::Status attached = attach_switch(); !attached) return attached;
+    return has_bursts() ? start_bursts() : core::Done{};
+  }
+
+  bool has_bursts() const { return options_.burst_ns > 0; }
+
+  core::Status start_bursts() {
+    bursts_ = std::make_unique<Bursts>(*skeleton_, options_.burst_ns, options_.burst_every_ns);
+    return bursts_->start() ? core::Status(core::Done{}) : load_error();
   }
 
   static core::Error load_error() {
@@ -196,38 +186,7 @@ class BpfSampler final : public Sampler {
     return options_.run_queue && !wakeup_ ? core::Status(load_error()) : core::Done{};
   }
 
-  core::Status attach_names() {
-    if (ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.renamed), on_renamed, this) != 0) return load_error();
-    rename_.reset(bpf_program__attach_trace(skeleton_->progs.on_rename));
-    exit_.reset(bpf_program__attach_trace(skeleton_->progs.on_exit));
-    return rename_ && exit_ ? core::Status(core::Done{}) : load_error();
-  }
-
-  void set_prefixes() {
-    auto &constants = *skeleton_->rodata;
-    constants.with_queue = options_.run_queue;
-    for (const std::string &text : options_.task_threads) {
-      if (constants.prefixes == PERF_PREFIXES) return;
-      auto &prefix = constants.prefix[constants.prefixes++];
-      prefix.size = static_cast<uint32_t>(std::min<size_t>(text.size(), PERF_COMM - 1));
-      std::copy_n(text.begin(), prefix.size, prefix.text);
-    }
-  }
-
   // Called from C: must not throw.
-  static int on_renamed(void *self, void *data, size_t size) noexcept {
-    auto &renamed = static_cast<BpfSampler *>(self)->renamed_;
-    static constexpr size_t kMaxRenamed = 16384;
-    if (size < sizeof(perf_renamed) || renamed.size() >= kMaxRenamed) return 0;
-    const auto &record = *static_cast<const perf_renamed *>(data);
-    try {
-      renamed.push_back(
-          {id_of(record.process), record.thread, static_cast<int64_t>(record.epoch), std::string(text_of(record.name))});
-    } catch (const std::exception &) {  // out of memory: this name stays unknown
-    }
-    return 0;
-  }
-
   static int on_seen(void *self, void *data, size_t size) noexcept {
     try {
       if (size >= sizeof(perf_seen)) static_cast<BpfSampler *>(self)->see(*static_cast<const perf_seen *>(data));
@@ -372,28 +331,8 @@ class BpfSampler final : public Sampler {
     take(stack);
   }
 
-  // No program writes to this map now: one pass reads and deletes all entries.
   void read_counts(int map) {
-    static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
-    std::vector<perf_key> keys(kBatch);
-    std::vector<perf_count> counts(kBatch);
-    uint32_t place = 0;
-    for (bool first = true, more = true; more; first = false) {
-      uint32_t count = kBatch;
-      more =
-          bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), counts.data(), &count, nullptr) == 0;
-      if (!more && errno != ENOENT) return read_one_by_one(map);
-      for (uint32_t i = 0; i < count; ++i) counts_.emplace_back(keys[i], counts[i]);
-    }
-    sort_counts();
-  }
-
-  void read_one_by_one(int map) {
-    perf_key key{};
-    for (perf_count count{}; bpf_map_get_next_key(map, nullptr, &key) == 0;) {
-      if (bpf_map_lookup_elem(map, &key, &count) == 0) counts_.emplace_back(key, count);
-      if (bpf_map_delete_elem(map, &key) != 0) break;
-    }
+    read_and_delete(map, counts_);
     sort_counts();
   }
 
@@ -437,12 +376,13 @@ class BpfSampler final : public Sampler {
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   CpuEvents events_;
   std::map<int, bpf::Link> ticks_;  // of each CPU
-  bpf::Link switch_, wakeup_, rename_, exit_;
+  bpf::Link switch_, wakeup_;
+  std::unique_ptr<Bursts> bursts_;
 
   // Shared by the pump thread and the collecting thread.
   std::mutex mutex_;
   std::vector<std::pair<ProcessId, bool>> seen_;
-  std::vector<Renamed> renamed_;
+  TaskNameEvents names_;
   std::array<Copies, 2> copies_;
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;

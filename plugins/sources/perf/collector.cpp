@@ -18,6 +18,7 @@
 #include "core/base/now.h"
 #include "plugins/shared/cgroup/place.h"
 #include "plugins/sources/perf/perf_metrics.h"
+#include "plugins/sources/perf/wait_owner.h"
 #include "plugins/sources/perf/wait_reason.h"
 
 namespace atalaya::perf {
@@ -45,6 +46,7 @@ Collector::Names::Names(Host host)
       container(host.intern("container")),
       runtime(host.intern("runtime")),
       reason(host.intern("reason")),
+      owner(host.intern("owner")),
       job(host.intern("job")),
       stage(host.intern("stage")),
       task(host.intern("task")),
@@ -63,7 +65,12 @@ Collector::Names::Names(Host host)
       cpu_user(host.intern("perf.cpu.user")),
       memory(host.intern("perf.symbols.memory")),
       jvm_failures(host.intern("perf.jvm.failures")),
-      unnamed_tasks(host.intern("perf.tasks.unnamed")) {}
+      unnamed_tasks(host.intern("perf.tasks.unnamed")),
+      burst_time(host.intern("perf.burst.time")),
+      burst_waits(host.intern("perf.burst.waits")),
+      burst_lost(host.intern("perf.burst.lost")),
+      burst_filtered(host.intern("perf.burst.filtered")),
+      burst_unfollowed(host.intern("perf.burst.unfollowed")) {}
 
 // A quarter of the memory is for process maps and perf maps.
 Collector::Collector(Host host, Options options)
@@ -153,16 +160,20 @@ void Collector::collect(const Window &window, Batch &batch) {
   if (options_.kernel && !baseline) refresh_kernel_symbols(window.monotonic_ns);
   if (namer_) {
     namer_->settle(kNamesWithin);
-    namer_->next_window();
+    // The waits of a burst are read when it has ended.
+    namer_->next_window(window.monotonic_ns - window.duration_ns - options_.sampler.burst_ns);
   }
   const Totals totals = sampler_->take([&](const StackCount &stack) {
     if (!baseline) take(stack);
+  });
+  const BurstTotals bursts = sampler_->take_bursts([&](const StackCount &stack, const Waker &waker) {
+    if (!baseline) take_wait(stack, waker);
   });
   if (!baseline) emit_stacks(batch);
   const int64_t pump = pump_cpu_ns();
   const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
   pump_before_ns_ = pump;
-  if (!baseline) emit_account(window, totals, cpu, batch);
+  if (!baseline) emit_account(window, totals, bursts, cpu, batch);
   forget_groups();
 }
 
@@ -198,43 +209,77 @@ bool Collector::is_wanted(const StackCount &stack, const Process *process) const
                                                         : options_.cgroups.matches_absent();
 }
 
-// A program may set an empty name.
-void Collector::take(const StackCount &stack) {
-  if (!stack.comm.empty()) return take_named(stack);
-  StackCount named = stack;
-  named.comm = "unknown";
-  take_named(named);
-}
-
-void Collector::take_named(const StackCount &stack) {
-  // Maps are read, and perf maps requested, only for selected processes.
+// Nothing: an option excludes it. Maps are read, and perf maps requested, only for selected processes.
+std::optional<Process *> Collector::admit(const StackCount &stack, uint64_t &filtered) {
   const bool named = options_.processes.empty() || options_.processes.matches(stack.comm);
   Process *process = named ? processes_.find(stack.process) : nullptr;
   if (!is_wanted(stack, process)) {
-    account_.filtered += stack.count;
-    return;
+    filtered += stack.count;
+    return std::nullopt;
   }
   if (process != nullptr) processes_.refresh(stack.process, *process);
-  if (stack.kernel_lost || stack.user_lost) account_.lost_stacks += stack.count;
-  fold(stack, process);
-  add(stack, group_of(stack, process));
+  return process;
 }
 
-// The stack of a thread that was runnable all the time is unknown: it did not wait in its code.
-void Collector::fold(const StackCount &stack, const Process *process) {
+void Collector::take(const StackCount &stack) {
+  const auto process = admit(stack, account_.filtered);
+  if (!process) return;
+  if (stack.kernel_lost || stack.user_lost) account_.lost_stacks += stack.count;
+  if (!fold(stack, *process)) account_.incomplete += stack.count;
+  const std::string_view reason = options_.reason_tag && stack.off_cpu ? reason_of_text(stack) : std::string_view();
+  add(stack, group_of(stack, *process, stack.off_cpu ? "offcpu" : "cpu", reason, {}));
+}
+
+void Collector::take_wait(const StackCount &stack, const Waker &waker) {
+  const auto process = admit(stack, account_.filtered_waits);
+  if (!process) return;
+  fold(stack, *process);
+  const std::string_view reason = reason_of_text(stack);
+  std::string owner = fold_owner(stack, waker, reason);
+  add(stack, group_of(stack, *process, "waker", reason, std::move(owner)));
+}
+
+std::string Collector::fold_owner(const StackCount &stack, const Waker &waker, std::string_view reason) {
+  folder_.fold({.off_cpu = true, .kernel = waker.kernel}, nullptr, waker_text_);
+  const Ended ended{.queued = stack.queued, .has_ended = waker.has_ended, .reason = reason, .by = waker_text_};
+  if (!waker.user.empty() && is_by_thread(ended, waker)) append_waker(waker);
+  return owner_of(ended, waker);
+}
+
+// The code that ended the wait, below the code that waited: its innermost function is next to the end of the wait.
+void Collector::append_waker(const Waker &waker) {
+  const Process *process = processes_.find(waker.process);
+  std::string code;
+  folder_.fold({.has_user = true, .user = waker.user}, process == nullptr ? nullptr : &process->memory, code);
+  text_.append(";[woken by]");
+  for (std::string_view rest = code; !rest.empty();) {
+    const size_t begin = rest.rfind(';') + 1;  // npos + 1 is 0
+    text_.append(";").append(rest.substr(begin));
+    rest = rest.substr(0, begin == 0 ? 0 : begin - 1);
+  }
+}
+
+// The stack of a thread that was runnable all the time is unknown: it did not wait in its code. False: the stack is incomplete.
+bool Collector::fold(const StackCount &stack, const Process *process) {
   static constexpr std::string_view kQueued = "[waiting for a CPU]";
   if (stack.queued && stack.kernel.empty() && stack.user.empty()) {
     text_ = kQueued;
-    return;
+    return true;
   }
-  if (!folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_)) account_.incomplete += stack.count;
+  const bool is_whole = folder_.fold(stack, process == nullptr ? nullptr : &process->memory, text_);
   if (stack.queued) text_.append(";").append(kQueued);
+  return is_whole;
 }
 
-Collector::Group &Collector::group_of(const StackCount &stack, const Process *process) {
-  std::string_view reason;
-  if (options_.reason_tag && stack.off_cpu) reason = stack.queued ? kRunQueue : reason_of(text_);
-  Group &group = groups_[{stack.process.pid, std::string(stack.comm), stack.off_cpu, reason, task_of(stack, process)}];
+std::string_view Collector::reason_of_text(const StackCount &stack) const {
+  return stack.queued ? kRunQueue : reason_of(text_);
+}
+
+// A program may set an empty name.
+Collector::Group &Collector::group_of(const StackCount &stack, const Process *process, std::string_view profile,
+                                      std::string_view reason, std::string owner) {
+  const std::string_view comm = stack.comm.empty() ? "unknown" : stack.comm;
+  Group &group = groups_[{stack.process.pid, std::string(comm), profile, reason, std::move(owner), task_of(stack, process)}];
   if (process == nullptr) return group;
   if (options_.container_tag) group.container = containers::container_of(process->cgroup);
   if (options_.runtime_tag) group.runtime = process->runtime;
@@ -278,18 +323,19 @@ void Collector::emit_stacks(Batch &batch) {
 void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) {
   std::array<char, 12> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), id.pid).ptr;
-  const atalaya_str profile = str(id.off_cpu ? "offcpu" : "cpu");
-  const atalaya_str shared_profile = batch.copy(view(profile)), process = batch.copy(id.comm);
+  const bool has_time = id.profile != "cpu";
+  const atalaya_str profile = batch.copy(id.profile), process = batch.copy(id.comm);
   const atalaya_str pid = batch.copy({digits.data(), static_cast<size_t>(end - digits.data())});
   const atalaya_str container = batch.copy(group.container), runtime = batch.copy(group.runtime);
-  const std::array<std::pair<uint32_t, atalaya_str>, 5> more{{{names_.reason, batch.copy(id.reason)},
+  const std::array<std::pair<uint32_t, atalaya_str>, 6> more{{{names_.reason, batch.copy(id.reason)},
+                                                              {names_.owner, batch.copy(id.owner)},
                                                               {names_.job, batch.copy(id.task.job)},
                                                               {names_.stage, batch.copy(id.task.stage)},
                                                               {names_.task, batch.copy(id.task.task)},
                                                               {names_.attempt, batch.copy(id.task.attempt)}}};
   for (const auto &[text, sum] : group.stacks) {
-    Sample &sample = batch.add(ATALAYA_STACK, 10, 2);
-    batch.tag_shared(sample, names_.profile, shared_profile);
+    Sample &sample = batch.add(ATALAYA_STACK, 11, 2);
+    batch.tag_shared(sample, names_.profile, profile);
     batch.tag_shared(sample, names_.process, process);
     batch.tag_shared(sample, names_.pid, pid);
     if (container.size > 0) batch.tag_shared(sample, names_.container, container);
@@ -297,14 +343,22 @@ void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) 
     for (const auto &[key, value] : more)
       if (value.size > 0) batch.tag_shared(sample, key, value);
     batch.field(sample, names_.samples, as_count(sum.count));
-    if (id.off_cpu) batch.field(sample, names_.ns, as_count(sum.ns));
+    if (has_time) batch.field(sample, names_.ns, as_count(sum.ns));
     sample.text = batch.copy(text);
   }
 }
 
-void Collector::emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch) {
+void Collector::add_bursts(const BurstTotals &bursts, Batch &batch, Sample &sample) const {
+  batch.field(sample, names_.burst_time, bursts.length_ns);
+  batch.field(sample, names_.burst_waits, as_count(bursts.waits));
+  batch.field(sample, names_.burst_lost, as_count(bursts.lost));
+  batch.field(sample, names_.burst_filtered, as_count(account_.filtered_waits));
+  batch.field(sample, names_.burst_unfollowed, as_count(bursts.unknown));
+}
+
+void Collector::emit_account(const Window &window, const Totals &totals, const BurstTotals &bursts, int64_t cpu_ns, Batch &batch) {
   const Folder::Frames frames = folder_.take_frames();
-  Sample &sample = batch.add(ATALAYA_METRICS, 0, 15);
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 20);
   batch.field(sample, names_.all, as_count(totals.samples));
   batch.field(sample, names_.lost, as_count(totals.lost));
   batch.field(sample, names_.lost_stacks, as_count(account_.lost_stacks));
@@ -315,12 +369,14 @@ void Collector::emit_account(const Window &window, const Totals &totals, int64_t
   batch.field(sample, names_.frames, as_count(frames.all));
   batch.field(sample, names_.unnamed, as_count(frames.unnamed));
   if (window.duration_ns > 0) {
-    if (totals.cost_ns > 0) batch.field(sample, names_.cpu_kernel, percent(as_count(totals.cost_ns), window.duration_ns));
+    const uint64_t in_kernel = totals.cost_ns + bursts.cost_ns;
+    if (in_kernel > 0) batch.field(sample, names_.cpu_kernel, percent(as_count(in_kernel), window.duration_ns));
     batch.field(sample, names_.cpu_user, percent(cpu_ns, window.duration_ns));
   }
   batch.field(sample, names_.memory,
               round_to(static_cast<double>(files_.bytes() + processes_.bytes()) / (1 << 20), kMemoryDecimals));
   batch.field(sample, names_.jvm_failures, as_count(jvm_.take_failures()));
+  if (options_.sampler.burst_ns > 0) add_bursts(bursts, batch, sample);
 }
 
 }  // namespace atalaya::perf

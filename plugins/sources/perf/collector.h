@@ -54,8 +54,8 @@ class Collector {
   struct GroupId {
     int32_t pid = 0;
     std::string comm;
-    bool off_cpu = false;
-    std::string_view reason;
+    std::string_view profile, reason;
+    std::string owner;  // of waits during bursts
     tasks::TaskTags task;
     auto operator<=>(const GroupId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
@@ -66,22 +66,28 @@ class Collector {
   };
   // Amounts of one window.
   struct Account {
-    uint64_t filtered = 0, incomplete = 0, lost_stacks = 0, unnamed_tasks = 0;
+    uint64_t filtered = 0, filtered_waits = 0, incomplete = 0, lost_stacks = 0, unnamed_tasks = 0;
   };
   struct Names {
     explicit Names(Host host);
-    uint32_t profile, process, pid, container, runtime, reason, job, stage, task, attempt, samples, ns;
+    uint32_t profile, process, pid, container, runtime, reason, owner, job, stage, task, attempt, samples, ns;
     uint32_t all, lost, lost_stacks, incomplete, filtered, not_copied, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
     uint32_t unnamed_tasks;
+    uint32_t burst_time, burst_waits, burst_lost, burst_filtered, burst_unfollowed;
   };
 
   void open_sampler();
   void pump();
   void pump_once();
   void take(const StackCount &stack);
-  void take_named(const StackCount &stack);
-  void fold(const StackCount &stack, const Process *process);
-  Group &group_of(const StackCount &stack, const Process *process);
+  void take_wait(const StackCount &stack, const Waker &waker);
+  std::optional<Process *> admit(const StackCount &stack, uint64_t &filtered);
+  bool fold(const StackCount &stack, const Process *process);
+  std::string fold_owner(const StackCount &stack, const Waker &waker, std::string_view reason);
+  void append_waker(const Waker &waker);
+  std::string_view reason_of_text(const StackCount &stack) const;
+  Group &group_of(const StackCount &stack, const Process *process, std::string_view profile, std::string_view reason,
+                  std::string owner);
   tasks::TaskTags task_of(const StackCount &stack, const Process *process);
   void add(const StackCount &stack, Group &group);
   bool is_wanted(const StackCount &stack, const Process *process) const;
@@ -90,7 +96,8 @@ class Collector {
   void forget_groups();
   void emit_stacks(Batch &batch);
   void emit_group(const GroupId &id, const Group &group, Batch &batch);
-  void emit_account(const Window &window, const Totals &totals, int64_t cpu_ns, Batch &batch);
+  void emit_account(const Window &window, const Totals &totals, const BurstTotals &bursts, int64_t cpu_ns, Batch &batch);
+  void add_bursts(const BurstTotals &bursts, Batch &batch, Sample &sample) const;
   int64_t pump_cpu_ns() const;
 
   Host host_;
@@ -111,7 +118,7 @@ class Collector {
   std::map<GroupId, Group> groups_;
   size_t group_bytes_ = 0;
   Account account_;
-  std::string text_;
+  std::string text_, waker_text_;
   int64_t pump_before_ns_ = 0;
 };
 

@@ -137,11 +137,12 @@ std::string_view Folder::kernel_name(std::span<const uint64_t> frames, size_t at
   return kernel_symbols_ == nullptr ? std::string_view() : kernel_symbols_->find(looked_up(frames, at));
 }
 
-// Kernel frames of the BPF program itself and of its callers in sched_switch.
+// Kernel frames of the BPF program itself and of its callers in the tracepoint.
 size_t Folder::own_frames(std::span<const uint64_t> frames) const {
   static constexpr size_t kMax = 8;
   for (size_t i = std::min(frames.size(), kMax); i-- > 0;)
-    if (kernel_name(frames, i).starts_with("bpf_trace_run")) return i + 1;
+    if (const std::string_view name = kernel_name(frames, i); name.starts_with("bpf_trace_run") || name.starts_with("__traceiter_"))
+      return i + 1;
   return 0;
 }
 

@@ -9,8 +9,8 @@ inline constexpr int kPercentDecimals = 3, kMemoryDecimals = 2;
 
 inline constexpr MetricTag kStackTags[] = {metric::identity("host"), metric::identity("profile"), metric::identity("process"),
                                            metric::identity("pid"),  metric::extra("container"),  metric::extra("runtime"),
-                                           metric::extra("reason"),  metric::extra("job"),        metric::extra("stage"),
-                                           metric::extra("task"),    metric::extra("attempt")};
+                                           metric::extra("reason"),  metric::extra("owner"),      metric::extra("job"),
+                                           metric::extra("stage"),   metric::extra("task"),       metric::extra("attempt")};
 
 inline constexpr Metric kMetrics[] = {
     metric::delta("profile.samples", "1", metric::count, kStackTags, "perf event, or sched_switch",
@@ -42,6 +42,16 @@ inline constexpr Metric kMetrics[] = {
                   "JVMs that did not write a perf map on request"),
     metric::delta("perf.tasks.unnamed", "1", metric::count, metric::host_tags, "thread dumps of JVMs",
                   "Samples and waits of threads that may run tasks, but whose whole names are unknown; with tasks = true"),
+    metric::delta("perf.burst.time", "ns", metric::count, metric::host_tags, "CLOCK_MONOTONIC",
+                  "Length of the bursts that ended; with wakers"),
+    metric::delta("perf.burst.waits", "1", metric::count, metric::host_tags, "sched_switch, sched_waking",
+                  "Waits of all threads during the bursts, including lost and filtered ones"),
+    metric::delta("perf.burst.lost", "1", metric::count, metric::host_tags, "BPF map",
+                  "Waits of the bursts lost because a buffer was full; they are in no stack"),
+    metric::delta("perf.burst.filtered", "1", metric::count, metric::host_tags, "the options processes and cgroups",
+                  "Waits of processes that the options exclude"),
+    metric::delta("perf.burst.unfollowed", "1", metric::count, metric::host_tags, "BPF map",
+                  "Waits of the bursts that were not noted because too many threads waited"),
 };
 
 }  // namespace atalaya::perf

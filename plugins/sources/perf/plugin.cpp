@@ -28,6 +28,12 @@ std::shared_ptr<tasks::TaskNames> tasks_of(const Host &host) {
   return host.boolean("tasks") ? std::make_shared<tasks::TaskNames>(std::move(*names)) : nullptr;
 }
 
+int64_t burst_of(const Host &host) {
+  const int64_t length = host.integer("wakers"), every = host.integer("wakers_every");
+  if (length > every / 2) throw Failure(Code::bad_config, "wakers is longer than half of wakers_every; shorten the bursts");
+  return length;
+}
+
 Options options_of(const Host &host) {
   const std::shared_ptr<tasks::TaskNames> tasks = tasks_of(host);
   const std::string profile = host.text("profile");
@@ -44,6 +50,8 @@ Options options_of(const Host &host) {
                       .dwarf_processes = matchers(host, "unwind_processes"),
                       .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")) / 2,
                       .run_queue = host.boolean("run_queue"),
+                      .burst_ns = burst_of(host),
+                      .burst_every_ns = host.integer("wakers_every"),
                       .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>()},
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
@@ -99,6 +107,12 @@ class Perf final : public CollectingSource<Collector> {
           .range(1e9, 86400e9),
       param::list("tags", kTag, "Extra tags of stacks: short container id; runtime (jvm, node or python); reason of a wait"),
       param::boolean("run_queue", "Off-CPU: also reports waits of runnable threads for a CPU").defaults("false"),
+      param::duration("wakers", "Length of a burst that records who ends waits, and how; requires BPF; 0s: no bursts")
+          .defaults("0s")
+          .range(0, 60e9),
+      param::duration("wakers_every", "Time from the start of one burst to the start of the next")
+          .defaults("1m")
+          .range(1e9, 86400e9),
       param::boolean("tasks", "Tags stacks with the tasks that threads and processes run: Spark, MapReduce, task_names")
           .defaults("false"),
       param::list("task_names", kTaskName,

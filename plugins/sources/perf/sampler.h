@@ -53,6 +53,28 @@ struct Renamed {
   std::string name;   // as the kernel has it: 15 bytes
 };
 
+// What ended a wait during a burst, as far as it is known.
+struct Waker {
+  ProcessId process;
+  uint32_t thread = 0;  // that ran when the wait ended, perhaps interrupted; 0: none
+  bool is_kernel_thread = false;
+  std::string_view process_name, thread_name;
+  std::span<const uint64_t> kernel, user;  // its stack; user: only if it is of the same process
+  bool has_ended = true;                   // within the burst
+  std::string remote;                      // address at the other end of the socket that received data; "": none did
+  uint16_t port = 0;                       // of the server of this connection
+  bool is_server = false;                  // the thread that waited
+  std::string_view disk;                   // that finished a request; "": none did
+};
+using TakeWait = std::function<void(const StackCount &, const Waker &)>;
+
+struct BurstTotals {
+  uint64_t waits = 0, lost = 0;
+  uint64_t unknown = 0;   // switches of threads that were not followed because a map was full
+  uint64_t cost_ns = 0;   // CPU time in the kernel
+  int64_t length_ns = 0;  // of the bursts that ended
+};
+
 struct Totals {
   uint64_t samples = 0, lost = 0;
   uint64_t not_copied = 0;  // stacks not copied because the ring was full; frame pointers were used
@@ -70,7 +92,9 @@ struct SamplerOptions {
   core::MatcherList dwarf_processes;       // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // for the tables
   bool run_queue = false;                  // off-CPU: also waits for a CPU
-  std::vector<std::string> task_threads;   // beginnings of the names of threads that may run tasks
+  int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
+  int64_t burst_every_ns = 60'000'000'000;
+  std::vector<std::string> task_threads;  // beginnings of the names of threads that may run tasks
 };
 
 class Sampler {
@@ -84,6 +108,8 @@ class Sampler {
   virtual void pump(int stop, const See &see) = 0;
   // Everything since the last call, grouped by process; the spans are valid during the call of `take`.
   virtual Totals take(const Take &take) = 0;
+  // The waits of all bursts that ended since the last call.
+  virtual BurstTotals take_bursts(const TakeWait &) { return {}; }
   // Names of threads since the last call; called by the thread that pumps.
   virtual std::vector<Renamed> take_renamed() { return {}; }
   // Whether stacks carry threads.

@@ -84,9 +84,9 @@ std::optional<tasks::TaskTags> TaskNamer::find(const StackCount &stack, bool &is
   return task == nullptr ? std::nullopt : std::optional(*task);
 }
 
-void TaskNamer::next_window() {
+void TaskNamer::next_window(int64_t keeps_since_ns) {
   const std::lock_guard lock(mutex_);
-  threads_.next_window();
+  threads_.next_window(keeps_since_ns);
 }
 
 void TaskNamer::run() {

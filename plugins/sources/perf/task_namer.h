@@ -40,7 +40,8 @@ class TaskNamer {
   void settle(int64_t timeout_ns);
   // Nothing: no task, or an unknown one; then is_unnamed is set.
   std::optional<tasks::TaskTags> find(const StackCount &stack, bool &is_unnamed);
-  void next_window();
+  // Names that ended after this time may still be needed.
+  void next_window(int64_t keeps_since_ns);
 
  private:
   struct Jvm {

@@ -91,10 +91,11 @@ bool TaskThreads::is_unnamed(uint32_t thread, int64_t epoch) const {
 }
 
 // The stacks of a name that ended in this window are reported at its end, and a held wait later.
-void TaskThreads::next_window() {
+void TaskThreads::next_window(int64_t keeps_since_ns) {
   ++window_;
   for (auto &[thread, names] : threads_)
-    size_ -= std::erase_if(names, [this](const Name &one) { return one.ended != 0 && one.ended + 1 < window_; });
+    size_ -= std::erase_if(
+        names, [&](const Name &one) { return one.ended != 0 && one.ended + 1 < window_ && one.to_ns < keeps_since_ns; });
   std::erase_if(threads_, [](const auto &entry) { return entry.second.empty(); });
 }
 

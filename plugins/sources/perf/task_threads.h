@@ -38,8 +38,8 @@ class TaskThreads {
   const tasks::TaskTags *find(uint32_t thread, int64_t epoch) const;
   // Whether its whole name is unknown.
   bool is_unnamed(uint32_t thread, int64_t epoch) const;
-  // Forgets names that ended before the last window.
-  void next_window();
+  // Forgets names that ended before the last window and before this time.
+  void next_window(int64_t keeps_since_ns = INT64_MAX);
   size_t size() const { return size_; }
 
  private:

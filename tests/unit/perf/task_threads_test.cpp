@@ -92,6 +92,16 @@ TEST_CASE_FIXTURE(Fixture, "names are kept for the window after they end, and no
   CHECK(threads.size() == 1);
 }
 
+TEST_CASE_FIXTURE(Fixture, "names that a burst may still need are kept longer") {
+  threads.renamed({kJvm, 70, 100, kShort});
+  threads.saw(70, whole(1), 110, 120);
+  threads.renamed({kJvm, 70, 200, kShort});
+  for (int i = 0; i < 5; ++i) threads.next_window(150);  // a burst began at this time
+  CHECK(attempt(70, 100) == "1");
+  threads.next_window(250);
+  CHECK(attempt(70, 100).empty());
+}
+
 TEST_CASE("whatever happens, a name is that of the thread's task at that time, or unknown") {
   std::mt19937 dice(5);  // NOLINT(cert-msc51-cpp): the same in each run
   for (int run = 0; run < 50; ++run) {

@@ -56,6 +56,7 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   if (process == others.tags.end()) {
     if (!wanted.tags.empty()) return " with these tags";
     if (wanted.profile == "offcpu") return "; source perf collects them with profile = \"offcpu\" at the end of each window";
+    if (wanted.profile == "waker") return "; source perf collects them with wakers = \"1s\", after the first burst";
     if (wanted.profile == "wall") return "; source jvm collects them at the end of each window";
     return "; source perf collects them at the end of each window (pipelines/profile.lua: after the first whole minute)";
   }
@@ -68,7 +69,7 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
   return text + (names.size() > kMaxNamed ? ", ..." : "");
 }
 
-std::string process_frames(const store::Tags &tags, By by) {
+std::string process_frames(const store::Tags &tags, By by, const OwnerName &owner_name) {
   const auto value = [&](const char *key) {
     const auto found = tags.find(key);
     return found == tags.end() ? std::string() : found->second;
@@ -76,8 +77,9 @@ std::string process_frames(const store::Tags &tags, By by) {
   std::string frames;
   if (by == By::host) append_frame(frames, tags.contains("host") ? value("host") : "(no host)");
   if (by == By::reason) append_frame(frames, tags.contains("reason") ? value("reason") : "(no reason)");
+  if (by == By::owner) append_frame(frames, owner_name ? owner_name(tags) : tags.contains("owner") ? value("owner") : "(no owner)");
   const std::string name = tags.contains("process") ? value("process") : "(no process)";
-  const bool numbered = by != By::name && by != By::reason && tags.contains("pid");
+  const bool numbered = by != By::name && by != By::reason && by != By::owner && tags.contains("pid");
   append_frame(frames, numbered ? name + "-" + value("pid") : name);
   return frames;
 }
@@ -97,7 +99,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
     if (is_new) {
       budget.hold(1);
       const auto [process, is_new_process] = processes.try_emplace(stack.entity);
-      if (is_new_process) process->second = tree.leaf(process_frames(stack.tags, wanted.by));
+      if (is_new_process) process->second = tree.leaf(process_frames(stack.tags, wanted.by, wanted.owner_name));
       at->second = tree.leaf(process->second, stack.folded);
     }
     tree.add(at->second, side, value);
@@ -119,6 +121,7 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
 By by_of(std::string_view name) {
   if (name == "host") return By::host;
   if (name == "name") return By::name;
+  if (name == "owner") return By::owner;
   return name == "reason" ? By::reason : By::process;
 }
 

@@ -19,15 +19,20 @@ enum class By : uint8_t {
   name,     // processes of one name together
   host,     // a frame per host, with its processes above
   reason,   // a frame per reason of waits, with processes by name above
+  owner,    // a frame per owner of waits, with processes by name above
 };
+
+// The name of what a stack waited for.
+using OwnerName = std::function<std::string(const store::Tags &)>;
 
 struct Wanted {
   std::vector<store::TagFilter> tags;
   std::string profile = "cpu";
   By by = By::process;
   std::function<bool(const store::Stack &)> only;  // stacks to use; empty: all
+  OwnerName owner_name;                            // empty: the value of the tag
   // Frames above the code: hosts and processes.
-  uint32_t group_depth() const { return by == By::host || by == By::reason ? 2 : 1; }
+  uint32_t group_depth() const { return by == By::process || by == By::name ? 1 : 2; }
   // CPU samples have equal weights. Waits and thread dumps are weighted by time.
   bool counts_time() const { return profile != "cpu"; }
 };
@@ -46,10 +51,10 @@ void add_task(Tree &tree, const std::string &id, store::Store &store, const Want
 // The reason for an empty result: the pipeline that collects stacks, or the processes that have some.
 std::string why_nothing(store::Store &store, const Wanted &wanted, const store::Range &range, query::Budget &budget);
 
-// The value of the parameter `by`: "process", "name", "host" or "reason".
+// The value of the parameter `by`: "process", "name", "host", "reason" or "owner".
 By by_of(std::string_view name);
-// The frames before those of the stack: "java-977", "java", "host;java-977", or "disk;java".
-std::string process_frames(const store::Tags &tags, By by);
+// The frames before those of the stack: "java-977", "java", "host;java-977", "disk;java", or "disk vda;java".
+std::string process_frames(const store::Tags &tags, By by, const OwnerName &owner_name = {});
 // The range of FROM:TO, although times contain colons. Throws query::Wrong.
 store::Range range_of(std::string_view text, int64_t now_ns);
 

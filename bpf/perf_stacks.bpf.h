@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Stacks, processes and counts: what all programs of perf.bpf.c use. */
+#ifndef ATALAYA_BPF_PERF_STACKS_H
+#define ATALAYA_BPF_PERF_STACKS_H
+
+#include "perf_task_names.bpf.h"
+
+/* Index of the set that is written to. */
+__u32 set;
+
+struct perf_totals totals[2];
+
+struct counts {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct perf_key);
+  __type(value, struct perf_count);
+} counts_0 SEC(".maps"), counts_1 SEC(".maps");
+
+/* With a cycle counter, ticks are non-maskable interrupts: a tick that interrupts the other program while it holds the lock of an
+ * LRU map would deadlock. So each program has its own LRU maps, and inline functions below select them at compile time.
+ */
+enum { TICK, SWITCH };
+
+/* LRU: the least recently used are evicted. */
+struct stacks {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 16384);
+  __type(key, __u64);
+  __type(value, struct perf_stack);
+} tick_stacks SEC(".maps"), switch_stacks SEC(".maps");
+
+/* Buffer in which each program builds a stack. */
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2);
+  __type(key, __u32);
+  __type(value, struct perf_stack);
+} scratch SEC(".maps");
+
+struct known {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, struct perf_process);
+  __type(value, __u8);
+} tick_known SEC(".maps"), switch_known SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 16);
+} seen SEC(".maps");
+
+static __u64 hash_of(const struct perf_stack *stack) {
+  __u64 hash = stack->size;
+  for (__u32 i = 0; i < PERF_FRAMES; ++i) {
+    if (i >= stack->size) break;
+    hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return hash ? hash : 1;
+}
+
+/* Before the address of `program` is used: from then on the compiler does not know its value. */
+static __always_inline void *stacks_of(__u32 program) {
+  return program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
+}
+
+static __always_inline __u64 keep(void *stacks, struct perf_stack *stack, long bytes) {
+  if (bytes <= 0) return 0;
+  stack->size = bytes / sizeof(__u64);
+  const __u64 hash = hash_of(stack);
+  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
+  return hash;
+}
+
+/* Stores the innermost frames of the current stack and returns its hash; 0: no stack. If the map is full, user space does not find
+ * the hash there.
+ */
+static __always_inline __u64 keep_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
+  void *stacks = stacks_of(program);
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
+  if (!stack) return 0;
+  return keep(stacks, stack, bpf_get_stack(context, stack->frames, frames * sizeof(__u64), flags));
+}
+
+static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
+  return keep_frames(context, flags, program, PERF_FRAMES);
+}
+
+enum { PF_KTHREAD = 0x00200000 }; /* linux/sched.h */
+
+static void describe(struct perf_process *process, const struct task_struct *task) {
+  const struct mm_struct *mm = BPF_CORE_READ(task, mm);
+  process->pid = BPF_CORE_READ(task, tgid);
+  process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+  if (!mm || BPF_CORE_READ(task, flags) & PF_KTHREAD) return; /* which may borrow memory */
+  const __u64 factor = 0x100000001b3;
+  process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
+}
+
+/* User space reads a process's maps while it lives. It prefers processes that are seen twice to short-lived ones. */
+static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
+  if (process->image == 0) return;
+  void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
+  const __u8 one = 1;
+  __u8 *times = bpf_map_lookup_elem(known, process);
+  if (times && *times > 1) return;
+  struct perf_seen *record = bpf_ringbuf_reserve(&seen, sizeof(*record), 0);
+  if (!record) return;
+  record->process = *process;
+  record->again = times != 0;
+  record->unused = 0;
+  __builtin_memcpy(record->comm, comm, PERF_COMM);
+  bpf_ringbuf_submit(record, 0);
+  if (times)
+    *times = 2;
+  else
+    bpf_map_update_elem(known, process, &one, BPF_ANY);
+}
+
+static void add(const struct perf_key *key, const char *comm, const char *thread, __u64 ns, __u32 now) {
+  void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
+  __sync_fetch_and_add(&totals[now].samples, 1);
+  struct perf_count *count = bpf_map_lookup_elem(counts, key);
+  if (!count) {
+    struct perf_count first = {};
+    __builtin_memcpy(first.comm, comm, PERF_COMM);
+    __builtin_memcpy(first.thread, thread, PERF_COMM);
+    bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
+    count = bpf_map_lookup_elem(counts, key);
+  }
+  if (!count) {
+    __sync_fetch_and_add(&totals[now].lost, 1);
+    return;
+  }
+  __sync_fetch_and_add(&count->count, 1);
+  if (ns) __sync_fetch_and_add(&count->ns, ns);
+}
+
+/* Sets the process and the kernel part of the stack. */
+static __always_inline void begin_key(struct perf_key *key, char *comm, char *thread, void *context, const struct task_struct *task,
+                                      __u32 program) {
+  describe(&key->process, task);
+  add_thread(key, thread, task);
+  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  if (key->process.image) key->flags |= PERF_HAS_USER;
+  key->kernel = keep_stack(context, 0, program);
+}
+
+static __always_inline void add_user(struct perf_key *key, void *context, __u32 program) {
+  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
+}
+
+/* Whether a thread that leaves its CPU voluntarily is still runnable: it only yields. */
+static bool is_runnable(const struct task_struct *task) {
+  if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
+  return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;
+}
+
+#endif

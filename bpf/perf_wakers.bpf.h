@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Bursts: the time that each thread does not run, by what ended its wait. The programs are attached during bursts only.
+ *
+ * Each wait is within the burst: one that began before it counts from the start of the burst. User space adds those that have not
+ * ended. So the waits of a thread and its CPU time are the length of the burst.
+ */
+#ifndef ATALAYA_BPF_PERF_WAKERS_H
+#define ATALAYA_BPF_PERF_WAKERS_H
+
+#include "perf_stacks.bpf.h"
+
+struct perf_burst burst;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 32768);
+  __type(key, __u32);
+  __type(value, struct perf_blocked);
+} blocked SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 16384);
+  __type(key, struct perf_owner_key);
+  __type(value, struct perf_owner_count);
+} owners SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct perf_blocked);
+} new_blocked SEC(".maps");
+
+/* The last socket that got data on this CPU, and the last disk that finished a request. */
+struct cause {
+  __u64 socket_ns, disk_ns;
+  struct perf_socket socket;
+  char disk[PERF_DISK];
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct cause);
+} causes SEC(".maps");
+
+/* Wakers' stacks are read for the function that woke. Interrupted code below it would make each one different. */
+enum { WAKER_FRAMES = 24, WAKER_USER_FRAMES = 64 };
+
+static struct perf_blocked *cleared_blocked(void) {
+  const __u32 zero = 0;
+  struct perf_blocked *entry = bpf_map_lookup_elem(&new_blocked, &zero);
+  if (entry) __builtin_memset(entry, 0, sizeof(*entry));
+  return entry;
+}
+
+static __always_inline void describe_waiting(struct perf_blocked *entry, const struct task_struct *task) {
+  describe(&entry->key.wait.process, task);
+  entry->key.wait.flags = PERF_OFF_CPU;
+  add_thread(&entry->key.wait, entry->names.thread, task);
+  bpf_probe_read_kernel_str(entry->names.process, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  if (entry->key.wait.process.image) entry->key.wait.flags |= PERF_HAS_USER;
+}
+
+static void add_owner(struct perf_blocked *entry, __u64 ns) {
+  __sync_fetch_and_add(&burst.waits, 1);
+  struct perf_owner_count *count = bpf_map_lookup_elem(&owners, &entry->key);
+  if (!count) {
+    struct perf_owner_count first = {.names = entry->names};
+    bpf_map_update_elem(&owners, &entry->key, &first, BPF_NOEXIST);
+    count = bpf_map_lookup_elem(&owners, &entry->key);
+  }
+  if (!count) {
+    __sync_fetch_and_add(&burst.lost, 1);
+    return;
+  }
+  __sync_fetch_and_add(&count->count, 1);
+  __sync_fetch_and_add(&count->ns, ns);
+}
+
+/* Both parts of a wait: until it was woken, and until it ran. */
+static void add_both(struct perf_blocked *entry, __u64 now) {
+  if (entry->woken_ns > entry->since_ns) add_owner(entry, entry->woken_ns - entry->since_ns);
+  if (now <= entry->woken_ns) return;
+  entry->key.wait.flags |= PERF_QUEUED;
+  __builtin_memset(&entry->key.waker, 0, sizeof(entry->key.waker));
+  add_owner(entry, now - entry->woken_ns);
+}
+
+/* Its first event in the burst: it was runnable since the start of the burst, or since it exists. */
+static void add_first(const struct task_struct *task, __u64 since, __u64 now) {
+  struct perf_blocked *entry = burst.unknown ? 0 : cleared_blocked();
+  if (!entry) return;
+  const __u64 born = BPF_CORE_READ(task, start_time);
+  describe_waiting(entry, task);
+  entry->since_ns = entry->woken_ns = born > since ? born : since;
+  add_both(entry, now);
+}
+
+static void end_blocked(const struct task_struct *task, __u64 since, __u64 now) {
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  struct perf_blocked *entry = bpf_map_lookup_elem(&blocked, &thread);
+  if (!entry) return add_first(task, since, now);
+  if (!entry->woken_ns) entry->woken_ns = now;
+  announce(&entry->key.wait.process, entry->names.process, SWITCH);
+  add_both(entry, now);
+  bpf_map_delete_elem(&blocked, &thread);
+}
+
+static void begin_blocked(void *context, const struct task_struct *task, bool runnable, __u64 now) {
+  const __u32 thread = BPF_CORE_READ(task, pid);
+  struct perf_blocked *entry = cleared_blocked();
+  if (!entry) return;
+  entry->since_ns = now;
+  if (runnable) {
+    describe_waiting(entry, task);
+    entry->woken_ns = now;
+  } else {
+    entry->key.wait.flags = PERF_OFF_CPU;
+    begin_key(&entry->key.wait, entry->names.process, entry->names.thread, context, task, SWITCH);
+    add_user(&entry->key.wait, context, SWITCH);
+  }
+  if (bpf_map_update_elem(&blocked, &thread, entry, BPF_ANY) != 0) __sync_fetch_and_add(&burst.unknown, 1);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_burst_switch, bool preempted, struct task_struct *from, struct task_struct *to) {
+  const __u64 since = burst.since_ns, now = bpf_ktime_get_ns();
+  if (!since || now < since) return 0;
+  const __u32 thread = from->pid;
+  if (from->exit_state != 0)
+    bpf_map_delete_elem(&blocked, &thread);
+  else if (thread != 0)
+    begin_blocked(ctx, from, preempted || is_runnable(from), now);
+  if (to->pid != 0) end_blocked(to, since, now);
+  __sync_fetch_and_add(&burst.cost_ns, bpf_ktime_get_ns() - now);
+  return 0;
+}
+
+/* The cause was noted by the same call chain. An interrupt may replace it: user space compares it with the waker's stack. */
+static void add_cause(struct perf_waker *waker, __u64 now) {
+  static const __u64 kWithin = 1000000;
+  const __u32 zero = 0;
+  const struct cause *cause = bpf_map_lookup_elem(&causes, &zero);
+  if (!cause) return;
+  if (now - cause->socket_ns < kWithin) waker->socket = cause->socket;
+  if (now - cause->disk_ns < kWithin) __builtin_memcpy(waker->disk, cause->disk, PERF_DISK);
+}
+
+static void add_waker(struct perf_blocked *entry, void *context, __u64 now) {
+  struct task_struct *current = bpf_get_current_task_btf();
+  struct perf_waker *waker = &entry->key.waker;
+  waker->thread = current->pid;
+  waker->kernel = keep_frames(context, 0, SWITCH, WAKER_FRAMES);
+  add_cause(waker, now);
+  if (!waker->thread) return;
+  describe(&waker->process, current);
+  waker->is_kernel_thread = (current->flags & PF_KTHREAD) != 0;
+  bpf_probe_read_kernel_str(entry->names.waker_thread, PERF_COMM, &current->comm);
+  bpf_probe_read_kernel_str(entry->names.waker_process, PERF_COMM, &BPF_CORE_READ(current, group_leader)->comm);
+  if (waker->process.image && waker->process.pid == entry->key.wait.process.pid)
+    waker->user = keep_frames(context, BPF_F_USER_STACK, SWITCH, WAKER_USER_FRAMES);
+}
+
+/* A thread that waits since before the burst. Its stack is readable from here, except for its user part. */
+static void begin_woken(struct task_struct *task, __u64 since) {
+  const __u32 thread = task->pid, program = SWITCH;
+  struct perf_blocked *entry = burst.unknown || task->on_cpu ? 0 : cleared_blocked();
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
+  if (!entry || !stack) return;
+  entry->since_ns = since;
+  describe_waiting(entry, task);
+  entry->key.wait.kernel = keep(&switch_stacks, stack, bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0));
+  if (bpf_map_update_elem(&blocked, &thread, entry, BPF_ANY) != 0) __sync_fetch_and_add(&burst.unknown, 1);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_burst_waking, struct task_struct *task) {
+  const __u64 since = burst.since_ns, now = bpf_ktime_get_ns();
+  if (!since || now < since) return 0;
+  const __u32 thread = task->pid;
+  if (!bpf_map_lookup_elem(&blocked, &thread)) begin_woken(task, since);
+  struct perf_blocked *entry = bpf_map_lookup_elem(&blocked, &thread);
+  if (entry && !entry->woken_ns) {
+    entry->woken_ns = now;
+    add_waker(entry, ctx, now);
+  }
+  __sync_fetch_and_add(&burst.cost_ns, bpf_ktime_get_ns() - now);
+  return 0;
+}
+
+/* linux/socket.h */
+enum { INET = 2, INET6 = 10 };
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(on_burst_data, const struct sock *sk) {
+  const __u32 zero = 0;
+  struct cause *cause = burst.since_ns ? bpf_map_lookup_elem(&causes, &zero) : 0;
+  if (!cause) return 0;
+  struct perf_socket socket = {};
+  const __u16 family = sk->__sk_common.skc_family;
+  socket.family = family == INET || family == INET6 ? family : 0;
+  socket.is_server = (sk->sk_userlocks & 8 /* SOCK_BINDPORT_LOCK */) != 0;
+  socket.port = socket.is_server ? sk->__sk_common.skc_num : __builtin_bswap16(sk->__sk_common.skc_dport);
+  if (family == INET)
+    __builtin_memcpy(socket.remote, &sk->__sk_common.skc_daddr, 4);
+  else if (family == INET6)
+    BPF_CORE_READ_INTO(&socket.remote, sk, __sk_common.skc_v6_daddr);
+  cause->socket = socket;
+  cause->socket_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_burst_disk, struct request *request) {
+  const __u32 zero = 0;
+  struct cause *cause = burst.since_ns ? bpf_map_lookup_elem(&causes, &zero) : 0;
+  if (!cause) return 0;
+  const struct gendisk *disk = 0;
+  if (bpf_core_field_exists(request->q->disk))
+    disk = BPF_CORE_READ(request, q, disk);
+  else
+    disk = BPF_CORE_READ((const struct request___before_5_16 *)request, rq_disk);
+  __builtin_memset(cause->disk, 0, PERF_DISK);
+  if (disk) bpf_probe_read_kernel_str(cause->disk, PERF_DISK, &disk->disk_name);
+  cause->disk_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+#endif

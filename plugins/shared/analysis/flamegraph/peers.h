@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes at the other ends of connections that threads waited for, by the flows of all hosts (source net).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/graph/pairing.h"
+#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::flamegraph {
+
+class Peers {
+ public:
+  Peers(std::vector<graph::Flow> flows, const graph::Translations &translations);
+
+  // The tag `owner` of a stack: an address becomes "postgres-812 on n2 (10.0.0.2:5432)" if flows have its process.
+  std::string owner_of(const store::Tags &tags) const;
+
+ private:
+  const graph::Flow *find(const std::string &host, const std::string &pid, const std::string &remote, const std::string &port,
+                          bool opened) const;
+
+  std::vector<graph::Flow> flows_;
+  std::vector<graph::Link> links_;
+};
+
+// Reads the flows of this range. Throws query::TooMuch, store::Error.
+Peers read_peers(store::Store &store, const store::Range &range, query::Budget &budget);
+
+}  // namespace atalaya::flamegraph

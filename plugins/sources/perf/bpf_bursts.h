@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bursts of bpf/perf_wakers.bpf.h: a thread attaches its programs for a short time again and again. Between bursts they cost
+// nothing.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bpf/perf.h"
+#include "plugins/shared/bpf/loading.h"
+#include "plugins/sources/perf/sampler.h"
+
+struct perf_bpf;
+
+namespace atalaya::perf {
+
+class Bursts {
+ public:
+  // The skeleton must outlive this.
+  Bursts(perf_bpf &skeleton, int64_t length_ns, int64_t every_ns)
+      : skeleton_(skeleton), length_ns_(length_ns), every_ns_(every_ns) {}
+  Bursts(const Bursts &) = delete;
+  Bursts &operator=(const Bursts &) = delete;
+  ~Bursts();
+
+  // Before the programs are loaded. max_stacks: 0 = no bursts.
+  static void prepare(perf_bpf &skeleton, uint32_t max_stacks);
+  // The first burst begins at once. False: libbpf has the reason.
+  bool start();
+  // The waits of bursts that ended since the last call.
+  BurstTotals take(const TakeWait &take, size_t max_frames);
+
+ private:
+  using Entry = std::pair<perf_owner_key, perf_owner_count>;
+  using Stacks = std::map<uint64_t, std::vector<uint64_t>>;  // by hash
+  struct Recorded {
+    std::vector<Entry> waits;
+    Stacks stacks;
+    std::set<std::string> disks;
+    BurstTotals totals;
+  };
+
+  bool attach();
+  void run();
+  bool wait_until(std::unique_lock<std::mutex> &lock, int64_t time_ns);
+  void end_burst();
+  void keep(std::vector<Entry> waits, const BurstTotals &totals);
+  void read_stacks(const std::vector<Entry> &waits);
+
+  perf_bpf &skeleton_;
+  const int64_t length_ns_, every_ns_;
+  std::vector<bpf::Link> links_;  // of the thread that runs the bursts
+  std::thread thread_;
+  std::condition_variable stopped_;
+
+  std::mutex mutex_;  // guards the members below
+  bool stops_ = false;
+  Recorded recorded_;
+};
+
+}  // namespace atalaya::perf
