@@ -23,9 +23,6 @@
 namespace atalaya::perf {
 namespace {
 
-// Of all bursts of a window.
-constexpr size_t kMaxWaits = 65536;
-
 using Entry = std::pair<perf_owner_key, perf_owner_count>;
 using Stacks = std::map<uint64_t, std::vector<uint64_t>>;
 
@@ -194,7 +191,7 @@ void Bursts::end_burst() {
 // Those beyond the limit, and those that the kernel did not count, are lost.
 void Bursts::keep(std::vector<Entry> waits, const BurstTotals &totals) {
   const std::lock_guard lock(mutex_);
-  waits.resize(std::min(waits.size(), kMaxWaits - std::min(kMaxWaits, recorded_.waits.size())));
+  waits.resize(std::min(waits.size(), max_waits_ - std::min(max_waits_, recorded_.waits.size())));
   read_stacks(waits);
   uint64_t kept = 0;
   for (const auto &[key, count] : waits) {

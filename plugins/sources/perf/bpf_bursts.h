@@ -23,9 +23,9 @@ namespace atalaya::perf {
 
 class Bursts {
  public:
-  // The skeleton must outlive this.
-  Bursts(perf_bpf &skeleton, int64_t length_ns, int64_t every_ns)
-      : skeleton_(skeleton), length_ns_(length_ns), every_ns_(every_ns) {}
+  // The skeleton must outlive this. max_waits: different ones between two calls of `take`.
+  Bursts(perf_bpf &skeleton, int64_t length_ns, int64_t every_ns, size_t max_waits)
+      : skeleton_(skeleton), length_ns_(length_ns), every_ns_(every_ns), max_waits_(max_waits) {}
   Bursts(const Bursts &) = delete;
   Bursts &operator=(const Bursts &) = delete;
   ~Bursts();
@@ -56,6 +56,7 @@ class Bursts {
 
   perf_bpf &skeleton_;
   const int64_t length_ns_, every_ns_;
+  const size_t max_waits_;
   std::vector<bpf::Link> links_;  // of the thread that runs the bursts
   std::thread thread_;
   std::condition_variable stopped_;
