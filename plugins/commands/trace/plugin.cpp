@@ -39,7 +39,8 @@ std::string process_of(const store::Tags &tags) {
 
 // The most specific of the tags that make spans different things.
 std::string category_of(const store::Tags &tags) {
-  for (const char *key : {"alert", "anomaly", "phase", "region", "attempt", "task", "stage", "workload", "experiment", "job"})
+  for (const char *key :
+       {"alert", "anomaly", "event", "recording", "phase", "region", "attempt", "task", "stage", "workload", "experiment", "job"})
     if (tags.contains(key)) return key;
   return "span";
 }

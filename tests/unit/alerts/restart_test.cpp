@@ -2,12 +2,14 @@
 // Restarts neither lose an alert, nor report one twice, nor leave one open.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <random>
 #include <set>
 
 #include "tests/unit/alerts/rules.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace atalaya::alerts::test {
@@ -51,6 +53,28 @@ Stored expected(const std::vector<double> &values, double above, double clear, i
   return alerts;
 }
 
+struct Outcome {
+  Stored stored;
+  size_t opened = 0;  // spans with a new start
+};
+// A value a second, by an agent that is stopped and started again, or reloaded, where `restarts` says so.
+template <class Restarts>
+Outcome replayed(const std::vector<double> &values, const core::Value &written, Restarts &&restarts) {
+  const TemporaryFolder folder;
+  Outcome outcome;
+  auto bench = std::make_unique<Bench<Alerts>>(written, folder.path());
+  for (size_t second = 0; second < values.size(); ++second) {
+    if (restarts()) {
+      bench.reset();
+      bench = std::make_unique<Bench<Alerts>>(written, folder.path());
+    }
+    const size_t before = outcome.stored.size();
+    put(outcome.stored, step(*bench, static_cast<int64_t>(second), {"a=1 | x=" + std::to_string(values[second])}));
+    outcome.opened += outcome.stored.size() - before;
+  }
+  return outcome;
+}
+
 TEST_CASE("random values and restarts: the alerts of an agent that never restarted") {
   std::mt19937 random(17);
   for (int round = 0; round < 40; ++round) {
@@ -64,24 +88,34 @@ TEST_CASE("random values and restarts: the alerts of an agent that never restart
                                       {{"repeat", text("3s")}});
     std::vector<double> values;
     for (int i = 0; i < kSteps; ++i) values.push_back(i > 0 && number(0, 2) > 0 ? values.back() + number(-3, 3) : number(0, 20));
-    const TemporaryFolder folder;
-    Stored stored;
-    auto bench = std::make_unique<Bench<Alerts>>(written, folder.path());
-    int opened = 0;
-    for (int second = 0; second < kSteps; ++second) {
-      if (number(0, 15) == 0) {
-        bench.reset();  // as a stop of the agent, or a reload
-        bench = std::make_unique<Bench<Alerts>>(written, folder.path());
-      }
-      const Lines lines = step(*bench, second, {"a=1 | x=" + std::to_string(values[static_cast<size_t>(second)])});
-      const size_t before = stored.size();
-      put(stored, lines);
-      opened += static_cast<int>(stored.size() - before);
-    }
+    const Outcome outcome = replayed(values, written, [&] { return number(0, 15) == 0; });
     const Stored wanted = expected(values, 10, 7, lasts, keep);
     CAPTURE(round);
-    CHECK(stored == wanted);
-    CHECK(opened == static_cast<int>(wanted.size()));
+    CHECK(outcome.stored == wanted);
+    CHECK(outcome.opened == wanted.size());
+  }
+}
+
+TEST_CASE("a day with its curve, noise, twelve incidents and a restart every quarter of an hour has twelve alerts") {
+  constexpr int kDay = 8640, kEvery = kDay / 12, kLength = 60;  // in windows of 10 s, which are 1 s here
+  for (uint32_t seed = 0; seed < atalaya::test::rounds(5); ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(0, 4);
+    std::vector<double> values;
+    std::vector<int> begins;
+    for (int i = 0; i < kDay; ++i) {
+      if (i % kEvery == 0) begins.push_back(i + 100 + static_cast<int>(random() % 400));
+      const bool is_incident = i >= begins.back() && i < begins.back() + kLength;
+      values.push_back(noise(random) + (is_incident ? 110 : 50 + 20 * std::sin(2 * M_PI * i / kDay)));
+    }
+    const core::Value written =
+        rules({rule("r", "x", {{"above", number(90)}, {"clear", number(85)}, {"lasts", text("6s")}, {"keep", text("30s")}})});
+    const Outcome outcome = replayed(values, written, [&] { return random() % 90 == 0; });
+    Stored wanted;
+    for (const int begin : begins) wanted["r a=1 " + std::to_string(begin)] = std::to_string(begin + kLength);
+    CAPTURE(seed);
+    CHECK(outcome.stored == wanted);
+    CHECK(outcome.opened == 12);
   }
 }
 
