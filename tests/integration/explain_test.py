@@ -97,6 +97,26 @@ class Explain(AgentCase):
                 self.check_query(explanation, middle, end)
             before = self.wait_windows(len(after) + WINDOWS + 2)  # the next baseline is without the process that ended
 
+    def test_a_changed_setting_of_the_kernel_stands_beside_the_cause(self):
+        apart = ["unshare", "--net"]  # its settings are those of the agent alone
+        if subprocess.run([*apart, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("this user may not make a network namespace")
+        setting = "net.core.somaxconn"
+        agent = self.run_agent('local a = require "atalaya"\n'
+                               'a.pipeline "p" { every = "1s", a.source.proc {}, a.source.inventory {}, '
+                               'a.sink.sqlite { path = "%s" } }\n' % self.store, wrapper=apart)
+        before = self.wait_windows(WINDOWS + 2)
+        subprocess.run(["nsenter", f"--net=/proc/{agent.process.pid}/ns/net", "tee", "/proc/sys/" + setting.replace(".", "/")],
+                       input=b"4242", stdout=subprocess.DEVNULL, check=True)
+        worker = self.workers["cpu"]
+        worker.stdin.write(b"\n")
+        worker.stdin.flush()
+        after = self.wait_windows(len(before) + WINDOWS + 1)
+        explanation = json.loads(self.explain(before[-WINDOWS - 1], before[-1], after[len(before) + WINDOWS - 1], "--format", "json"))
+        self.assertEqual(self.causes(explanation)[:1], [("cpu", self.names["cpu"])])
+        changed = [(fact["fact"], fact["after"]) for fact in explanation["facts"]]
+        self.assertEqual(changed, [("kernel." + setting, "4242")])
+
     def check_sums(self, explanation):
         for finding in explanation["findings"]:
             parts = sum(part["difference"] for part in finding["parts"]) + finding["other"]["difference"]
