@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/cli/completion.h"
 #include "core/cli/version.h"
 
 namespace atalaya::core::cli {
@@ -95,32 +96,6 @@ std::vector<const Command *> commands_of(const CommandLine &line) {
   return commands;
 }
 
-std::string option_names(const CommandLine &line, const Command &command) {
-  std::string names;
-  for (const OptionSpec &option : command.options) names += std::string(option.name) + " ";
-  for (const OptionSpec &option : line.every) names += std::string(option.name) + " ";
-  names.pop_back();
-  return names;
-}
-
-std::string command_names(const CommandLine &line) {
-  std::string names;
-  for (const Command *command : commands_of(line)) names += (names.empty() ? "" : " ") + std::string(command->name);
-  return names;
-}
-
-std::string bash(const CommandLine &line) {
-  std::string page =
-      "# bash completion for atalaya\n_atalaya() {\n  local word=${COMP_WORDS[COMP_CWORD]} words=\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"" +
-      command_names(line) + " --help --version\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
-  for (const Command *command : commands_of(line))
-    page += "    " + std::string(command->name) + ") words=\"" + option_names(line, *command) + "\" ;;\n";
-  return page +
-         "  esac\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\ncomplete -o filenames -F _atalaya atalaya\n";
-}
-
 // Escapes the characters that separate the parts of a zsh specification.
 std::string zsh_text(std::string_view text) {
   std::string out;
@@ -187,7 +162,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::optional<std::string> help_page(const CommandLine &line, std::string_view form) {
   if (form == "man") return man(line);
-  if (form == "bash") return bash(line);
+  if (form == "bash") return bash_completion(line);
   if (form == "zsh") return zsh(line);
   if (form == "fish") return fish(line);
   return std::nullopt;

@@ -164,7 +164,7 @@ class Help(unittest.TestCase):
 
     def texts(self):
         completion = self.atalaya("help", "bash")
-        commands = re.search(r'compgen -W "(.*?) --help --version"', completion).group(1).split()
+        commands = re.search(r'_atalaya_words "(.*?) --help --version"', completion).group(1).split()
         self.assertGreater(len(commands), 8)
         yield "atalaya help", self.atalaya("help")
         for command in commands:
