@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command flamegraph: of stored stacks, of files, and in a real browser under a real mouse."""
 
+import html
 import json
 import os
 import re
@@ -81,6 +82,32 @@ class Stored(QueryCase):
             self.assertIn("red: libraries, orange: kernel, grey: unknown", file.read())
         self.folded()
         self.assertEqual(self.errors, "")
+
+    def test_the_table_has_the_numbers_of_the_picture(self):
+        with open(self.path("in.folded"), "w") as file:
+            file.write(FOLDED)
+        words = ("--folded", self.path("in.folded"))
+        drawn = re.findall(r'<g data-p="(\S+) (\S+?)"(?: data-s="[^"]*")?><title>(.*?) \([^(]*, (\S+) %\)</title><rect x="\S+" y="(\S+)"',
+                           self.atalaya("flamegraph", *words))
+        frames = sorted((float(y), float(begin), float(value), html.unescape(name), share) for begin, value, name, share, y in drawn)
+        own, shares, rows = {}, {}, sorted({frame[0] for frame in frames}, reverse=True)
+        for y, begin, value, name, share in frames:
+            if rows.index(y) < 2:  # the root and the processes
+                continue
+            above = rows[rows.index(y) + 1] if rows.index(y) + 1 < len(rows) else None
+            inner = sum(frame[2] for frame in frames if frame[0] == above and begin <= frame[1] < begin + value)
+            own[name] = own.get(name, 0) + value - inner
+            shares.setdefault(name, []).append(share)
+        table = {}
+        for line in self.atalaya("flamegraph", "--format", "table", *words).splitlines()[1:]:
+            self_value, self_share, _, total_share, name = line.split(None, 4)
+            table[name] = (float(self_value), self_share, total_share)
+        self.assertEqual({name: row[0] for name, row in table.items()}, own)
+        self.assertEqual(sum(own.values()), total(FOLDED))
+        for name, found in shares.items():
+            self.assertEqual(table[name][1], f"{100 * own[name] / total(FOLDED):.2f}")
+            if len(found) == 1:
+                self.assertEqual(table[name][2], found[0])
 
     def test_json_has_the_same_sums(self):
         tree = json.loads(self.atalaya("flamegraph", "--format", "json", *WHEN))

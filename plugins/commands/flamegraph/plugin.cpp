@@ -14,6 +14,7 @@
 #include "plugins/commands/flamegraph/tasks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/functions.h"
 #include "plugins/shared/analysis/flamegraph/group_table.h"
 #include "plugins/shared/analysis/flamegraph/peers.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
@@ -75,9 +76,11 @@ class FlamegraphCommand final : public Command {
                         "red frames have a larger share than before, blue frames a smaller one")
               .unit("FROM:TO|FILE"),
           param::string("o", "Output file (default: standard output)").unit("FILE"),
-          param::choice("format", "svg|folded|json|pprof|speedscope|table",
-                        "Output format: image, folded stacks, JSON for d3-flame-graph, a profile for pprof or speedscope, "
-                        "or the root frames as text (default: by the suffix of -o, else svg)"),
+          param::choice("format", "svg|table|folded|json|pprof|speedscope",
+                        "Output format: image, table of functions (with --by reason or owner: of the root frames), folded stacks, "
+                        "JSON for d3-flame-graph, or a profile for pprof or "
+                        "speedscope (default: by the suffix of -o, else svg)"),
+          param::integer("top", "Maximum functions of the table").defaults("30").range(1, 1e6),
           param::boolean("icicle", "Draw the root at the top"), param::string("title", "Title of the image"),
           param::integer("width", "Width of the image").defaults("1200").range(300, 10000).unit("pixels"),
           param::integer("frames", "Maximum frames in the image, the widest ones").defaults("30000").range(100, 1e6)),
@@ -87,7 +90,7 @@ class FlamegraphCommand final : public Command {
                                               .params = params,
                                               .example =
                                                   "atalaya flamegraph --from -10m --process java -o java.svg\n"
-                                                  "atalaya flamegraph --profile offcpu -o waiting.pb.gz\n"
+                                                  "atalaya flamegraph --from -10m --format table --top 10\n"
                                                   "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
@@ -96,6 +99,7 @@ class FlamegraphCommand final : public Command {
         diff_(text_of(host, "diff")),
         file_(text_of(host, "o")),
         format_(text_of(host, "format")),
+        top_(static_cast<size_t>(host.integer("top"))),
         keep_(host.text("keep")),
         task_(text_of(host, "task")),
         stage_(text_of(host, "stage")),
@@ -270,7 +274,9 @@ class FlamegraphCommand final : public Command {
 
   std::string output_of(const Tree &tree, const Classes &classes) {
     if (format_ == "folded") return folded_of(tree, style_.compared);
-    if (format_ == "table") return table_of(tree, wanted_.group_depth(), style_.unit);
+    const bool is_grouped = wanted_.by == By::reason || wanted_.by == By::owner;
+    if (format_ == "table" && is_grouped) return table_of(tree, wanted_.group_depth(), style_.unit);
+    if (format_ == "table") return function_table(tree, wanted_.group_depth(), style_, top_);
     if (format_ == "json") return json_of(tree, style_.compared);
     const ProfileInfo info{wanted_.profile, style_.unit, wanted_.group_depth(), range_.from_ns, range_.to_ns};
     if (format_ == "pprof") return pprof_of(tree, info);
@@ -298,6 +304,7 @@ class FlamegraphCommand final : public Command {
   store::Range range_{0, 0};  // of the stored stacks
   std::string nothing_;       // the reason for an empty result
   std::string format_;
+  const size_t top_;
   const std::string keep_;
   const std::string task_, stage_, job_, phase_;
   const bool against_median_;

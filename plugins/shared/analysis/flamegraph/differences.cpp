@@ -6,19 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "plugins/shared/analysis/flamegraph/functions.h"
+
 namespace atalaya::flamegraph {
 namespace {
 
 constexpr double kDeviations = 3;  // of counts: smaller changes are chance
 constexpr double kLeast = 0.05;    // of the largest change
-
-// Whether a node above has the same function.
-bool is_recursive(const Tree &tree, uint32_t node) {
-  const std::string_view name = tree.name(node);
-  for (uint32_t up = tree.node(node).parent; up != 0; up = tree.node(up).parent)
-    if (tree.name(up) == name) return true;
-  return false;
-}
 
 // The part of the change that is not explained by the function being there before, too.
 double weight(const Difference &one) {
