@@ -303,10 +303,10 @@ class Processes(PageCase):
         self.assertIn("name a process", self.refused("process"))
 
 
-def stack(second, host, process, pid, folded, samples, profile="cpu"):
+def stack(second, host, process, pid, folded, samples, profile="cpu", **tags):
     field = {"profile.samples": samples} if profile == "cpu" else {"profile.samples": 1, "profile.ns": samples}
     return {"kind": "stack", "time": (T0 + second) * 10**9, "duration": 10**10, "text": folded,
-            "tags": {"host": host, "process": process, "pid": pid, "profile": profile}, "fields": field}
+            "tags": {"host": host, "process": process, "pid": pid, "profile": profile, **tags}, "fields": field}
 
 
 class Pictures(PageCase):
@@ -451,8 +451,32 @@ class Jobs(PageCase):
         self.assertAlmostEqual(sum(one["seconds"] for one in job["path"]["parts"]), 100, places=6)
         self.assertEqual(job["path"]["predictions"], path["whatIf"]["predictions"])
         self.assertEqual({one["attempt"] for one in job["tasks"] if one["on_path"]}, {step["task"] for step in path["steps"] if step["kind"] == "task"})
+        theirs = [(step["task"], step["after"]) if step["kind"] == "task" else None for step in path["steps"]]
+        self.assertEqual([None if one["task"] is None else (one["task"], one["after"]) for one in job["path"]["steps"]], theirs)
+        self.assertEqual(sum(one["to"] - one["from"] for one in job["path"]["steps"]), 100_000)
         self.assertIn("j9", self.refused("job", id="j9"))
         self.assertIn("id is missing", self.refused("job"))
+
+
+    def test_waits_of_a_task_and_the_slow_tasks_of_a_stage(self):
+        def waited(profile, second, task, seconds, **tags):
+            return stack(second, "n2", "java", "7", "main;read", seconds * 10**9, profile, attempt=task, **tags)
+
+        lines = [waited("offcpu", 20, "t02_0", 3, reason="disk"), waited("offcpu", 30, "t02_0", 2, reason="disk"),
+                 waited("offcpu", 20, "t02_0", 4, reason="futex"), waited("offcpu", 20, "t03_0", 9, reason="disk"),
+                 waited("waker", 20, "t02_0", 1, reason="futex", owner=f"{EVIL} of java-7")]
+        lines += [stack(20, "n0", "java", "7", f"main;{'slow' if i % 3 == 2 else 'usual'}", 100, attempt=f"t{i:02}_0") for i in range(12)]
+        self.put_lines(lines)
+        waits = self.data("task", task="t02_0", from_=T0, to=T0 + 200)
+        self.assertEqual(waits["reasons"], [{"name": "disk", "seconds": 5}, {"name": "futex", "seconds": 4}])
+        self.assertEqual(waits["owners"], [{"name": f"{EVIL} of java-7".replace(";", ":"), "seconds": 1}])
+        self.assertEqual(self.data("task", task="t09_0", from_=T0, to=T0 + 200), {"reasons": [], "owners": []})
+        self.assertIn("task is missing", self.refused("task"))
+        drawn = self.data("flamegraph", slow_stage="map", job="j1", from_=T0 - 10, to=T0 + 200)
+        self.assertIsNone(drawn["empty"])
+        self.assertIn("slow", drawn["differences"].splitlines()[0])
+        self.assertIn("stage map has 4 slow tasks", drawn["svg"])
+        self.assertIn("no job in this range", self.refused("flamegraph", slow_stage="reduce", job="j1", from_=T0, to=T0 + 200))
 
 
 class Health(PageCase):

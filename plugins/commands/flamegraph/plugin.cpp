@@ -11,7 +11,7 @@
 
 #include "plugins/commands/flamegraph/files.h"
 #include "plugins/commands/flamegraph/phases.h"
-#include "plugins/commands/flamegraph/tasks.h"
+#include "plugins/shared/analysis/bottleneck/stage_stacks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/flamegraph/functions.h"

@@ -26,6 +26,7 @@ constexpr std::array kPagePaths = {
     PagePath{"jvms", page_jvms},
     PagePath{"jobs", page_jobs},
     PagePath{"job", page_job},
+    PagePath{"task", page_task},
     PagePath{"health", page_health},
     PagePath{"experiments", page_experiments},
     PagePath{"spans", page_spans},

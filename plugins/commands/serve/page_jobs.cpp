@@ -101,6 +101,15 @@ void write_task(JsonWriter &json, const Analysis &all, uint32_t index, bool on_p
   json.end_object();
 }
 
+// A gap has no task.
+void write_step(JsonWriter &json, const JobData &data, const bottleneck::PathStep &step) {
+  const bottleneck::Task &task = data.tasks[step.task];
+  const bool is_task = step.kind == bottleneck::PathStep::Kind::task;
+  json.object().key("task").text_or_null(!is_task ? "" : task.attempt().empty() ? task.task() : task.attempt());
+  json.key("after").text(bottleneck::after_text(step.after));
+  json.key("from").milliseconds(step.begin_ns).key("to").milliseconds(step.end_ns).end_object();
+}
+
 // Its parts add up to the length of the job.
 void write_path(JsonWriter &json, const JobData &data, uint32_t job, const std::optional<bottleneck::CriticalPath> &path) {
   json.key("path");
@@ -113,6 +122,8 @@ void write_path(JsonWriter &json, const JobData &data, uint32_t job, const std::
   json.object().key("seconds").number(length).key("parts").list();
   for (const bottleneck::PathPart &part : path->parts)
     json.object().key("name").text(part.name).key("seconds").number(seconds(part.ns)).end_object();
+  json.end_list().key("steps").list();
+  for (const bottleneck::PathStep &step : path->steps) write_step(json, data, step);
   json.end_list().key("predictions").list();
   const auto what_if = bottleneck::what_if(data, job, length);
   for (const bottleneck::Prediction &one : what_if ? what_if->predictions : std::vector<bottleneck::Prediction>())

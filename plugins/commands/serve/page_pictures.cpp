@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flame graphs and traffic, drawn by the renderers of the commands.
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_stacks.h"
+#include "plugins/shared/analysis/bottleneck/stage_stacks.h"
+#include "plugins/shared/analysis/flamegraph/differences.h"
+#include "plugins/shared/analysis/flamegraph/peers.h"
 #include "plugins/shared/analysis/flamegraph/picture.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/graph/circle.h"
@@ -96,6 +105,22 @@ void write_edges(JsonWriter &json, const graph::Graph &graph) {
 
 }  // namespace
 
+namespace {
+
+void name_owners(PageCall &call, flamegraph::Wanted &wanted) {
+  auto peers = std::make_shared<const flamegraph::Peers>(flamegraph::read_peers(call.store, call.range(), call.budget));
+  wanted.owner_name = [peers = std::move(peers)](const store::Tags &tags) { return peers->owner_of(tags); };
+}
+
+std::vector<std::pair<double, std::string>> largest_groups(const flamegraph::Tree &tree) {
+  std::vector<std::pair<double, std::string>> groups;
+  for (const uint32_t child : tree.children(0)) groups.emplace_back(tree.node(child).shown(), tree.name(child));
+  std::stable_sort(groups.begin(), groups.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
+  return groups;
+}
+
+}  // namespace
+
 flamegraph::Wanted read_stacks_wanted(const Request &request) {
   flamegraph::Wanted wanted;
   wanted.tags = page_filters(request);
@@ -104,35 +129,98 @@ flamegraph::Wanted read_stacks_wanted(const Request &request) {
   return wanted;
 }
 
-std::string page_flamegraph(PageCall &call) {
-  const flamegraph::Wanted wanted = read_stacks_wanted(call.request);
-  const std::string keep = page_choice(call.request, "keep", {"all", "jvm", "app", "kernel"});
-  const query::Range range = call.range();
-  const auto before = compared_range(call);
-  flamegraph::Style style = page_style(call, wanted, range, before);
+namespace {
+
+struct Drawn {
   flamegraph::Tree tree;
-  const std::string task = call.request.text("task");
-  if (task.empty())
-    flamegraph::add_stored(tree, Side::shown, call.store, wanted, range, call.budget);
+  std::string subtitle, empty;  // of the picture; why there is none
+  std::string differences;      // one function per line
+};
+
+// The slow tasks of a stage, compared with the middle half of its tasks.
+void draw_stage(PageCall &call, const std::string &stage, const flamegraph::Wanted &wanted, Drawn &drawn) {
+  const flamegraph::StageTasks tasks =
+      flamegraph::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
+  drawn.subtitle = flamegraph::text_of(tasks, stage);
+  if (tasks.slow.empty()) {
+    drawn.empty = drawn.subtitle;
+    return;
+  }
+  const flamegraph::Values parts = flamegraph::add_stage(drawn.tree, tasks, call.store, wanted, call.budget);
+  drawn.tree.finish();
+  if (parts[0] == 0 || parts[1] == 0)
+    drawn.empty = drawn.subtitle + ", but they have no stacks; the source perf tags them with tasks = true";
   else
-    flamegraph::add_task(tree, task, call.store, wanted, range, call.budget);
-  if (before) flamegraph::add_stored(tree, Side::before, call.store, wanted, *before, call.budget);
-  const flamegraph::Classes classes(tree, wanted.group_depth());
-  if (keep != "all") flamegraph::keep_class(tree, classes, keep);
-  tree.finish();
-  const double total = tree.root().shown();
-  std::string why;
-  if (total == 0 && !task.empty())
-    why = "no stacks of task " + task + "; the source perf tags them with tasks = true";
-  else if (total == 0)
-    why = "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget);
+    drawn.differences = flamegraph::text_of(flamegraph::differences(drawn.tree, wanted.group_depth(), parts, !wanted.counts_time()),
+                                            wanted.counts_time() ? flamegraph::Unit::nanoseconds : flamegraph::Unit::samples);
+}
+
+void draw_range(PageCall &call, const std::optional<query::Range> &before, const flamegraph::Wanted &wanted, Drawn &drawn) {
+  const query::Range range = call.range();
+  const std::string task = call.request.text("task"), keep = page_choice(call.request, "keep", {"all", "jvm", "app", "kernel"});
+  if (task.empty())
+    flamegraph::add_stored(drawn.tree, Side::shown, call.store, wanted, range, call.budget);
+  else
+    flamegraph::add_task(drawn.tree, task, call.store, wanted, range, call.budget);
+  if (before) flamegraph::add_stored(drawn.tree, Side::before, call.store, wanted, *before, call.budget);
+  if (keep != "all") flamegraph::keep_class(drawn.tree, flamegraph::Classes(drawn.tree, wanted.group_depth()), keep);
+  drawn.tree.finish();
+  if (drawn.tree.root().shown() != 0) return;
+  drawn.empty = task.empty() ? "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget)
+                             : "no stacks of task " + task + "; the source perf tags them with tasks = true";
+}
+
+}  // namespace
+
+std::string page_flamegraph(PageCall &call) {
+  flamegraph::Wanted wanted = read_stacks_wanted(call.request);
+  const std::string stage = call.request.text("slow_stage");
+  const auto before = compared_range(call);
+  flamegraph::Style style = page_style(call, wanted, call.range(), before);
+  Drawn drawn;
+  if (wanted.by == flamegraph::By::owner) name_owners(call, wanted);
+  if (stage.empty()) {
+    draw_range(call, before, wanted, drawn);
+  } else {
+    if (wanted.by == flamegraph::By::process) wanted.by = flamegraph::By::name;  // the same code of two executors is one frame
+    style.compared = true;
+    draw_stage(call, stage, wanted, drawn);
+    style.subtitle = drawn.subtitle;
+  }
+  const double total = drawn.tree.root().shown();
   style.subtitle = flamegraph::value_text(total, style.unit) + ", " + style.subtitle;
+  const flamegraph::Classes classes(drawn.tree, wanted.group_depth());
 
   JsonWriter json;
-  json.object().key("svg").text(flamegraph::svg_of(tree, classes, style)).key("total").number(total);
+  json.object().key("svg").text(flamegraph::svg_of(drawn.tree, classes, style)).key("total").number(total);
   json.key("unit").text(wanted.counts_time() ? "ns" : "samples").key("profiles").list();
   for (const std::string &profile : call.store.tag_values("profile")) json.text(profile);
-  return json.end_list().key("empty").text_or_null(why).end_object().take();
+  json.end_list().key("empty").text_or_null(drawn.empty).key("differences").text_or_null(drawn.differences);
+  return json.end_object().take();
+}
+
+// Where a task waited (profile offcpu, by reason), and for whom (profile waker, by owner), in seconds; the longest first.
+std::string page_task(PageCall &call) {
+  const std::string task = call.request.text("task");
+  if (task.empty()) throw query::Wrong("parameter task is missing");
+  JsonWriter json;
+  json.object();
+  for (const auto &[key, profile, by] :
+       {std::tuple("reasons", "offcpu", flamegraph::By::reason), std::tuple("owners", "waker", flamegraph::By::owner)}) {
+    flamegraph::Wanted wanted;
+    wanted.tags = page_filters(call.request);
+    wanted.profile = profile;
+    wanted.by = by;
+    if (by == flamegraph::By::owner) name_owners(call, wanted);
+    flamegraph::Tree tree;
+    flamegraph::add_task(tree, task, call.store, wanted, call.range(), call.budget);
+    tree.finish();
+    json.key(key).list();
+    for (const auto &[value, name] : largest_groups(tree))
+      json.object().key("name").text(name).key("seconds").number(value / 1e9).end_object();
+    json.end_list();
+  }
+  return json.end_object().take();
 }
 
 std::string page_graph(PageCall &call) {

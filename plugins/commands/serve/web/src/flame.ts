@@ -16,12 +16,14 @@ export interface Target {
   pid?: string;
   process?: string;
   task?: string;  // an attempt
+  slow_stage?: string;  // the slow tasks of this stage of the job, against its median ones
+  job?: string;
   span?: Span;    // instead of the window
 }
 
-const kProfiles = [["cpu", "on CPU"], ["offcpu", "waiting"], ["wall", "wall clock"]] as const;
+const kProfiles = [["cpu", "on CPU"], ["offcpu", "waiting"], ["wall", "wall clock"], ["waker", "waiting, in bursts"]] as const;
 const kKeep = [["all", "all stacks"], ["jvm", "JVMs only"], ["app", "application code"], ["kernel", "kernel"]] as const;
-const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"], ["reason", "by reason of waits"]] as const;
+const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"], ["reason", "by reason of waits"], ["owner", "by owner of waits"]] as const;
 
 export class FlameCard {
   readonly card: Card;
@@ -55,12 +57,13 @@ export class FlameCard {
     const { from, to } = target.span ?? window_span();
     const base = this.compares ? current().baseline : null;
     this.width = Math.max(320, Math.min(2400, Math.floor(this.card.body.clientWidth) || 1000));
-    const name = target.process ?? target.task ?? "";
-    this.card.title(base === null ? "Flame graph" : "Flame graph: difference");
+    const name = target.process ?? target.task ?? (target.slow_stage === undefined ? "" : `slow tasks of stage ${target.slow_stage} against its median ones`);
+    this.card.title(base === null && target.slow_stage === undefined ? "Flame graph" : "Flame graph: difference");
     this.card.say(base === null ? name : `${name} ${span_text({ from, to })} compared with ${span_text(base)}`);
     this.controls();
     const query = {
       from, to, width: this.width, host: exactly(target.host ?? current().host), process: exactly(target.process ?? ""), pid: target.pid, task: target.task,
+      slow_stage: target.slow_stage, job: target.job,
       profile: own("profile") || "cpu", keep: own("keep") || "all", by: own("by") || "process", icicle: "true",
       diff_from: base?.from, diff_to: base?.to,
     };
@@ -83,7 +86,8 @@ export class FlameCard {
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", `Flame graph of ${answer.total} ${answer.unit}`);
     this.place.replaceChildren(svg);
-    this.card.show(this.place);
+    if (answer.differences === null) this.card.show(this.place);
+    else this.card.show(h("pre", { class: "differences" }, answer.differences), this.place);
     attach(svg);
     add_flame_keys(this.place, svg);
   }

@@ -108,6 +108,7 @@ export interface Flamegraph {
   unit: "samples" | "ns";
   profiles: string[];
   empty: string | null;
+  differences: string | null;  // of slow tasks: a function per line
 }
 
 export interface TrafficNode {
@@ -193,8 +194,13 @@ export interface Evidence {
 export interface CriticalPath {
   seconds: number;
   parts: { name: string; seconds: number }[];
+  steps: { task: string | null; after: string; from: number; to: number }[];  // in order of time; a gap has no task
   predictions: { change: string; seconds: number }[];
   rough: boolean;
+}
+export interface TaskWaits {
+  reasons: { name: string; seconds: number }[];  // of all its waits
+  owners: { name: string; seconds: number }[];   // of those during bursts
 }
 export interface JobDetail {
   job: Job;

@@ -130,7 +130,7 @@ function job(query) {
     return { id: `task_${i}`, node: ["node-1", "node-2", null, kHostile[0]][i % 4], stage: i < 80 ? "map" : "reduce", attempt: i % 2 === 0 ? "0" : null, from: start, to: end, state: i % 3 === 0 ? null : "succeeded", slow: grade === 5, on_path: i % 12 === 7, grade: i % 13 === 3 ? null : grade,
       phases: [{ name: "read", from: start, to: start + length * 0.4 }, { name: "spill", from: start + length * 0.4, to: start + length * 0.7 }, { name: kHostile[1], from: start + length * 0.7, to: end }] };
   });
-  const path = found.to === null ? null : { seconds: 600, parts: [{ name: `map ${kHostile[1]}`, seconds: 480 }, { name: "between tasks", seconds: 120 }], predictions: [{ change: `node ${kHostile[0]} as fast as the others`, seconds: 450 }], rough: true };
+  const path = found.to === null ? null : { seconds: 600, parts: [{ name: `map ${kHostile[1]}`, seconds: 480 }, { name: "between tasks", seconds: 120 }], steps: [{ task: null, after: "start", from: found.from, to: found.from + 10_500 }, { task: "task_7", after: "slot", from: found.from + 10_500, to: found.to }], predictions: [{ change: `node ${kHostile[0]} as fast as the others`, seconds: 450 }], rough: true };
   return { job: found, path, tasks, slow_per_node: [{ node: "node-1", count: 2 }, { node: kHostile[0], count: 9 }], findings: [{ text: `Tasks on ${kHostile[0]} read 3 times slower than on the other nodes`, node: kHostile[0], evidence: ["median read 12.4 s, others 4.1 s", "disk usage 98 %"] }], notes: ["The disk of <b>node-2</b> was not measured."], more: true };
 }
 
@@ -156,12 +156,13 @@ export function answer(path, query) {
     case "series": return series(query);
     case "processes": return processes(query);
     case "process": return process(query);
-    case "flamegraph": return { svg: one(query, "process", "") === "hostile image" ? kHostileImage : flamegraph(number(query, "width", 1200), number(query, "frames", 2500), query.has("diff_from")), total: 1_000_000, unit: "samples", profiles: ["cpu", "offcpu"], empty: one(query, "profile", "cpu") === "wall" ? "No wall clock stacks." : null };
+    case "flamegraph": return { svg: one(query, "process", "") === "hostile image" ? kHostileImage : flamegraph(number(query, "width", 1200), number(query, "frames", 2500), query.has("diff_from")), total: 1_000_000, unit: "samples", profiles: ["cpu", "offcpu"], empty: one(query, "profile", "cpu") === "wall" ? "No wall clock stacks." : null, differences: query.has("slow_stage") ? `  +12 samples per task: ${kHostile[0]} (14 samples, was 2 samples)` : null };
     case "graph": return traffic(query);
     case "matrix": return matrix();
     case "jvms": return jvms(query);
     case "jobs": return jobs(query);
     case "job": return job(query);
+    case "task": return { reasons: [{ name: "disk", seconds: 12.5 }, { name: kHostile[0], seconds: 3 }], owners: [{ name: `holder of ${kHostile[1]}-812`, seconds: 0.4 }] };
     case "experiments": return [{ name: "terasort <b>", from: Date.now() + kAhead - 600_000, to: Date.now() + kAhead - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + kAhead - 500_000, to: Date.now() + kAhead - 400_000 }] }];
     case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
     case "explain": return explanation(query);

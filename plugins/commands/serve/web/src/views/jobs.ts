@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs: tasks and their sub-phases on a time line, the flame graph of a task, the critical path, five grades of speed, slow tasks per
+// Jobs: tasks and their sub-phases on a time line, the flame graph and the waits of a task, the critical path, five grades of speed, slow tasks per
 // node, findings with evidence.
 import { exactly } from "../api";
 import { Card } from "../card";
@@ -10,7 +10,7 @@ import { Lanes, type Bar } from "../lanes";
 import { simple_table } from "../simple_table";
 import { current, go, own, visit, window_span } from "../state";
 import { clock_text, duration_text, moment_text, now } from "../time";
-import type { CriticalPath, Info, Job, JobDetail, Task } from "../types";
+import type { CriticalPath, Info, Job, JobDetail, Task, TaskWaits } from "../types";
 import { value_text } from "../units";
 import type { View } from "../view";
 
@@ -30,7 +30,7 @@ function name_of(task: Task): string {
 }
 
 function bar_of(task: Task): Bar {
-  return { lane: task.node ?? "unknown node", name: name_of(task), from: task.from, to: task.to, about: about(task), colour: colour_of_grade(task), parts: task.phases, open: () => go({ own: { task: id_of(task) } }) };
+  return { lane: task.node ?? "unknown node", name: name_of(task), from: task.from, to: task.to, about: about(task), colour: colour_of_grade(task), parts: task.phases, open: () => go({ own: { task: id_of(task), stage: null } }) };
 }
 
 function id_of(task: Task): string {
@@ -48,6 +48,26 @@ function path_parts(path: CriticalPath): HTMLElement[] {
   const ifs = simple_table("Predicted length of the job", ["if", "predicted", "change"], path.predictions.map((one) => [one.change, time(one.seconds), { content: share(one.seconds - path.seconds), number: true }]));
   const note = path.rough ? [h("p", { class: "muted" }, "These predictions are rough: a replay of the recorded tasks differs from the job by more than 10 %.")] : [];
   return [part, ifs, ...note];
+}
+
+// "Step 2 of 5 of the critical path: ..."
+function place_on_path(task: Task, path: CriticalPath | null): string {
+  if (path === null) return "The job still runs: it has no critical path.";
+  const steps = path.steps.filter((step) => step.task !== null), at = steps.findIndex((step) => step.task === id_of(task)), step = steps[at];
+  if (step === undefined) return "The job did not wait for this task.";
+  const length = step.to - step.from, begun = { slot: "when its slot became free", stage: "when an earlier stage ended", start: "when no task had ended before" }[step.after] ?? "";
+  return `Step ${at + 1} of ${steps.length} of the critical path: ${duration_text(length)}, ${((length / path.seconds) / 10).toFixed(1)} % of the job. It began ${begun}.`;
+}
+
+// Each part as a bar of the task's time.
+function wait_bars(title: string, parts: TaskWaits["reasons"], whole: number): HTMLElement[] {
+  if (parts.length === 0) return [];
+  const rows = parts.map((part) => {
+    const bar = h("span", { class: "bar" });
+    bar.style.width = `${Math.min(100, (100 * part.seconds) / whole)}%`;
+    return h("li", {}, h("span", { class: "name", title: part.name }, part.name), h("span", { class: "track" }, bar), h("b", {}, duration_text(1000 * part.seconds)));
+  });
+  return [h("h3", {}, title), h("ul", { class: "bars" }, ...rows)];
 }
 
 // Each task as a point: start and duration of the task or of one of its phases; its colour is the grade.
@@ -69,14 +89,15 @@ function scatter(tasks: readonly Task[], phase: string): SVGElement {
 export function make_jobs(_info: Info): View {
   const list = new Card("Jobs", "jobs-card"), line = new Card("Tasks", "tasks-card"), nodes = new Card("Slow tasks per node", "nodes-card");
   const clusters = new Card("Durations by grade", "clusters-card"), findings = new Card("Findings", "findings-card");
-  const path = new Card("Critical path", "path-card");
+  const path = new Card("Critical path", "path-card"), waits = new Card("Waits of the task", "waits-card");
   let shown: JobDetail | null = null;
   const chosen = () => shown?.tasks.find((task) => id_of(task) === own("task")) ?? null;
   const flame = new FlameCard(() => {
     const task = chosen();
+    if (own("stage") !== "" && shown !== null) return { slow_stage: own("stage"), job: shown.job.id, span: { from: shown.job.from, to: (shown.job.to ?? now()) + kLongestWindow } };
     return { task: own("task"), ...(task === null ? {} : { span: { from: task.from, to: (task.to ?? now()) + kLongestWindow } }) };
   });
-  const parts = h("div", { class: "job" }, line.root, flame.card.root, h("div", { class: "grid" }, path.root, findings.root, h("div", { class: "column" }, nodes.root, clusters.root)));
+  const parts = h("div", { class: "job" }, line.root, waits.root, flame.card.root, h("div", { class: "grid" }, path.root, findings.root, h("div", { class: "column" }, nodes.root, clusters.root)));
   const lanes = new Lanes();
 
   const show_clusters = (detail: JobDetail) => {
@@ -93,9 +114,11 @@ export function make_jobs(_info: Info): View {
   const show_job = (detail: JobDetail) => {
     shown = detail;
     const { job } = detail;
+    const stages = [...new Set(detail.tasks.flatMap((task) => (task.stage === null ? [] : [task.stage])))].sort();
     line.title(`Tasks of ${job.name ?? job.id}`);
     line.say(`${detail.more ? "the first " : ""}${detail.tasks.length} tasks, ${moment_text(job.from)}, ${job.to === null ? "still running" : duration_text(job.to - job.from)}`);
-    replace(line.tools, h("button", { type: "button", onclick: () => visit({ from: job.from, to: job.to ?? window_span().to }) }, "Show the time of the job"));
+    replace(line.tools, h("button", { type: "button", onclick: () => visit({ from: job.from, to: job.to ?? window_span().to }) }, "Show the time of the job"),
+      select("Slow tasks", [["", "compare the slow tasks of a stage"], ...stages.map((stage) => [stage, `slow tasks of stage ${stage} against its median ones`] as const)], own("stage"), (value) => go({ own: { stage: value, task: null } })));
     if (detail.tasks.length === 0) line.nothing({ text: "This job has no tasks in the store." });
     else line.show(lanes.show(detail.tasks.map(bar_of), { from: job.from, to: Math.max(job.to ?? now(), job.from + 1000) }));
     const most = detail.slow_per_node.reduce((top, node) => Math.max(top, node.count), 0);
@@ -113,16 +136,28 @@ export function make_jobs(_info: Info): View {
     show_task();
   };
 
+  const show_waits = (task: Task, answer: TaskWaits) => {
+    const length = ((task.to ?? now()) - task.from) / 1000;
+    const bars = [...wait_bars("By reason", answer.reasons, length), ...wait_bars("By owner, in bursts", answer.owners, length)];
+    const none = h("p", { class: "muted" }, "No waits of this task are in the store: the source perf records them with profile = \"both\", tasks = true and tags = { \"reason\" }, or with wakers.");
+    waits.show(h("p", {}, place_on_path(task, shown?.path ?? null)), ...(bars.length === 0 ? [none] : bars));
+  };
+
   const show_task = () => {
-    flame.card.root.hidden = own("task") === "";
-    if (own("task") !== "") flame.update();
+    const task = chosen();
+    flame.card.root.hidden = own("task") === "" && own("stage") === "";
+    waits.root.hidden = task === null;
+    if (!flame.card.root.hidden) flame.update();
+    if (task === null) return;
+    waits.title(`Waits of ${name_of(task)}`);
+    void waits.load<TaskWaits>("task", { task: id_of(task), from: task.from, to: (task.to ?? now()) + kLongestWindow }, (answer) => show_waits(task, answer));
   };
 
   const show_list = (jobs: Job[]) => {
     if (jobs.length === 0) return list.nothing({ text: "No job ran in this window.", pipeline: "job" });
     list.show(simple_table("Jobs", ["job", "name", "kind", "start", "duration", "state", "tasks"], jobs.map((job) => [
       job.id, job.name, job.kind, moment_text(job.from), { content: job.to === null ? "running" : duration_text(job.to - job.from), number: true }, job.state, { content: value_text(job.tasks, null), number: true }]),
-    (at) => go({ own: { job: jobs[at]!.id, task: null } })));
+    (at) => go({ own: { job: jobs[at]!.id, task: null, stage: null } })));
   };
 
   return {
@@ -137,7 +172,7 @@ export function make_jobs(_info: Info): View {
     },
     close: () => {
       flame.close();
-      [list, line, path, nodes, clusters, findings].forEach((card) => card.close());
+      [list, line, path, waits, nodes, clusters, findings].forEach((card) => card.close());
     },
   };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/commands/flamegraph/tasks.h"
+#include "plugins/shared/analysis/bottleneck/stage_stacks.h"
 
 #include <algorithm>
 #include <array>
@@ -39,12 +39,12 @@ const bottleneck::Group &stage_of(const std::vector<bottleneck::Group> &groups, 
     if (data.name(group.stage) == stage) found.push_back(&group);
   }
   if (found.empty())
-    throw query::Wrong("--stage " + stage + ": no job in this range has ended tasks of this stage" +
+    throw query::Wrong("stage " + stage + ": no job in this range has ended tasks of this stage" +
                        core::did_you_mean(stage, std::vector<std::string>(stages.begin(), stages.end())));
   if (found.size() == 1) return *found.front();
   std::string jobs;
   for (const bottleneck::Group *one : found) jobs += (jobs.empty() ? "" : ", ") + data.name(data.jobs[one->job].id);
-  throw query::Wrong("--stage " + stage + ": several jobs in this range have this stage; name one with --job: " + jobs);
+  throw query::Wrong("stage " + stage + ": several jobs in this range have this stage; name one as job: " + jobs);
 }
 
 std::vector<std::string> attempts_of(const bottleneck::JobData &data, const std::vector<uint32_t> &tasks) {
