@@ -80,14 +80,15 @@ class Node:
 class Cluster:
     """One run: set up, jobs, answers; close() removes all."""
 
-    def __init__(self, folder, classes, fault):
+    def __init__(self, folder, classes, fault, names=tuple(NODES)):
         self.folder = folder
+        self.names = names
         self.store = os.path.join(folder, "hub.db")
         self.fault = fault
         self.agents, self.nodes, self.hogs = [], {}, []
-        self.network = NetworkHosts(NODES, LINK)
+        self.network = NetworkHosts(names, LINK)
         try:
-            for name in NODES:
+            for name in names:
                 self.nodes[name] = Node(name, self.network, os.path.join(folder, name), classes)
             self._each(self._warm)
             self._start_agents()
@@ -157,7 +158,8 @@ class Cluster:
     def remove_fault(self):
         """Applies the finding: removes the cause."""
         self.nodes["n1"].limits.set(CORES, READ, WRITE)
-        self.network.limit("n2", LINK, "in")
+        if self.fault == "remote":
+            self.network.limit("n2", LINK, "in")
         self._end_hogs()
 
     def _end_hogs(self):
@@ -175,10 +177,10 @@ class Cluster:
         """Maps where their data are, except that n2's are elsewhere in a run of remote reads; then reduces. Returns the tasks."""
         maps = max(1, int(splits))
         reduces = 2 * len(NODES) if maps >= 16 else 1
-        work = {name: [] for name in NODES}
+        work = {name: [] for name in self.names}
         outputs = []
         for number in range(maps):
-            worker = NODES[number % len(NODES)]
+            worker = self.names[number % len(self.names)]
             holder = worker
             if self.fault == "remote" and worker == "n2":
                 holder = ["n0", "n1", "n3"][number // len(NODES) % 3]
@@ -189,10 +191,10 @@ class Cluster:
             work[worker].append(f"map {job} {task} {reduces} {split} {where}")
             outputs.append(f"{self.nodes[worker].address}/{task}.out")
         self._each(lambda node: [node.do(line) for line in work[node.name]])
-        work = {name: [] for name in NODES}
+        work = {name: [] for name in self.names}
         for number in range(reduces):
             sources = " ".join(f"{output}.{number}" for output in outputs)
-            work[NODES[number % len(NODES)]].append(f"reduce {job} {job}_r{number:03} {sources}")
+            work[self.names[number % len(self.names)]].append(f"reduce {job} {job}_r{number:03} {sources}")
         self._each(lambda node: [node.do(line) for line in work[node.name]])
         return maps + reduces
 
