@@ -33,6 +33,8 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     for (const name of kHostile) await inert(`#process?${kRange}&${new URLSearchParams({ of_host: "node-1", pid: "1", process: name })}`, [name]);
     await inert(`#graph?${kRange}`, kHostile.slice(0, 3));
     await inert(`#jvms?${kRange}&${new URLSearchParams({ function: kHostile[0] })}`, [...kHostile.slice(0, 2), "OpenJDK <VM>"]);
+    await inert(`#jobs?job=job_2&task=task_7`, kHostile.slice(0, 2));
+    await inert(`#jobs?job=job_2&stage=map`, kHostile.slice(0, 1));
     await inert(`#jobs?job=job_2`, [kHostile[0], "terasort <b>1</b>"]);
     await inert(`#phases?${kRange}`, [kHostile[0]]);
     await inert(`#alerts?${kRange}`, [kHostile[1]]);
@@ -292,6 +294,12 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.settled();
     assert.notEqual(visit.state().get("task"), null);
     assert.equal(await visit.page.locator(".flame-card svg").isVisible(), true);
+    assert.match(await visit.page.locator(".waits-card").textContent(), /Step 1 of 1 of the critical path.*when its slot became free.*By reason.*disk.*13 s.*By owner, in bursts.*holder of/);
+    await visit.page.locator(".tasks-card select").selectOption("map");
+    await visit.settled();
+    assert.deepEqual([visit.state().get("stage"), visit.state().get("task")], ["map", null]);
+    assert.equal(await visit.page.locator(".waits-card").isVisible(), false);
+    assert.match(await visit.page.locator(".flame-card").textContent(), /slow tasks of stage map.*\+12 samples per task/);
     await visit.page.locator(".clusters-card select").selectOption("spill");
     await visit.settled();
     await visit.page.getByRole("button", { name: "Show the time of the job" }).click();
