@@ -107,6 +107,13 @@ def observed(bench, ranges, sizes):
     return seen
 
 
+def first_phase(bench, ranges):
+    """The phase that begins most runs: nothing before it tells its input."""
+    shown = bench.phases("show", ranges[0][0], ranges[-1][1])
+    firsts = [run["phases"][0]["phase"] for run in (shown["runs"] if shown else []) if run["phases"]]
+    return statistics.mode(firsts) if firsts else None
+
+
 def accuracy_of(pairs):
     """Of (predicted, seen): 100 - mean absolute percentage error, each at most 100 %."""
     errors = [min(abs(predicted - seen) / seen, 1) for predicted, seen in pairs if seen > 0]
@@ -118,7 +125,7 @@ def shown(value):
 
 
 def predictions(bench, program, runs):
-    """Prints the accuracy of each cell; returns them as {name: [accuracy]}."""
+    """Prints the accuracy of each cell; returns them as {name: [(accuracy, whether phases come before)]}."""
     sizes, tests = inputs_of(program, runs), unseen_inputs(program) * (4 if runs >= 15 else 1)
     with bench:
         trained = [bench.run(program, size) for size in sizes]
@@ -136,7 +143,7 @@ def predictions(bench, program, runs):
     before, after = observed(bench, trained, sizes), observed(bench, tested, tests)
     print(f"\n{program}: {statistics.median(run[2] for run in trained):.1f} s a run, {len(trained)} + {len(tested)} runs")
     print(f"  {'phase':32} {'of':7} {'runs':>4} {'ours':>6} {'from':7}" + "".join(f" {name:>6}" for name in BASELINES))
-    scores = {}
+    first, scores = first_phase(bench, tested), {}
     for cell in sorted(after):
         past, future = Series(before.get(cell, [])), Series(after[cell])
         if statistics.fmean(value for _, _, value in after[cell]) < 0.5 or len(past.values) < 8:
@@ -146,17 +153,18 @@ def predictions(bench, program, runs):
             values = predict(past, future)
             row[name] = accuracy_of(zip(values, future.values)) if values is not None else None
         for name, score in row.items():
-            scores.setdefault(name, []).append(score)
+            scores.setdefault(name, []).append((score, cell[0] != first))
         print(f"  {cell[0]:32} {cell[1]:7} {len(future.values):4} {shown(row['ours'])} {sources.get(cell, '-'):7}" +
               "".join(f" {shown(row[name])}" for name in BASELINES))
     return scores
 
 
 def print_medians(all_scores):
-    print("\nmedian of all cells:", end="")
-    for name in ("ours", *BASELINES):
-        values = [score for scores in all_scores for score in scores.get(name, []) if score is not None]
-        print(f"  {name} {statistics.median(values):.1f} ({len(values)})" if values else f"  {name} -", end="")
+    for title, kinds in (("all cells", (True, False)), ("cells with a phase before them", (True,))):
+        print(f"\nmedian of {title}:", end="")
+        for name in ("ours", *BASELINES):
+            values = [score for scores in all_scores for score, kind in scores.get(name, []) if score is not None and kind in kinds]
+            print(f"  {name} {statistics.median(values):.1f} ({len(values)})" if values else f"  {name} -", end="")
     print()
 
 
