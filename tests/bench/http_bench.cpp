@@ -13,6 +13,7 @@
 #include <ctime>
 #include <numeric>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -141,18 +142,26 @@ int main() {
     int level;
   };
   static constexpr Method kMethods[] = {{"none", 1}, {"gzip", 1}, {"gzip", 3}, {"gzip", 6}, {"zstd", 1}, {"zstd", 3}, {"zstd", 9}};
+  static constexpr Method kGzip[] = {{"none", 1}, {"gzip", 3}}, kSnappy[] = {{"snappy", 1}};
+  struct Protocol {
+    std::string_view format;
+    std::span<const Method> methods;
+  };
+  const Protocol protocols[] = {{"opentsdb", kMethods}, {"influx", kMethods},    {"jsonlines", kMethods},
+                                {"flat", kMethods},     {"otlp_metrics", kGzip}, {"remote_write", kSnappy}};
   Server server;
-  std::printf("%-10s %-7s %28s   %28s\n", "", "", "20 of 1,000 busy", "all busy, all values random");
-  std::printf("%-10s %-7s %8s %10s %8s   %8s %10s %8s\n", "format", "method", "ms", "points/CPUs", "B/point", "ms", "points/CPUs",
+  std::printf("%-12s %-7s %28s   %28s\n", "", "", "20 of 1,000 busy", "all busy, all values random");
+  std::printf("%-12s %-7s %8s %10s %8s   %8s %10s %8s\n", "format", "method", "ms", "points/CPUs", "B/point", "ms", "points/CPUs",
               "B/point");
   double usual = 0;
-  for (const std::string_view format : {"opentsdb", "influx", "jsonlines"})
-    for (const Method &method : kMethods) {
+  for (const auto &[format, methods] : protocols)
+    for (const Method &method : methods) {
       const Figures idle = measure(server, format, method.name, method.level, 20);
       const Figures busy = measure(server, format, method.name, method.level, kProcesses);
       if (format == "opentsdb" && method.name == std::string_view("gzip") && method.level == 3) usual = idle.seconds_a_window;
-      const std::string name = std::string(method.name) + (method.name[0] == 'n' ? "" : " " + std::to_string(method.level));
-      std::printf("%-10s %-7s %8.2f %10.0f %8.2f   %8.2f %10.0f %8.2f\n", std::string(format).c_str(), name.c_str(),
+      const bool has_level = method.name == std::string_view("gzip") || method.name == std::string_view("zstd");
+      const std::string name = std::string(method.name) + (has_level ? " " + std::to_string(method.level) : "");
+      std::printf("%-12s %-7s %8.2f %10.0f %8.2f   %8.2f %10.0f %8.2f\n", std::string(format).c_str(), name.c_str(),
                   idle.seconds_a_window * 1e3, kPoints / idle.seconds_a_window, idle.bytes_a_point, busy.seconds_a_window * 1e3,
                   kPoints / busy.seconds_a_window, busy.bytes_a_point);
     }
