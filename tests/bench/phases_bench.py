@@ -3,7 +3,7 @@
 
 1. the time of mining by the length of the trace,
 2. accuracy (100 - mean absolute percentage error) of Java programs in the spirit of HiBench (Workloads.java): RUNS inputs for
-   training (default: 15), then 4 unseen inputs x 4 runs, beside the predictions of phases_baselines.py,
+   training (default: 15), then 4 unseen inputs x 4 runs, beside the baselines and other algorithms of phases_baselines.py,
 3. planted faults: RUNS normal runs for training, then 25 normal runs and 25 of each fault (fewer if RUNS is below 15),
 4. the cost of watching a program at 1 Hz, in pairs of runs.
 
@@ -22,14 +22,16 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "cluster")]
 from node_limits import Limits, reason_without_limits  # noqa: E402
-from phases_baselines import BASELINES, Series  # noqa: E402
+from phases_baselines import ALGORITHMS, BASELINES, Series  # noqa: E402
 
 # Program: smallest and largest input.
 PROGRAMS = {"sort": (40, 110), "wordcount": (30, 80), "kmeans": (60, 150), "pagerank": (40, 100), "nweight": (60, 150), "join": (40, 100), "kv": (5, 95)}
 UNSEEN = (13, 37, 62, 88)  # percent of the range of inputs
 # Fault: its metric, and the fault of Workloads.java.
 FAULTS = {"CPU bug": ("cpu", "cpu"), "memory leak": ("memory", "leak"), "slow disk": ("time", ""), "unusual traffic": ("writes", "traffic")}
+NOTHING = {"time": 0, "cpu": 0, "memory": 0, "reads": 0, "writes": 0}
 SLOW_DISK = 100 << 20  # bytes a second
+METHODS = {**BASELINES, **ALGORITHMS}
 JAVA = ["java", "-XX:+UseG1GC", "-Xmx1500m"]  # loops reach safepoints, so that dumps do not wait for their end
 PIPELINE = """local a = require "atalaya"
 a.pipeline "phases" {
@@ -95,15 +97,17 @@ def unseen_inputs(program):
 
 
 def observed(bench, ranges, sizes):
-    """(phase, metric) -> [(run, input, value)] of the stored runs; run is the position in ranges."""
+    """(phase, metric) -> [(run, input, value, numbers of the two phases before)] of the stored runs; run is the position in ranges."""
     seen = {}
     shown = bench.phases("show", ranges[0][0], ranges[-1][1])
     for run in shown["runs"] if shown else []:
         at = next((i for i, (begin, end, _) in enumerate(ranges) if begin <= run["start"] <= end), None)
-        for step in run["phases"] if at is not None else []:
+        steps = [step for step in run["phases"] if step["phase"] != "idle"] if at is not None else []
+        for i, step in enumerate(steps):
+            before = [step_before[metric] or 0 for step_before in [NOTHING, NOTHING, *steps[:i]][-2:] for metric in NOTHING]
             for metric in ("time", "cpu", "memory", "writes"):
-                if step[metric] is not None and not step["open"] and step["phase"] != "idle":
-                    seen.setdefault((step["phase"], metric), []).append((at, sizes[at], step[metric]))
+                if step[metric] is not None and not step["open"]:
+                    seen.setdefault((step["phase"], metric), []).append((at, sizes[at], step[metric], before))
     return seen
 
 
@@ -142,27 +146,27 @@ def predictions(bench, program, runs):
                 sources[cell] = one["from"]
     before, after = observed(bench, trained, sizes), observed(bench, tested, tests)
     print(f"\n{program}: {statistics.median(run[2] for run in trained):.1f} s a run, {len(trained)} + {len(tested)} runs")
-    print(f"  {'phase':32} {'of':7} {'runs':>4} {'ours':>6} {'from':7}" + "".join(f" {name:>6}" for name in BASELINES))
+    print(f"  {'phase':32} {'of':7} {'runs':>4} {'ours':>6} {'from':7}" + "".join(f" {name:>6}" for name in METHODS))
     first, scores = first_phase(bench, tested), {}
     for cell in sorted(after):
         past, future = Series(before.get(cell, [])), Series(after[cell])
-        if statistics.fmean(value for _, _, value in after[cell]) < 0.5 or len(past.values) < 8:
+        if statistics.fmean(future.values) < 0.5 or len(past.values) < 8:
             continue  # amounts that do not matter, such as 0.1 MiB of writes; too few runs for any method
         row = {"ours": accuracy_of(ours.get(cell, []))}
-        for name, predict in BASELINES.items():
+        for name, predict in METHODS.items():
             values = predict(past, future)
             row[name] = accuracy_of(zip(values, future.values)) if values is not None else None
         for name, score in row.items():
             scores.setdefault(name, []).append((score, cell[0] != first))
         print(f"  {cell[0]:32} {cell[1]:7} {len(future.values):4} {shown(row['ours'])} {sources.get(cell, '-'):7}" +
-              "".join(f" {shown(row[name])}" for name in BASELINES))
+              "".join(f" {shown(row[name])}" for name in METHODS))
     return scores
 
 
 def print_medians(all_scores):
     for title, kinds in (("all cells", (True, False)), ("cells with a phase before them", (True,))):
         print(f"\nmedian of {title}:", end="")
-        for name in ("ours", *BASELINES):
+        for name in ("ours", *METHODS):
             values = [score for scores in all_scores for score, kind in scores.get(name, []) if score is not None and kind in kinds]
             print(f"  {name} {statistics.median(values):.1f} ({len(values)})" if values else f"  {name} -", end="")
     print()
