@@ -74,12 +74,23 @@ std::string_view tag_value(const atalaya_sample &sample, size_t index) {
   return {sample.tags[index].value.data, sample.tags[index].value.size};
 }
 
+// Local time with its offset: "2026-11-21 10:00:00+01:00".
 std::string time_text(int64_t time_ns) {
   const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
   std::tm parts{};
-  if (::gmtime_r(&seconds, &parts) == nullptr) return std::to_string(time_ns) + " ns";
+  if (::localtime_r(&seconds, &parts) == nullptr) return std::to_string(time_ns) + " ns";
   char buffer[64];
-  return {buffer, std::strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%SZ", &parts)};
+  std::string text(buffer, std::strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%S%z", &parts));
+  return text.insert(text.size() - 2, ":");
+}
+
+// The same for a title, which states the zone as tables of queries do: "2026-11-21 10:00:00 UTC+01:00".
+std::string title_time(int64_t time_ns) {
+  std::string text = time_text(time_ns);
+  const size_t zone = text.find_last_of("+-");
+  if (zone == std::string::npos) return text;
+  text.insert(zone, " UTC");
+  return text.ends_with("+00:00") ? text.substr(0, zone + 4) : text;
 }
 
 std::string seconds_text(int64_t duration_ns) {
@@ -309,7 +320,7 @@ std::string title_of(const Group &group, const std::vector<Column> &tags, std::s
   for (const Column &tag : tags) title += (&tag == &tags.front() ? " by " : ", ") + tag.label;
   if (!host.empty()) title += "; host " + visible(host);
   if (group.kind == ATALAYA_SPAN) return title;
-  title += "; " + time_text(group.time_ns);
+  title += "; " + title_time(group.time_ns);
   return group.duration_ns > 0 ? title + "; window " + seconds_text(group.duration_ns) : title;
 }
 

@@ -7,9 +7,11 @@
 
 #include "core/base/safe_text.h"
 #include "tests/unit/sample/sample_maker.h"
+#include "tests/unit/sample/zone.h"
 
 using namespace atalaya::core;
 using atalaya::core::testing::Maker;
+using atalaya::core::testing::Zone;
 
 namespace {
 
@@ -27,6 +29,7 @@ void add_process(Maker &maker, std::string_view pid, std::string_view name, doub
 }  // namespace
 
 TEST_CASE("one table a family and set of tags, numbers to the right, the shared host in the title") {
+  const Zone zone("UTC0");
   Maker maker;
   add_process(maker, "1", "systemd", 0.25);
   atalaya_sample &java = maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"pid", "8860"}, {"process", "java"}});
@@ -35,22 +38,23 @@ TEST_CASE("one table a family and set of tags, numbers to the right, the shared 
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "vm"}}), "sys.mem.usage", 12.0);
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"core", "0"}}), "sys.cpu.user", 3.14159);
   CHECK(tables(maker, {}) ==
-        "proc by pid, process; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
+        "proc by pid, process; host vm; 2026-11-21 00:05:32 UTC; window 5 s\n"
         "pid   process  cpu.user  threads\n"
         "8860  java         99.4       31\n"
         "1     systemd      0.25        -\n"
         "\n"
-        "sys; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
+        "sys; host vm; 2026-11-21 00:05:32 UTC; window 5 s\n"
         "mem.usage\n"
         "       12\n"
         "\n"
-        "sys by core; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
+        "sys by core; host vm; 2026-11-21 00:05:32 UTC; window 5 s\n"
         "core  cpu.user\n"
         "0        3.142\n"
         "\n");
 }
 
 TEST_CASE("several hosts get a column; rows are sorted and limited") {
+  const Zone zone("UTC0");
   Maker maker;
   for (const auto &[host, value] : {std::pair{"a", 1.0}, {"b", 3.0}, {"c", 2.0}})
     maker.field(maker.add(ATALAYA_METRICS, {{"host", host}}), "sys.power", value);
@@ -59,7 +63,7 @@ TEST_CASE("several hosts get a column; rows are sorted and limited") {
   options.sort = "sys.power";
   options.max_rows = 2;
   CHECK(tables(maker, options) ==
-        "sys by host; 2026-11-21 00:05:32Z; window 5 s\n"
+        "sys by host; 2026-11-21 00:05:32 UTC; window 5 s\n"
         "host  power\n"
         "b         3\n"
         "c         2\n"
@@ -90,11 +94,12 @@ TEST_CASE("no line is wider than the terminal, and every field is there") {
 }
 
 TEST_CASE("a process name cannot forge a row, and wide characters keep the columns straight") {
+  const Zone zone("UTC0");
   Maker maker;
   add_process(maker, "1", "x\n2  root", 1);
   add_process(maker, "3", "東京", 2);
   CHECK(tables(maker, {}) ==
-        "proc by pid, process; host vm; 2026-11-21 00:05:32Z; window 5 s\n"
+        "proc by pid, process; host vm; 2026-11-21 00:05:32 UTC; window 5 s\n"
         "pid  process       cpu.user\n"
         "3    東京                 2\n"
         "1    x\\x0a2  root         1\n"
@@ -102,6 +107,7 @@ TEST_CASE("a process name cannot forge a row, and wide characters keep the colum
 }
 
 TEST_CASE("stacks and spans") {
+  const Zone zone("UTC0");
   Maker maker;
   maker.count(maker.add(ATALAYA_STACK, {{"pid", "1"}}, "main;read;copy_to_user_[k]"), "profile.samples", 6);
   maker.add(ATALAYA_SPAN, {{"job", "j1"}}, "map");
@@ -109,20 +115,30 @@ TEST_CASE("stacks and spans") {
   TableOptions options;
   options.width = 40;
   CHECK(tables(maker, options) ==
-        "stacks by pid; 2026-11-21 00:05:32Z; wi…\n"
+        "stacks by pid; 2026-11-21 00:05:32 UTC;…\n"
         "pid  profile.samples\n"
         "1                  6\n"
         "pid  stack\n"
         "1    main;read;copy_to_user_[k]\n"
         "\n"
         "spans by job\n"
-        "job  start                 duration\n"
-        "j1   2026-11-21 00:05:32Z       5 s\n"
-        "j1   2026-11-21 00:05:32Z      open\n"
+        "job  start                      duration\n"
+        "j1   2026-11-21 00:05:32+00:00       5 s\n"
+        "j1   2026-11-21 00:05:32+00:00      open\n"
         "job  span\n"
         "j1   map\n"
         "j1   reduce\n"
         "\n");
+}
+
+TEST_CASE("times are local and have their offset") {
+  const Zone zone("CET-1");
+  Maker maker;
+  maker.count(maker.add(ATALAYA_METRICS, {{"pid", "1"}}), "proc.threads", 6);
+  maker.add(ATALAYA_SPAN, {{"job", "j1"}}, "map");
+  const std::string text = tables(maker, {});
+  CHECK(text.find("proc by pid; 2026-11-21 01:05:32 UTC+01:00; window 5 s\n") != std::string::npos);
+  CHECK(text.find("j1   2026-11-21 01:05:32+01:00") != std::string::npos);
 }
 
 TEST_CASE("a stack that is wider than the terminal is cut") {

@@ -8,10 +8,12 @@
 #include <filesystem>
 
 #include "tests/unit/sample/sample_maker.h"
+#include "tests/unit/sample/zone.h"
 #include "tests/unit/sinks/files.h"
 #include "tests/unit/sinks/plugin_host.h"
 
 using atalaya::core::testing::Maker;
+using atalaya::core::testing::Zone;
 using namespace atalaya::testing;
 
 namespace {
@@ -87,6 +89,7 @@ TEST_CASE("file: a path that cannot work is refused at the start") {
 }
 
 TEST_CASE("stdout: a table, all columns when it is no terminal") {
+  const Zone zone("CET-1");
   const TemporaryFolder folder;
   Maker maker;
   atalaya_sample &sample = maker.add(ATALAYA_METRICS, {{"host", "vm"}, {"pid", "1"}});
@@ -97,7 +100,7 @@ TEST_CASE("stdout: a table, all columns when it is no terminal") {
   const int32_t code = sink.write(maker.batch.raw());
   const std::string text = output.text();
   CHECK(code == ATALAYA_OK);
-  CHECK(text.starts_with("proc by pid; host vm; 2026-11-21 00:05:32Z; window 5 s\npid  number0  number1 "));
+  CHECK(text.starts_with("proc by pid; host vm; 2026-11-21 01:05:32 UTC+01:00; window 5 s\npid  number0  number1 "));
   CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }
 
