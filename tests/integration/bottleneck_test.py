@@ -117,6 +117,25 @@ def spark_job(far):
     yield {**end, "Timestamp": (T0 + WAVES * WAVE) * 1000}
 
 
+# The luminance of the page's background, and the weakest contrast of a text with what is behind it.
+CONTRAST = """(() => {
+    const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
+    const luminance = ([r, g, b]) => [r, g, b].map(part => part / 255)
+        .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+    const page = numbers(getComputedStyle(document.body).backgroundColor);
+    const background = page.length === 3 || page[3] > 0 ? luminance(page) : 1;
+    const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    let weakest = 21;
+    for (const one of document.querySelectorAll('h1, h2, h3, p, li, td, th, svg text')) {
+        const svg = one.closest('svg'), style = getComputedStyle(one);
+        const behind = svg ? luminance(numbers(getComputedStyle(svg.querySelector('.paper')).fill)) : background;
+        weakest = Math.min(weakest, contrast(luminance(numbers(svg ? style.fill : style.color)), behind));
+    }
+    return [background, weakest];
+})()"""
+
+
 class Bottleneck(AgentCase):
     def setUp(self):
         super().setUp()
@@ -360,6 +379,25 @@ class Bottleneck(AgentCase):
                 page.picture(os.path.join(os.environ["ATALAYA_PICTURES"], "bottleneck.png"))
         finally:
             page.close()
+
+    @unittest.skipUnless(browser.BINARY, "no browser")
+    def test_the_page_is_readable_in_the_dark_and_on_a_phone(self):
+        self.send(tasks("job_1", "n3", "spill", 2), tasks("job_2"), metrics({"n3": 115.35}))
+        self.bottleneck("--job", "job_1", "--compare", "job_2", "-o", "job.html")
+        for width in (1400, 400):
+            page = browser.Browser(width, 1600)
+            try:
+                page.open(self.path("job.html"))
+                self.assertLessEqual(page.value("document.documentElement.scrollWidth"), width)
+                for scheme in ("light", "dark"):
+                    page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                    background, weakest = page.value(CONTRAST)
+                    self.assertEqual(background < 0.5, scheme == "dark", background)
+                    self.assertGreaterEqual(weakest, 4.5)  # WCAG 2, level AA
+                    if os.environ.get("ATALAYA_PICTURES"):
+                        page.picture(os.path.join(os.environ["ATALAYA_PICTURES"], f"bottleneck-{scheme}-{width}.png"))
+            finally:
+                page.close()
 
     def test_errors_are_reported(self):
         self.send(tasks("job_1526_0001"))

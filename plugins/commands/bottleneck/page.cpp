@@ -19,7 +19,7 @@ constexpr size_t kMaxPictures = 24, kMaxRows = 200, kMaxMetrics = 25;
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 body{font:14px/1.45 "DejaVu Sans",Helvetica,Arial,sans-serif;color:#222;max-width:1080px;margin:24px auto;padding:0 16px}
 h1{font-size:22px;margin:0 0 4px}h2{font-size:17px;margin:32px 0 8px}h3{font-size:14px;margin:20px 0 4px}
@@ -29,8 +29,10 @@ ul{margin:4px 0 8px;padding-left:20px}li.no{color:#555}
 table{border-collapse:collapse;margin:4px 0 12px}th,td{padding:3px 12px 3px 0;text-align:left;vertical-align:top;
 border-bottom:1px solid #e4e4e4;max-width:420px;overflow-wrap:break-word}th{font-weight:600}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+@media (prefers-color-scheme:dark){body{background:#101215;color:#d6d9de}p,li.no{color:#9aa0a8}th,td{border-color:#30343b}
+.finding{border-color:#e8833a}}
 @media print{body{max-width:none;margin:0}h2{break-after:avoid}svg,tr,.finding{break-inside:avoid}}
-@media (max-width:800px){svg{max-width:100%}}
+@media (max-width:800px){svg{max-width:100%}table{display:block;overflow-x:auto}}
 </style>
 )";
 
