@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "plugins/commands/serve/extent.h"
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
@@ -43,6 +44,15 @@ bool add_tags(const store::Series &series, TagValues &values) {
   return more;
 }
 
+// A server would need a statement for each test.
+void write_extent(JsonWriter &json, PageCall &call) {
+  const auto extent = call.store.name().starts_with("sqlite:") ? extent_of(call.store, call.now_ns) : std::nullopt;
+  if (extent)
+    json.key("from").milliseconds(extent->from_ns).key("to").milliseconds(extent->to_ns);
+  else
+    json.key("from").null().key("to").null();
+}
+
 void write_span(JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
   const bool open = span.duration_ns < 0;
   json.object().key("kind").text(kind).key("name").text(span.name).key("from").milliseconds(span.start_ns);
@@ -67,7 +77,8 @@ std::string page_info(PageCall &call) {
   JsonWriter json;
   json.object().key("now").milliseconds(call.now_ns).key("version").text(kPageVersion);
   json.key("store").object().key("name").text(name).key("kind").text(name.substr(0, name.find(':')));
-  json.key("from").null().key("to").null().end_object().key("hosts").list();
+  write_extent(json, call);
+  json.end_object().key("hosts").list();
   size_t left = kMostValues;
   for (const std::string &host : call.store.tag_values("host"))
     if (left > 0) {
