@@ -8,8 +8,8 @@ namespace {
 
 constexpr int64_t kExtentStep = 1'000'000'000;  // resolution, in ns
 
-constexpr int64_t kMostMinutes = 90;    // that are searched for the last point
-constexpr size_t kMostSeries = 20'000;  // that are read for it
+constexpr int64_t kExtentMinutes = 90;    // that are searched for the last point
+constexpr size_t kExtentSeries = 20'000;  // that are read for it
 
 // The first second in (low, high] for which the condition holds, which it then does for all later ones. It holds for `high`.
 template <class Condition>
@@ -32,7 +32,7 @@ class AnyPoint final : public store::PointVisitor {
 };
 
 bool has_point(store::Store &store, const store::Range &range) {
-  const std::vector<store::Series> series = store.series({{}, {}, range}, kMostSeries);
+  const std::vector<store::Series> series = store.series({{}, {}, range}, kExtentSeries);
   AnyPoint visitor;
   try {
     store.scan(series, range, visitor);
@@ -54,8 +54,8 @@ std::optional<store::Range> extent_of(store::Store &store, int64_t until_ns) {
   const int64_t last = first_second(first - 1, until, [&](int64_t second) { return !has_some(second, until); });
   // A series may count as present for some time after its last point.
   int64_t minutes = 0;
-  while (minutes < kMostMinutes && !has_point(store, {(last - 60 * (minutes + 1)) * kExtentStep, last * kExtentStep})) ++minutes;
-  const int64_t end = minutes < kMostMinutes ? last - 60 * minutes : last;
+  while (minutes < kExtentMinutes && !has_point(store, {(last - 60 * (minutes + 1)) * kExtentStep, last * kExtentStep})) ++minutes;
+  const int64_t end = minutes < kExtentMinutes ? last - 60 * minutes : last;
   return store::Range{(first - 1) * kExtentStep, end * kExtentStep};
 }
 
