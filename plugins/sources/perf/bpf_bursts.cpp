@@ -23,7 +23,6 @@
 namespace atalaya::perf {
 namespace {
 
-using Entry = std::pair<perf_owner_key, perf_owner_count>;
 using Stacks = std::map<uint64_t, std::vector<uint64_t>>;
 
 std::string address_of(const perf_socket &socket) {
@@ -32,26 +31,6 @@ std::string address_of(const perf_socket &socket) {
   const bool is_mapped = socket.family == AF_INET6 && std::equal(kMapped.begin(), kMapped.end(), socket.remote);
   const uint8_t *from = socket.remote + (is_mapped ? kMapped.size() : 0);
   return ::inet_ntop(is_mapped ? AF_INET : socket.family, from, text.data(), text.size()) == nullptr ? "" : text.data();
-}
-
-// Both parts of a wait that had not ended: until it was woken, and until now.
-void end_entry(perf_blocked &entry, uint64_t end_ns, std::vector<Entry> &waits) {
-  const uint64_t woken = entry.woken_ns == 0 ? end_ns : entry.woken_ns;
-  if (entry.woken_ns == 0) entry.key.wait.flags |= PERF_UNENDED;
-  if (woken > entry.since_ns) waits.push_back({entry.key, {1, woken - entry.since_ns, entry.names}});
-  if (end_ns <= woken) return;
-  entry.key.wait.flags |= PERF_QUEUED;
-  entry.key.waker = {};
-  waits.push_back({entry.key, {1, end_ns - woken, entry.names}});
-}
-
-// The number of added waits.
-uint64_t add_unended(int map, uint64_t end_ns, std::vector<Entry> &waits) {
-  const size_t before = waits.size();
-  std::vector<std::pair<uint32_t, perf_blocked>> entries;
-  read_and_delete(map, entries);
-  for (auto &[thread, entry] : entries) end_entry(entry, end_ns, waits);
-  return waits.size() - before;
 }
 
 std::span<const uint64_t> frames_of(const Stacks &stacks, uint64_t hash, bool &lost) {
@@ -76,8 +55,8 @@ Waker waker_of(const perf_waker &waker, const perf_owner_names &names, const Sta
 }
 
 // only_disk: the one that finished requests, "" if several did. File systems end some waits later, in another thread.
-void give(const Entry &entry, const Stacks &stacks, std::string_view only_disk, const TakeWait &take, size_t max_frames) {
-  const auto &[key, count] = entry;
+void give(const perf_owner_key &key, const perf_owner_count &count, const Stacks &stacks, std::string_view only_disk,
+          const TakeWait &take, size_t max_frames) {
   StackCount stack{.process = id_of(key.wait.process),
                    .comm = text_of(count.names.process),
                    .off_cpu = true,
@@ -179,44 +158,69 @@ void Bursts::end_burst() {
   const auto end = static_cast<uint64_t>(core::monotonic());
   links_.clear();
   const perf_burst totals = std::exchange(burst, {});
-  std::vector<Entry> waits;
-  read_and_delete(bpf_map__fd(skeleton_.maps.owners), waits);
-  const uint64_t unended = add_unended(bpf_map__fd(skeleton_.maps.blocked), end, waits);
-  keep(std::move(waits), {.waits = totals.waits + unended,
-                          .unknown = totals.unknown,
-                          .cost_ns = totals.cost_ns,
-                          .length_ns = static_cast<int64_t>(end - since)});
+  const std::lock_guard lock(mutex_);
+  const uint64_t before = recorded_.counted;
+  const uint64_t unended = read_waits(end);
+  keep(recorded_.counted - before, {.waits = totals.waits + unended,
+                                    .unknown = totals.unknown,
+                                    .cost_ns = totals.cost_ns,
+                                    .length_ns = static_cast<int64_t>(end - since)});
 }
 
-// Those beyond the limit, and those that the kernel did not count, are lost.
-void Bursts::keep(std::vector<Entry> waits, const BurstTotals &totals) {
-  const std::lock_guard lock(mutex_);
-  waits.resize(std::min(waits.size(), max_waits_ - std::min(max_waits_, recorded_.waits.size())));
-  read_stacks(waits);
-  uint64_t kept = 0;
-  for (const auto &[key, count] : waits) {
-    kept += count.count;
+// A wait beyond the limit is lost.
+void Bursts::add(const perf_owner_key &key, const perf_owner_count &count) {
+  Waits &waits = recorded_.waits;
+  auto known = waits.find(key);
+  if (known == waits.end() && waits.size() >= max_waits_) return;
+  if (known == waits.end()) {
+    known = waits.emplace(key, perf_owner_count{.names = count.names}).first;
+    read_stacks(key);
     if (key.waker.disk[0] != '\0') recorded_.disks.emplace(text_of(key.waker.disk));
   }
-  recorded_.waits.insert(recorded_.waits.end(), waits.begin(), waits.end());
+  known->second.count += count.count;
+  known->second.ns += count.ns;
+  recorded_.counted += count.count;
+}
+
+uint64_t Bursts::read_waits(uint64_t end_ns) {
+  read_and_delete<perf_owner_key, perf_owner_count>(
+      bpf_map__fd(skeleton_.maps.owners), [&](const perf_owner_key &key, const perf_owner_count &count) { add(key, count); });
+  uint64_t unended = 0;
+  const auto add_part = [&](const perf_blocked &entry, uint64_t from_ns, uint64_t to_ns) {
+    if (to_ns <= from_ns) return;
+    add(entry.key, {1, to_ns - from_ns, entry.names});
+    ++unended;
+  };
+  // Both parts: until it was woken, and until now.
+  read_and_delete<uint32_t, perf_blocked>(bpf_map__fd(skeleton_.maps.blocked), [&](uint32_t, perf_blocked entry) {
+    const uint64_t woken = entry.woken_ns == 0 ? end_ns : entry.woken_ns;
+    if (entry.woken_ns == 0) entry.key.wait.flags |= PERF_UNENDED;
+    add_part(entry, entry.since_ns, woken);
+    entry.key.wait.flags |= PERF_QUEUED;
+    entry.key.waker = {};
+    add_part(entry, woken, end_ns);
+  });
+  return unended;
+}
+
+// Waits that neither the kernel nor this class counted are lost.
+void Bursts::keep(uint64_t counted, const BurstTotals &totals) {
   BurstTotals &all = recorded_.totals;
   all.waits += totals.waits;
-  all.lost += totals.waits - std::min(kept, totals.waits);
+  all.lost += totals.waits - std::min(counted, totals.waits);
   all.unknown += totals.unknown;
   all.cost_ns += totals.cost_ns;
   all.length_ns += totals.length_ns;
 }
 
-void Bursts::read_stacks(const std::vector<Entry> &waits) {
+void Bursts::read_stacks(const perf_owner_key &key) {
   const int map = bpf_map__fd(skeleton_.maps.switch_stacks);
-  for (const auto &[key, count] : waits) {
-    for (const uint64_t hash : {key.wait.kernel, key.wait.user, key.waker.kernel, key.waker.user}) {
-      if (hash == 0) continue;
-      const auto [known, is_new] = recorded_.stacks.try_emplace(hash);
-      perf_stack stack{};
-      if (is_new && bpf_map_lookup_elem(map, &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
-        known->second.assign(stack.frames, stack.frames + stack.size);
-    }
+  for (const uint64_t hash : {key.wait.kernel, key.wait.user, key.waker.kernel, key.waker.user}) {
+    if (hash == 0) continue;
+    const auto [known, is_new] = recorded_.stacks.try_emplace(hash);
+    perf_stack stack{};
+    if (is_new && bpf_map_lookup_elem(map, &hash, &stack) == 0 && stack.size <= PERF_FRAMES)
+      known->second.assign(stack.frames, stack.frames + stack.size);
   }
 }
 
@@ -227,7 +231,7 @@ BurstTotals Bursts::take(const TakeWait &take, size_t max_frames) {
     std::swap(recorded, recorded_);
   }
   const std::string_view only_disk = recorded.disks.size() == 1 ? std::string_view(*recorded.disks.begin()) : std::string_view();
-  for (const Entry &entry : recorded.waits) give(entry, recorded.stacks, only_disk, take, max_frames);
+  for (const auto &[key, count] : recorded.waits) give(key, count, recorded.stacks, only_disk, take, max_frames);
   return recorded.totals;
 }
 

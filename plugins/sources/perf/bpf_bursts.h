@@ -5,12 +5,12 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "bpf/perf.h"
@@ -38,12 +38,16 @@ class Bursts {
   BurstTotals take(const TakeWait &take, size_t max_frames);
 
  private:
-  using Entry = std::pair<perf_owner_key, perf_owner_count>;
+  struct LessBytes {
+    bool operator()(const perf_owner_key &a, const perf_owner_key &b) const { return std::memcmp(&a, &b, sizeof(a)) < 0; }
+  };
+  using Waits = std::map<perf_owner_key, perf_owner_count, LessBytes>;
   using Stacks = std::map<uint64_t, std::vector<uint64_t>>;  // by hash
   struct Recorded {
-    std::vector<Entry> waits;
+    Waits waits;
     Stacks stacks;
     std::set<std::string> disks;
+    uint64_t counted = 0;
     BurstTotals totals;
   };
 
@@ -51,8 +55,11 @@ class Bursts {
   void run();
   bool wait_until(std::unique_lock<std::mutex> &lock, int64_t time_ns);
   void end_burst();
-  void keep(std::vector<Entry> waits, const BurstTotals &totals);
-  void read_stacks(const std::vector<Entry> &waits);
+  // The methods below are called with the lock. The number of waits that had not ended:
+  uint64_t read_waits(uint64_t end_ns);
+  void add(const perf_owner_key &key, const perf_owner_count &count);
+  void read_stacks(const perf_owner_key &key);
+  void keep(uint64_t counted, const BurstTotals &totals);
 
   perf_bpf &skeleton_;
   const int64_t length_ns_, every_ns_;

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "bpf/perf.h"
@@ -37,18 +36,18 @@ inline void wait_for_programs() {
   ::nanosleep(&kMaxRuntime, nullptr);
 }
 
-template <typename Key, typename Value>
-void read_one_by_one(int map, std::vector<std::pair<Key, Value>> &entries) {
+template <typename Key, typename Value, typename Add>
+void read_one_by_one(int map, const Add &add) {
   Key key{};
   for (Value value{}; bpf_map_get_next_key(map, nullptr, &key) == 0;) {
-    if (bpf_map_lookup_elem(map, &key, &value) == 0) entries.emplace_back(key, value);
+    if (bpf_map_lookup_elem(map, &key, &value) == 0) add(key, value);
     if (bpf_map_delete_elem(map, &key) != 0) break;
   }
 }
 
 // No program writes to this map now: one pass reads and deletes all entries.
-template <typename Key, typename Value>
-void read_and_delete(int map, std::vector<std::pair<Key, Value>> &entries) {
+template <typename Key, typename Value, typename Add>
+void read_and_delete(int map, const Add &add) {
   static constexpr uint32_t kBatch = 2048;  // more than any bucket holds
   std::vector<Key> keys(kBatch);
   std::vector<Value> values(kBatch);
@@ -56,8 +55,8 @@ void read_and_delete(int map, std::vector<std::pair<Key, Value>> &entries) {
   for (bool first = true, more = true; more; first = false) {
     uint32_t count = kBatch;
     more = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), values.data(), &count, nullptr) == 0;
-    if (!more && errno != ENOENT) return read_one_by_one(map, entries);
-    for (uint32_t i = 0; i < count; ++i) entries.emplace_back(keys[i], values[i]);
+    if (!more && errno != ENOENT) return read_one_by_one<Key, Value>(map, add);
+    for (uint32_t i = 0; i < count; ++i) add(keys[i], values[i]);
   }
 }
 

@@ -141,7 +141,7 @@ class BpfSampler final : public Sampler {
   bool has_bursts() const { return options_.burst_ns > 0; }
 
   core::Status start_bursts() {
-    bursts_ = std::make_unique<Bursts>(*skeleton_, options_.burst_ns, options_.burst_every_ns, size_t{2} * options_.max_stacks);
+    bursts_ = std::make_unique<Bursts>(*skeleton_, options_.burst_ns, options_.burst_every_ns, options_.max_stacks);
     return bursts_->start() ? core::Status(core::Done{}) : load_error();
   }
 
@@ -332,7 +332,8 @@ class BpfSampler final : public Sampler {
   }
 
   void read_counts(int map) {
-    read_and_delete(map, counts_);
+    read_and_delete<perf_key, perf_count>(map,
+                                          [&](const perf_key &key, const perf_count &count) { counts_.emplace_back(key, count); });
     sort_counts();
   }
 
