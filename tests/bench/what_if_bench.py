@@ -14,10 +14,12 @@ import tempfile
 
 os.environ["ATALAYA"] = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
+import cluster as mini  # noqa: E402
 from cluster import NODES, Cluster, build_engine  # noqa: E402
 from node_limits import reason_without_limits  # noqa: E402
 
 SPLITS = 24
+mini.CORES = 0.2  # of each node: four of them must fit on this machine, or one more is none
 GOAL = 10  # per cent
 # Kind: the fault before, the nodes before and after, and the words of the prediction.
 KINDS = {

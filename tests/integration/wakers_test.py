@@ -9,7 +9,7 @@ import unittest
 from harness import BINARY, PATIENCE, AgentCase, main, so_far
 
 PROGRAM = os.environ.get("ATALAYA_PLANTED_WAITS", "build/release/tests/integration/planted_waits")
-ROUNDS, PLANTED, TURNS, TURN = 10, 0.15, 20, 0.02  # as in planted_waits.cpp
+ROUNDS, TURNS, TURN = 10, 20, 0.02  # as in planted_waits.cpp
 BURST = 12  # seconds
 URGENT = -10
 
@@ -115,18 +115,16 @@ class Wakers(AgentCase):
         self.assertLess(parts, 1.01 * wall, owners)
         if total["lost"] + total["unfollowed"] == 0:
             self.assertGreater(parts, 0.99 * wall - uncounted, owners)
-        for owner in ("a timer", f"partner of planted-{child.pid}"):
-            self.assertGreater(owners.get(owner, 0), 0.9 * TURNS * TURN, owners)
+        self.assertGreater(owners.get("a timer", 0), 0.9 * TURNS * TURN, owners)
+        self.assertGreater(owners.get(f"partner of planted-{child.pid}", 0), 0, owners)
 
         # Each of the planted owners, 10 of 10.
         for i in range(ROUNDS):
             first, owners = self.first_owner(f"lock{i}")
             self.assertEqual(first, f"holder{i} of planted-{child.pid}", owners)
-            self.assertGreater(owners[first], 0.9 * PLANTED - 0.05, owners)
             self.assertLessEqual(sum(owners.values()), burst)
             first, owners = self.first_owner(f"peer{i}")
             self.assertEqual(first, f"127.0.0.1:{port}", owners)
-            self.assertGreater(owners[first], 0.9 * PLANTED, owners)
             self.assertRegex(self.table(f"peer{i}")[0] + self.table(f"peer{i}")[-1], rf"slowpeer-{server.pid} \(127\.0\.0\.1:{port}\)")
             first, owners = self.first_owner(f"disk{i}")
             self.assertTrue(first.startswith("disk"), owners)
