@@ -134,6 +134,16 @@ class Wakers(AgentCase):
         codes = [sample["text"] for sample in self.waits() if re.fullmatch("lock[0-9]", sample["tags"].get("task", ""))]
         self.assertTrue(any("[woken by];" in code for code in codes), codes)
 
+    def test_without_bpf_bursts_are_missing_and_reported(self):
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "profile" {{ every = "100ms", a.source.perf {{ backend = "ring", wakers = "1s" }},
+              a.sink.file {{ path = "{self.samples}", format = "samples" }} }}""").running()
+        agent.wait_line("wakers requires BPF")
+        agent.wait_status(lambda _: any("perf.samples" in sample["fields"] for sample in so_far(self.samples)))
+        agent.stop()
+        self.assertEqual(self.accounts(), [])
+
 
 if __name__ == "__main__":
     main()

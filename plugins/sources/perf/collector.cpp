@@ -121,6 +121,7 @@ void Collector::open_sampler() {
   if (options_.sampler.dwarf && !options_.sampler.choose)
     host_.log(Level::warning, "unwind = \"dwarf\" requires BPF; using frame pointers");
   options_.sampler.dwarf = false;
+  if (std::exchange(options_.sampler.burst_ns, 0) > 0) host_.log(Level::warning, "wakers requires BPF; no bursts are recorded");
   auto ring = open_ring_sampler(options_.sampler);
   if (!ring) throw Failure(Code::unsupported, ring.error() + (reason.empty() ? "" : "; without BPF: " + reason));
   sampler_ = std::move(*ring);
