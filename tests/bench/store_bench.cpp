@@ -103,7 +103,7 @@ class Target {
     const double before = cpu_seconds();
     writer_.write({batch.raw().samples, batch.raw().count}, now_ns);
     written_ += cpu_seconds() - before;
-    maintain(now_ns);
+    measure([&] { writer_.maintain_when_due(now_ns); });
   }
   // All that is whole is packed.
   void finish(int64_t now_ns) {
@@ -125,11 +125,16 @@ class Target {
   }
 
  private:
-  bool maintain(int64_t now_ns) {
+  template <class Step>
+  void measure(Step &&step) {
     const double before = cpu_seconds();
-    const bool more = writer_.maintain(now_ns);
+    step();
     steps_.push_back(cpu_seconds() - before);
     maintained_ += steps_.back();
+  }
+  bool maintain(int64_t now_ns) {
+    bool more = false;
+    measure([&] { more = writer_.maintain(now_ns); });
     return more;
   }
 

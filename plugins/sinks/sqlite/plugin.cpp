@@ -100,7 +100,7 @@ class SqliteSink final : public Sink {
     answer([&] { report(writer_->write(samples, now)); });
     check_place();
     try {
-      writer_->maintain(now);
+      writer_->maintain_when_due(now);
     } catch (const std::exception &error) {
       // The batch is committed; the next batch tries deletion and compression again.
       host_.log(Level::warning, std::string("retention and compression are delayed: ") + error.what());

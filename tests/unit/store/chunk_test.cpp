@@ -175,6 +175,81 @@ TEST_CASE("summaries equal the points") {
   }
 }
 
+// Levels, noise on some of them, jumps, walks.
+std::vector<Number> pieces(std::mt19937_64 &random, int size) {
+  int64_t level = 0, range = 0, left = 0, value = 0;
+  const bool is_walk = random() % 3 == 0;
+  return numbers(size, [&](int) {
+    if (left-- == 0) {
+      left = static_cast<int64_t>(random() % 200);
+      level = static_cast<int64_t>(random() >> (18 + random() % 46)) * (random() % 2 == 0 ? 1 : -1);
+      range = random() % 3 == 0 ? 0 : static_cast<int64_t>(random() >> (20 + random() % 44));
+    }
+    const int64_t noise = range == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(range));
+    value = is_walk ? value + noise % 1000 : level + noise;
+    return count(value);
+  });
+}
+
+TEST_CASE("series with levels, jumps and walks come back") {
+  std::mt19937_64 random(70);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Column> columns;
+    for (int64_t metric = 1; metric < 4; ++metric)
+      columns.push_back(column(metric, pieces(random, 1 + static_cast<int>(random() % 3000))));
+    check_same(columns);
+  }
+}
+
+TEST_CASE("the summaries of a long column's blocks equal the points of ten minutes") {
+  std::mt19937_64 random(71);
+  const std::vector<Number> counts = pieces(random, 5000);
+  const std::vector<Number> wild = numbers(5000, [](int i) { return real(std::exp(std::sin(i))); });
+  const Chunk chunk = encoded({column(1, counts), column(2, wild), column(3, std::vector<Number>(5000, real(2)))});
+  ChunkReader reader;
+  REQUIRE(reader.open(chunk.head));
+  const std::vector<std::vector<Number>> all = {counts, wild};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto blocks = reader.blocks(reader.parts()[i]);
+    REQUIRE(blocks.size() >= 5000 / 600);
+    size_t next = 0;
+    for (const Block &block : blocks) {
+      CHECK(block.begin == next);
+      next = block.end;
+      const Summary &summary = block.summary;
+      CHECK(summary.count == static_cast<int64_t>(block.end - block.begin));
+      CHECK(summary.first_ns == kNow + static_cast<int64_t>(block.begin) * kSecond);
+      CHECK(summary.last_ns == kNow + static_cast<int64_t>(block.end - 1) * kSecond);
+      CHECK((summary.first_ns - 1) / (600 * kSecond) == (summary.last_ns - 1) / (600 * kSecond));
+      double sum = 0, least = 1e300, most = -1e300;
+      for (size_t at = block.begin; at < block.end; ++at) {
+        sum += all[i][at].as_real();
+        least = std::min(least, all[i][at].as_real());
+        most = std::max(most, all[i][at].as_real());
+      }
+      CHECK(summary.first == all[i][block.begin].as_real());
+      CHECK(summary.last == all[i][block.end - 1].as_real());
+      CHECK(summary.min == least);
+      CHECK(summary.max == most);
+      CHECK(summary.sum == doctest::Approx(sum).epsilon(1e-12));
+    }
+    CHECK(next == 5000);
+  }
+  CHECK(reader.blocks(reader.parts()[2]).empty());  // a steady value needs none
+}
+
+TEST_CASE("a wrong byte of a long chunk is noticed, wherever it is") {
+  std::mt19937_64 random(72);
+  const Chunk good = encoded({column(1, pieces(random, 2000))});
+  REQUIRE(!good.data.empty());
+  for (size_t i = 0; i < good.head.size() + good.data.size(); ++i) {
+    Chunk bad = good;
+    char &byte = i < good.head.size() ? bad.head[i] : bad.data[i - good.head.size()];
+    byte = static_cast<char>(byte ^ 0x04);
+    CHECK_THROWS(decoded(bad));
+  }
+}
+
 TEST_CASE("series that share their times keep them once, and a steady one costs next to nothing") {
   const std::vector<Number> values = numbers(720, [](int i) { return real(i % 10 / 10.0); });
   const size_t one = encoded({column(1, values)}).data.size();

@@ -99,6 +99,54 @@ TEST_CASE("after SIGKILL at any moment the database is sound and holds everythin
   CHECK(windows_between(store, 0, 500) == 0);  // retention continued, too
 }
 
+int64_t sum_of_points(const TestStore &store) {
+  Database database(store.path, Access::read_only);
+  REQUIRE(register_points(database.handle()));
+  return Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
+}
+
+// Windows of two seconds with values that take space: after some ten minutes there are chunks to join.
+void join_windows(const std::string &path, int64_t first, int progress) {
+  core::Symbols symbols;
+  Writer writer({path, {}, false}, [&](uint32_t id) { return symbols.name(id); });
+  for (int64_t window = first; window < first + kWindowsARound; ++window) {
+    const int64_t time_ns = kStart + window * 2 * kSecond;
+    std::mt19937 random(static_cast<uint32_t>(window));
+    Samples samples(symbols);
+    for (int i = 0; i < kSamples / 10; ++i)
+      samples.metrics(time_ns, {{"pid", std::to_string(i)}})
+          .count("window", window)
+          .count("flow.sent.bytes", 1 + i)
+          .count("noise", static_cast<int64_t>(random()))
+          .count("more", static_cast<int64_t>(random()));
+    writer.write(samples.span(), time_ns);
+    if (::write(progress, "x", 1) != 1) ::_exit(1);
+    writer.maintain(time_ns);
+  }
+}
+
+TEST_CASE("killed while it joins chunks, a store has each sample once") {
+  TestStore store;
+  std::mt19937 random(70);
+  constexpr int64_t kSum = int64_t{kSamples / 10} * (kSamples / 10 + 1) / 2;
+  int64_t acknowledged = 0, joined = 0;
+  for (int64_t round = 0; round < 40; ++round) {
+    const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
+    const int64_t first = round * kWindowsARound;
+    acknowledged += run_and_kill([&](int progress) { join_windows(store.path, first, progress); }, wanted, random() % 2'000'000);
+    check_sound(store);
+    const int64_t sum = sum_of_points(store);
+    CHECK(sum >= acknowledged * kSum);
+    acknowledged = sum / kSum;
+    CHECK(sum == acknowledged * kSum);
+    // A chunk of more than one stretch of ten minutes.
+    joined = std::max(joined, store.number("SELECT count(*) FROM chunks WHERE last_ns - first_ns > 700 * 1000000000"));
+    CHECK(store.number("SELECT count(*) FROM chunks a JOIN chunks b ON a.entity = b.entity AND a.id < b.id "
+                       "AND a.first_ns <= b.last_ns AND b.first_ns <= a.last_ns WHERE NOT EXISTS (SELECT 1 FROM unfinished)") == 0);
+  }
+  CHECK(joined > 0);
+}
+
 // An hour is rolled up after ten minutes, so that there is always something to roll up.
 Limits hasty_rollup() {
   return {.rollup = {{600 * kSecond, 10 * kSecond, {}}, {3 * kHour, 60 * kSecond, {}}}};
@@ -124,12 +172,6 @@ void roll_up_windows(const std::string &path, int64_t first, int progress) {
 }
 
 constexpr int64_t kABatch = int64_t{kSamples} * (kSamples + 1) / 2;
-int64_t sum_of_points(const TestStore &store) {
-  Database database(store.path, Access::read_only);
-  REQUIRE(register_points(database.handle()));
-  return Statement(database, "SELECT sum(value) FROM points WHERE metric = 'flow.sent.bytes'").number().value_or(0);
-}
-
 TEST_CASE("killed while it rolls up, a store has each sample once") {
   TestStore store;
   std::mt19937 random(28);

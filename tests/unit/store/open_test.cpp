@@ -104,7 +104,7 @@ TEST_CASE("a store of a newer version is refused") {
   store.writer();
   Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
   const std::string expected = "database " + store.path +
-                               " has schema version 9, this program knows up to 6; use the newer atalaya that wrote it, or choose "
+                               " has schema version 9, this program knows up to 7; use the newer atalaya that wrote it, or choose "
                                "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
@@ -114,12 +114,30 @@ TEST_CASE("a store of an older version is refused and left as it is") {
   TestStore store;
   store.writer();
   Database(store.path, Access::read_write).execute("PRAGMA user_version = 5");
-  const std::string expected = "database " + store.path +
-                               " was made by an older version of atalaya (schema 5, this program reads 6); move it away, and the "
-                               "sink \"sqlite\" creates a new one";
+  const std::string expected =
+      "database " + store.path +
+      " was made by an older version of atalaya (schema 5, this program reads 6 and newer ones); move it away, and the "
+      "sink \"sqlite\" creates a new one";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
   CHECK(store.number("PRAGMA user_version") == 5);
+}
+
+TEST_CASE("a store of schema 6 is read as it is, and gets the present version from its next writer") {
+  TestStore store;
+  {
+    Writer writer = store.writer();
+    writer.write(store.samples().metrics(kNow, {{"process", "java"}}).real("x", 1.5).span(), kNow);
+  }
+  Database(store.path, Access::read_write).execute("PRAGMA user_version = 6");
+  const auto points = store.scan("x", "process", "java");
+  REQUIRE(points.size() == 1);
+  CHECK(points.front().value == 1.5);
+  CHECK(store.number("PRAGMA user_version") == 6);
+  Writer writer = store.writer();
+  writer.write(store.samples().metrics(kNow + kSecond, {{"process", "java"}}).real("x", 2).span(), kNow + kSecond);
+  CHECK(store.number("PRAGMA user_version") == 7);
+  CHECK(store.scan("x", "process", "java").size() == 2);
 }
 
 TEST_CASE("a store has one writer; the next one may open it when the first is gone") {

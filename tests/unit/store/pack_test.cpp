@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kStart = kNow - kNow % kHour;  // a border of chunks
 constexpr int64_t kMinute = 60 * kSecond;
 
+const Limits kNotJoined{.max_joined_ns = 0};  // join_test.cpp has those
+
 // The last written values: (metric, process) -> time -> value.
 using Expected = std::map<std::pair<std::string, std::string>, std::map<int64_t, double>>;
 
@@ -80,7 +82,7 @@ class Writing {
   }
   void again() {
     writer_.reset();
-    writer_ = std::make_unique<Writer>(Options{store_.path, {}, false}, store_.names());
+    writer_ = std::make_unique<Writer>(Options{store_.path, kNotJoined, false}, store_.names());
   }
   Writer &writer() { return *writer_; }
 

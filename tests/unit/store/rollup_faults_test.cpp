@@ -18,7 +18,7 @@ namespace {
 TEST_CASE("a damaged chunk stays, the rest is rolled up, and the operator gets one report") {
   TestStore store;
   {
-    Writer writer = store.writer();
+    Writer writer = store.writer({.max_joined_ns = 0});
     for (int64_t hour = 0; hour < 4; ++hour) write_hour(store, writer, "proc.threads", hour * 3600);
     settle(writer, kStart + kDay);
   }

@@ -407,7 +407,9 @@ bool is_store(sqlite3 *database) {
   if (!application || sqlite3_step(application.get()) != SQLITE_ROW || sqlite3_column_int64(application.get(), 0) != kApplicationId)
     return false;
   const Prepared version = prepare(database, "PRAGMA main.user_version");
-  return version && sqlite3_step(version.get()) == SQLITE_ROW && sqlite3_column_int64(version.get(), 0) == kSchemaVersion;
+  if (!version || sqlite3_step(version.get()) != SQLITE_ROW) return false;
+  const int64_t number = sqlite3_column_int64(version.get(), 0);
+  return number >= kOldestSchemaVersion && number <= kSchemaVersion;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Limits {
   int64_t min_free_bytes = 0;            // the same while the disk has less free space, down to a rest of 64 MiB; 0: no such limit
   std::vector<RollupLevel> rollup = {};  // in ascending order, each with its own `retain`
   int64_t min_retain_ns = 0;             // limits of size delete nothing that arrived later than this time ago
+  int64_t max_joined_ns = int64_t{86'400} * 1'000'000'000;  // of the times of points in a joined chunk
 };
 
 // Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system. Young data, which

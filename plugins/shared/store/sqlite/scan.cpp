@@ -20,6 +20,11 @@ Points part_of(const Points &points, size_t begin, size_t end) {
           points.counts.empty() ? points.counts : points.counts.subspan(begin, size)};
 }
 
+size_t place_after(const Times &times, int64_t time_ns) {
+  const auto &all = times.times_ns;
+  return static_cast<size_t>(std::upper_bound(all.begin(), all.end(), time_ns) - all.begin());
+}
+
 }  // namespace
 
 Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor, Damage &damage)
@@ -147,26 +152,53 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
     if (!is_mixed && is_inside && part->has_summary && visitor_.take(one.series, part->summary)) continue;
     if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
-    good = hand_over_part(one, *part, range);
+    good = part->blocks == 0 ? hand_over_part(one, *part, range) : hand_over_blocks(one, *part, range);
   }
   if (!good) damage_.add("chunks", chunk.integer(0));
 }
 
+// A query of stretches takes summaries of blocks.
+bool Scan::hand_over_blocks(Wanted &wanted, const Part &part, const Range &range) {
+  const Times *times = nullptr;
+  for (const Block &block : reader_.blocks(part)) {
+    const Summary &summary = block.summary;
+    if (summary.last_ns <= range.from_ns || summary.first_ns > range.to_ns) continue;
+    hand_over_until(wanted, minus(summary.first_ns, 1));
+    const Column &rows = wanted.rows;
+    const bool is_mixed =
+        (wanted.given < rows.size() && rows.times_ns[wanted.given] <= summary.last_ns) || wanted.rolled.has_until(summary.last_ns);
+    const bool is_inside = summary.first_ns > range.from_ns && summary.last_ns <= range.to_ns;
+    if (!is_mixed && is_inside && visitor_.take(wanted.series, summary)) continue;
+    if (times == nullptr && !read_part(part, times)) return false;
+    give_part(wanted, part, *times, std::max(block.begin, place_after(*times, range.from_ns)),
+              std::min(block.end, place_after(*times, range.to_ns)));
+  }
+  return true;
+}
+
 bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) {
-  const Times *stored = reader_.times(part);
-  if (stored == nullptr || !reader_.values(part, values_)) return false;
-  const std::vector<int64_t> &times = stored->times_ns;
-  const auto begin = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.from_ns) - times.begin());
-  const auto end = static_cast<size_t>(std::upper_bound(times.begin(), times.end(), range.to_ns) - times.begin());
+  const Times *times = nullptr;
+  if (!read_part(part, times)) return false;
+  give_part(wanted, part, *times, place_after(*times, range.from_ns), place_after(*times, range.to_ns));
+  return true;
+}
+
+bool Scan::read_part(const Part &part, const Times *&times) {
+  times = reader_.times(part);
+  return times != nullptr && reader_.values(part, values_);
+}
+
+void Scan::give_part(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end) {
+  if (begin >= end) return;
+  const std::vector<int64_t> &times = stored.times_ns;
   const Column &rows = wanted.rows;
   const bool is_mixed = wanted.given < rows.size() && rows.times_ns[wanted.given] <= part.summary.last_ns;
   if (!is_mixed && values_.is_count.empty()) {
-    if (begin < end)
-      give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored->durations_ns).subspan(begin, end - begin),
-                    std::span(values_.reals).subspan(begin, end - begin),
-                    values_.counts.empty() ? std::span<const int64_t>{}
-                                           : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
-    return true;
+    give(wanted, {std::span(times).subspan(begin, end - begin), std::span(stored.durations_ns).subspan(begin, end - begin),
+                  std::span(values_.reals).subspan(begin, end - begin),
+                  values_.counts.empty() ? std::span<const int64_t>{}
+                                         : std::span<const int64_t>(values_.counts).subspan(begin, end - begin)});
+    return;
   }
   merged_.clear();
   for (size_t i = begin; i < end; ++i) {
@@ -174,10 +206,9 @@ bool Scan::hand_over_part(Wanted &wanted, const Part &part, const Range &range) 
       merged_.add(rows.times_ns[wanted.given], rows.durations_ns[wanted.given], rows.values[wanted.given]);
     // A row came later than the chunk.
     const bool is_replaced = wanted.given < rows.size() && rows.times_ns[wanted.given] == times[i];
-    if (!is_replaced) merged_.add(times[i], stored->durations_ns[i], values_.at(i));
+    if (!is_replaced) merged_.add(times[i], stored.durations_ns[i], values_.at(i));
   }
   give(wanted, merged_, 0, merged_.size());
-  return true;
 }
 
 void Scan::hand_over_rows(Wanted &wanted, size_t end) {

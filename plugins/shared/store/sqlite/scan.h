@@ -42,6 +42,10 @@ class Scan {
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
   // False: damaged.
   bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);
+  bool hand_over_blocks(Wanted &wanted, const Part &part, const Range &range);
+  bool read_part(const Part &part, const Times *&times);
+  // Points of a part that was read, with the rows between them.
+  void give_part(Wanted &wanted, const Part &part, const Times &stored, size_t begin, size_t end);
   void hand_over_rows(Wanted &wanted, size_t end);
   void hand_over_until(Wanted &wanted, int64_t until_ns);
   void give(Wanted &wanted, const Column &points, size_t begin, size_t end);

@@ -134,10 +134,10 @@ void check_is_store(Database &database) {
     throw Error(Cause::config, "database " + database.path() + " has schema version " + std::to_string(version) +
                                    ", this program knows up to " + std::to_string(kSchemaVersion) +
                                    "; use the newer atalaya that wrote it, or choose another path");
-  if (version > 0 && version < kSchemaVersion)
+  if (version > 0 && version < kOldestSchemaVersion)
     throw Error(Cause::config, "database " + database.path() + " was made by an older version of atalaya (schema " +
-                                   std::to_string(version) + ", this program reads " + std::to_string(kSchemaVersion) +
-                                   "); move it away, and the sink \"sqlite\" creates a new one");
+                                   std::to_string(version) + ", this program reads " + std::to_string(kOldestSchemaVersion) +
+                                   " and newer ones); move it away, and the sink \"sqlite\" creates a new one");
 }
 
 void prepare_for_writing(Database &database, bool full_sync) {
@@ -148,9 +148,10 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA journal_size_limit = 16777216");
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 
-  if (database.number("PRAGMA user_version") == kSchemaVersion) return database.execute(kLateWindows);
+  const int64_t version = database.number("PRAGMA user_version");
+  if (version == kSchemaVersion) return database.execute(kLateWindows);
   Transaction transaction(database);
-  database.execute(kTables);
+  if (version == 0) database.execute(kTables);
   database.execute(kLateWindows);
   database.execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

@@ -10,7 +10,9 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 6;
+constexpr int64_t kSchemaVersion = 7;
+// The oldest one that is read, and brought up to date by the first writer. Since then chunks may have format 2.
+constexpr int64_t kOldestSchemaVersion = 6;
 
 // Throws unless the file is a store of this version. Changes nothing. An empty database passes.
 void check_is_store(Database &database);

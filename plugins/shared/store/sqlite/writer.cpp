@@ -39,9 +39,19 @@ Database open_for_writing(const Options &options) {
 constexpr int64_t kRowsAStep = 4096;
 // A row costs a packer less than four such units, from reading to deletion: it keeps up with the input.
 constexpr int64_t kPackingAStep = 512;
+constexpr int64_t kSamplesAStep = 2048;
+constexpr int64_t kMaintainEvery = 10'000'000'000;
 // A batch of this size may be an import; this number of samples of one entity is worth a chunk.
 constexpr size_t kMany = 2048;
 constexpr size_t kEnoughForAChunk = 300;
+
+// Chunks are deleted, and rolled up, as a whole: of a short time only if they are short.
+int64_t max_span_of(const Limits &limits) {
+  int64_t span_ns = limits.max_joined_ns;
+  if (limits.retain_ns > 0) span_ns = std::min(span_ns, limits.retain_ns / 8);
+  if (!limits.rollup.empty()) span_ns = std::min(span_ns, limits.rollup.front().after_ns / 8);
+  return span_ns;
+}
 
 }  // namespace
 
@@ -53,6 +63,7 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
       dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
       packer_(database_, options.warn),
+      joiner_(database_, packer_, max_span_of(options.limits)),
       rollup_(database_, packer_, options.limits.rollup, options.warn),
       retention_(database_, options.limits),
       windows_(database_, packer_),
@@ -64,7 +75,7 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
 
 Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
-  batch_size_ = static_cast<int64_t>(samples.size());
+  waiting_samples_ += static_cast<int64_t>(samples.size());
   check_size(now_ns);
   windows_.begin_batch();
   packer_.begin_batch();
@@ -93,12 +104,19 @@ void Writer::forget() {
   rollup_.forget();
 }
 
+void Writer::maintain_when_due(int64_t now_ns) {
+  const bool is_soon = now_ns >= maintained_ns_ && now_ns - kMaintainEvery < maintained_ns_;
+  if (waiting_samples_ >= kSamplesAStep || !is_soon) maintain(now_ns);
+}
+
 bool Writer::maintain(int64_t now_ns) {
+  const int64_t samples = std::exchange(waiting_samples_, 0);
+  maintained_ns_ = now_ns;
   reserve_.hold();
   try {
-    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
-    const int64_t work = kPackingAStep + 4 * batch_size_;
-    return packer_.step(now_ns, work) || rollup_.step(now_ns, work);
+    retention_.step(now_ns, kRowsAStep + 2 * samples, dictionary_, packer_);
+    const int64_t work = kPackingAStep + 4 * samples;
+    return packer_.step(now_ns, work) || joiner_.step(now_ns, work) || rollup_.step(now_ns, work);
   } catch (...) {  // memory may be short, too
     forget();
     throw;
@@ -128,7 +146,7 @@ void Writer::make_room(int64_t now_ns) {
   reserve_.release();
   try {
     database_.execute(empty_log);
-    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
+    retention_.step(now_ns, kRowsAStep + 2 * waiting_samples_, dictionary_, packer_);
     database_.execute(empty_log);
   } catch (const std::exception &) {
     forget();  // the first error is reported

@@ -12,6 +12,7 @@
 #include "core/base/files.h"
 #include "core/base/name_cache.h"
 #include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/sqlite/packer.h"
@@ -41,6 +42,8 @@ class Writer final : public StoreWriter {
 
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   bool maintain(int64_t now_ns) override;
+  // Calls `maintain` after enough samples, or after some seconds: a step costs as much as a small batch, whatever it has to do.
+  void maintain_when_due(int64_t now_ns);
 
   // Metrics that are declared differently than in the store: the first declaration wins.
   uint64_t conflicts() const { return dictionary_.conflicts(); }
@@ -78,6 +81,7 @@ class Writer final : public StoreWriter {
   Dictionary dictionary_;
   StackWriter stack_writer_;
   Packer packer_;
+  ChunkJoiner joiner_;
   Rollup rollup_;
   Retention retention_;
   WindowList windows_;
@@ -87,7 +91,8 @@ class Writer final : public StoreWriter {
   std::vector<RowWriter::Sample> rows_;  // of the running batch
   std::vector<uint64_t> given_;          // by name id: the number of the last sample that had the field
   uint64_t sample_number_ = 0;
-  int64_t batch_size_ = 0;  // of the last batch
+  int64_t waiting_samples_ = 0;  // that were written since the last step of `maintain`
+  int64_t maintained_ns_ = INT64_MIN;
   std::string fields_, metrics_, scratch_;
 };
 

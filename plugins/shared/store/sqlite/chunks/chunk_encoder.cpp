@@ -4,10 +4,12 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "core/base/crc32c.h"
 
@@ -17,11 +19,8 @@ namespace {
 constexpr int64_t kExact = int64_t{1} << 53;
 constexpr size_t kWorthPacking = 16;  // bytes
 constexpr int kLevel = 3;
+constexpr size_t kBlockPoints = kMaxChunkPoints / kMaxBlocks;  // of a block, on average at least
 
-void put_varint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
 void put_signed(std::string &out, int64_t value) {
   put_varint(out, zigzag(value));
 }
@@ -55,6 +54,28 @@ void each_run(std::span<const T> values, Emit &&emit) {
   }
 }
 
+// Of the stretches for which many queries want one value. One begins after a multiple of its length and ends with the next one.
+constexpr std::array kBlockLengths = {int64_t{600'000'000'000}, int64_t{3600'000'000'000}, int64_t{21'600'000'000'000}};
+inline int64_t stretch_of(int64_t time_ns, int64_t length_ns) {
+  const int64_t before = minus(time_ns, 1), rest = before % length_ns;
+  return minus(before, rest < 0 ? rest + length_ns : rest);
+}
+
+// The ends of blocks of points, whose times lie in one stretch: the shortest one that has enough points on average.
+std::vector<size_t> block_ends(std::span<const int64_t> times_ns) {
+  std::vector<size_t> ends;
+  for (const int64_t length_ns : kBlockLengths) {
+    const size_t most = times_ns.size() / kBlockPoints;
+    if (most < 2) return {};
+    ends.clear();
+    for (size_t i = 1; i <= times_ns.size() && ends.size() <= most; ++i)
+      if (i == times_ns.size() || stretch_of(times_ns[i], length_ns) != stretch_of(times_ns[i - 1], length_ns)) ends.push_back(i);
+    if (ends.size() <= most) break;
+  }
+  if (ends.size() < 2 || ends.back() != times_ns.size()) ends.clear();
+  return ends;
+}
+
 }  // namespace
 
 void ChunkEncoder::Free::operator()(ZSTD_CCtx_s *context) const {
@@ -82,7 +103,7 @@ void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk) {
   }
   head_ += static_cast<char>(kFormat);
   put_varint(head_, timelines_.size());
-  for (const Column *column : timelines_) put_timeline(*column);
+  for (const Timeline &timeline : timelines_) put_timeline(timeline);
   put_varint(head_, columns.size());
   int64_t previous = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -90,7 +111,7 @@ void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk) {
     put_varint(head_, static_cast<uint64_t>(columns[i].metric - previous) << 1 | (same_timeline ? 1 : 0));
     previous = columns[i].metric;
     if (!same_timeline) put_varint(head_, timeline_of_column[i]);
-    put_column(columns[i]);
+    put_column(columns[i], timelines_[timeline_of_column[i]]);
   }
   put_raw(head_, core::crc32c(small_));
   chunk.head.clear();
@@ -102,41 +123,63 @@ void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk) {
 
 size_t ChunkEncoder::timeline_of(const Column &column) {
   for (size_t i = timelines_.size(); i-- > 0;)
-    if (timelines_[i]->times_ns == column.times_ns && timelines_[i]->durations_ns == column.durations_ns) return i;
-  timelines_.push_back(&column);
+    if (timelines_[i].column->times_ns == column.times_ns && timelines_[i].column->durations_ns == column.durations_ns) return i;
+  timelines_.push_back({&column, block_ends(column.times_ns)});
   return timelines_.size() - 1;
 }
 
 // Distances and durations, as runs of equal ones: a series without gaps is two runs.
-void ChunkEncoder::put_timeline(const Column &column) {
+void ChunkEncoder::put_timeline(const Timeline &timeline) {
+  const Column &column = *timeline.column;
   integers_.clear();
   for (size_t i = 1; i < column.size(); ++i) integers_.push_back(column.times_ns[i] - column.times_ns[i - 1]);
   int64_t unit = 0;
   for (const int64_t distance : integers_) unit = std::gcd(unit, distance);
   unit = std::max<int64_t>(unit, 1);
-  raw_.clear();
+  std::string &raw = segment_.raw;
+  raw.clear();
   each_run(std::span<const int64_t>(integers_), [&](size_t count, int64_t distance) {
-    put_varint(raw_, count);
-    put_varint(raw_, static_cast<uint64_t>(distance / unit));
+    put_varint(raw, count);
+    put_varint(raw, static_cast<uint64_t>(distance / unit));
   });
   each_run(std::span(column.durations_ns), [&](size_t count, int64_t duration) {
-    put_varint(raw_, count);
-    put_signed(raw_, duration);
+    put_varint(raw, count);
+    put_signed(raw, duration);
   });
   put_varint(head_, column.size());
   put_signed(head_, column.times_ns.front());
   put_varint(head_, static_cast<uint64_t>(column.times_ns.back()) - static_cast<uint64_t>(column.times_ns.front()));
   put_varint(head_, static_cast<uint64_t>(unit));
-  put_varint(head_, raw_.size());
-  put_segment(raw_);
+  put_varint(head_, raw.size());
+  pack(segment_);
+  put_segment(segment_);
+  put_blocks(timeline, unit);
 }
 
-void ChunkEncoder::put_column(const Column &column) {
+// Of equal ones in a row only the first, with their number. Nothing is before the first block: its distance is that of the second.
+void ChunkEncoder::put_blocks(const Timeline &timeline, int64_t unit_ns) {
+  const std::vector<int64_t> &times = timeline.column->times_ns;
+  const auto units = [&](size_t from, size_t to) { return static_cast<uint64_t>((times[to] - times[from]) / unit_ns); };
+  std::vector<std::array<uint64_t, 3>> blocks;
+  size_t begin = 0;
+  for (const size_t end : timeline.block_ends) {
+    blocks.push_back({end - begin, begin > 0 ? units(begin - 1, begin) : 0, units(begin, end - 1)});
+    begin = end;
+  }
+  if (blocks.size() > 1) blocks[0][1] = blocks[1][1];
+  put_varint(head_, blocks.size());
+  each_run(std::span<const std::array<uint64_t, 3>>(blocks), [&](size_t count, const std::array<uint64_t, 3> &block) {
+    put_varint(head_, count);
+    for (const uint64_t number : block) put_varint(head_, number);
+  });
+}
+
+void ChunkEncoder::put_column(const Column &column, const Timeline &timeline) {
   const bool is_count = column.values.front().is_count;
   for (const Number &value : column.values)
     if (value.is_count != is_count) return put_mixed(column);
-  if (to_integers(column)) return put_integers(is_count);
-  put_bits(column, is_count);
+  if (to_integers(column)) return put_integers(is_count, timeline);
+  put_bits(column, is_count, timeline);
 }
 
 bool ChunkEncoder::to_integers(const Column &column) {
@@ -161,37 +204,85 @@ bool ChunkEncoder::to_integers(const Column &column) {
   return *least >= *most || static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least) < static_cast<uint64_t>(kMaxDistance);
 }
 
-void ChunkEncoder::put_integers(bool is_count) {
+void ChunkEncoder::put_integers(bool is_count, const Timeline &timeline) {
   const auto [least, most] = std::minmax_element(integers_.begin(), integers_.end());
-  const auto size = integers_.size();
   const int64_t base = *least;
   const auto distance = static_cast<uint64_t>(minus(*most, base));
-  uint64_t plain_bits = 0, delta_bits = 0, greatest = 0, sum = 0;
-  words_.clear();
+  for (int64_t &integer : integers_) integer = minus(integer, base);
+  Codec codec = Codec::plain;
+  size_t width = 0;
+  if (distance > 0) choose_form(distance, codec, width);
+  put_layout(codec, is_count, width, decimals_);
+  put_signed(head_, base);
+  if (distance == 0) return;
+  put_integer_summaries(distance, timeline);
+  if (width == kRuns) put_varint(head_, segment_.raw.size());
+  put_segment(segment_);
+}
+
+void ChunkEncoder::choose_form(uint64_t distance, Codec &codec, size_t &width) {
+  const size_t size = integers_.size();
+  uint64_t plain_bits = 0, delta_bits = 0, greatest = 0;
+  deltas_.resize(size);
+  words_.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    const auto above = static_cast<uint64_t>(minus(integers_[i], base));
-    sum += above;
-    plain_bits += static_cast<uint64_t>(std::bit_width(above));
-    words_.push_back(i == 0 ? 0 : zigzag(minus(integers_[i], integers_[i - 1])));
-    delta_bits += static_cast<uint64_t>(std::bit_width(words_.back()));
-    greatest = std::max(greatest, words_.back());
+    deltas_[i] = i == 0 ? 0 : integers_[i] - integers_[i - 1];
+    words_[i] = zigzag(deltas_[i]);
+    plain_bits += static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(integers_[i])));
+    delta_bits += static_cast<uint64_t>(std::bit_width(words_[i]));
+    greatest = std::max(greatest, words_[i]);
   }
   const bool is_delta = size > kFew && delta_bits < plain_bits;
   if (!is_delta) {
     greatest = distance;
-    for (size_t i = 0; i < size; ++i) words_[i] = static_cast<uint64_t>(minus(integers_[i], base));
+    for (size_t i = 0; i < size; ++i) words_[i] = static_cast<uint64_t>(integers_[i]);
   }
-  const size_t width = width_of(greatest);
-  put_layout(is_delta ? Codec::delta : Codec::plain, is_count, width, decimals_);
-  put_signed(head_, base);
-  if (width == 0) return;
-  if (size > kFew) {
-    put_varint(head_, static_cast<uint64_t>(minus(integers_.front(), base)));
-    put_varint(head_, static_cast<uint64_t>(minus(integers_.back(), base)));
+  codec = is_delta ? Codec::delta : Codec::plain;
+  width = width_of(greatest);
+  fill_planes(width, segment_.raw);
+  pack(segment_);
+  const auto try_runs = [&](std::span<const int64_t> integers, Codec of) {
+    other_.raw.clear();
+    runs_.append(integers, other_.raw);
+    pack(other_);
+    // Runs are faster to read.
+    if (other_.stored().size() + 1 > segment_.stored().size() + (width == kRuns ? 0 : 1)) return;
+    std::swap(segment_, other_);
+    codec = of;
+    width = kRuns;
+  };
+  try_runs(integers_, Codec::plain);
+  if (size > kFew) try_runs(deltas_, Codec::delta);
+}
+
+void ChunkEncoder::put_integer_summaries(uint64_t distance, const Timeline &timeline) {
+  if (timeline.block_ends.empty()) {
+    if (integers_.size() <= kFew) return;
+    put_varint(head_, static_cast<uint64_t>(integers_.front()));
+    put_varint(head_, static_cast<uint64_t>(integers_.back()));
     put_varint(head_, distance);
-    put_varint(head_, sum);
+    put_varint(head_, static_cast<uint64_t>(std::accumulate(integers_.begin(), integers_.end(), int64_t{0})));
+    return;
   }
-  put_segment(planes(width));
+  size_t begin = 0;
+  for (const size_t end : timeline.block_ends) {
+    put_integer_block(std::span<const int64_t>(integers_).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+void ChunkEncoder::put_integer_block(std::span<const int64_t> integers) {
+  const auto [least, most] = std::minmax_element(integers.begin(), integers.end());
+  const int64_t base = *least;
+  const auto put_above = [&](int64_t value) { put_varint(head_, static_cast<uint64_t>(value - base)); };
+  put_varint(head_, static_cast<uint64_t>(base));
+  put_above(*most);
+  if (base == *most) return;
+  put_above(integers.front());
+  put_above(integers.back());
+  int64_t sum = 0;
+  for (const int64_t integer : integers) sum += integer - base;
+  put_varint(head_, static_cast<uint64_t>(sum));
 }
 
 // One byte for most: codec, whether counts, width, whether decimals follow.
@@ -200,25 +291,34 @@ void ChunkEncoder::put_layout(Codec codec, bool is_count, size_t width, uint8_t 
   if (decimals > 0) head_ += static_cast<char>(decimals);
 }
 
-void ChunkEncoder::put_bits(const Column &column, bool is_count) {
+void ChunkEncoder::put_bits(const Column &column, bool is_count, const Timeline &timeline) {
   words_.clear();
   uint64_t previous = 0, greatest = 0;
-  double sum = 0, least = INFINITY, most = -INFINITY;
   for (const Number &value : column.values) {
     const uint64_t bits = bits_of(value);
     words_.push_back(bits ^ previous);
     previous = bits;
     greatest = std::max(greatest, words_.back());
-    sum += value.as_real();
-    least = std::min(least, value.as_real());
-    most = std::max(most, value.as_real());
   }
   const size_t width = width_of(greatest);
   put_layout(Codec::bits, is_count, width, 0);
-  if (column.size() > kFew)
-    for (const double value : {column.values.front().as_real(), column.values.back().as_real(), least, most, sum})
+  const auto put_summary = [&](size_t begin, size_t end) {
+    double sum = 0, least = INFINITY, most = -INFINITY;
+    for (size_t i = begin; i < end; ++i) {
+      const double value = column.values[i].as_real();
+      sum += value;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    for (const double value : {column.values[begin].as_real(), column.values[end - 1].as_real(), least, most, sum})
       put_raw(head_, value);
-  put_segment(planes(width));
+  };
+  size_t begin = 0;
+  for (const size_t end : timeline.block_ends) put_summary(std::exchange(begin, end), end);
+  if (timeline.block_ends.empty() && column.size() > kFew) put_summary(0, column.size());
+  fill_planes(width, segment_.raw);
+  pack(segment_);
+  put_segment(segment_);
 }
 
 void ChunkEncoder::put_mixed(const Column &column) {
@@ -226,30 +326,35 @@ void ChunkEncoder::put_mixed(const Column &column) {
   words_.clear();
   for (const Number &value : column.values) words_.push_back(bits_of(value));
   put_layout(Codec::mixed, false, width, 0);
-  planes(width);
-  for (const Number &value : column.values) raw_ += static_cast<char>(value.is_count ? 1 : 0);
-  put_segment(raw_);
+  fill_planes(width, segment_.raw);
+  for (const Number &value : column.values) segment_.raw += static_cast<char>(value.is_count ? 1 : 0);
+  pack(segment_);
+  put_segment(segment_);
 }
 
 // The lowest bytes of all words, then the next ones: equal bytes come to lie side by side.
-std::string_view ChunkEncoder::planes(size_t width) {
-  raw_.resize(words_.size() * width);
-  char *out = raw_.data();
+void ChunkEncoder::fill_planes(size_t width, std::string &raw) const {
+  raw.resize(words_.size() * width);
+  char *out = raw.data();
   for (size_t plane = 0; plane < width; ++plane)
     for (const uint64_t word : words_) *out++ = static_cast<char>(word >> (8 * plane));
-  return raw_;
 }
 
-void ChunkEncoder::put_segment(std::string_view raw) {
-  size_t size = 0;
-  if (raw.size() >= kWorthPacking) {
-    packed_.resize(ZSTD_compressBound(raw.size()));
-    size = ZSTD_compress2(zstd_.get(), packed_.data(), packed_.size(), raw.data(), raw.size());
-    if (ZSTD_isError(size) != 0) size = 0;
-  }
-  std::string_view stored = raw;
-  if (size > kMagic && size - kMagic < raw.size()) stored = std::string_view(packed_).substr(kMagic, size - kMagic);
-  put_varint(head_, stored.data() == raw.data() ? 0 : stored.size());
+void ChunkEncoder::pack(Segment &segment) {
+  const std::string &raw = segment.raw;
+  std::string &packed = segment.packed;
+  packed.clear();
+  if (raw.size() < kWorthPacking) return;
+  packed.resize(ZSTD_compressBound(raw.size()));
+  const size_t size = ZSTD_compress2(zstd_.get(), packed.data(), packed.size(), raw.data(), raw.size());
+  const bool is_smaller = ZSTD_isError(size) == 0 && size > kMagic && size - kMagic < raw.size();
+  packed.resize(is_smaller ? size : 0);
+  packed.erase(0, is_smaller ? kMagic : 0);
+}
+
+void ChunkEncoder::put_segment(const Segment &segment) {
+  const std::string_view stored = segment.stored();
+  put_varint(head_, segment.packed.size());
   if (stored.size() < kSmall) {
     small_ += stored;
   } else {

@@ -10,6 +10,7 @@
 
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
+#include "plugins/shared/store/sqlite/chunks/integer_runs.h"
 
 struct ZSTD_CCtx_s;
 
@@ -25,24 +26,41 @@ class ChunkEncoder {
   struct Free {
     void operator()(ZSTD_CCtx_s *context) const;
   };
+  // Columns with the same times, and the ends of the blocks of their points: none where they are one.
+  struct Timeline {
+    const Column *column = nullptr;
+    std::vector<size_t> block_ends;
+  };
+  struct Segment {
+    std::string raw, packed;  // packed: "" where that is no smaller
+    std::string_view stored() const { return packed.empty() ? raw : packed; }
+  };
 
   size_t timeline_of(const Column &column);
-  void put_timeline(const Column &column);
-  void put_column(const Column &column);
+  void put_timeline(const Timeline &timeline);
+  void put_blocks(const Timeline &timeline, int64_t unit_ns);
+  void put_column(const Column &column, const Timeline &timeline);
   // Integers that the values are when they are shifted by some decimals; false if they are none.
   bool to_integers(const Column &column);
   void put_layout(Codec codec, bool is_count, size_t width, uint8_t decimals);
-  void put_integers(bool is_count);
-  void put_bits(const Column &column, bool is_count);
+  void put_integers(bool is_count, const Timeline &timeline);
+  // Fills the segment with the smallest form of the integers above the least.
+  void choose_form(uint64_t distance, Codec &codec, size_t &width);
+  void put_integer_summaries(uint64_t distance, const Timeline &timeline);
+  void put_integer_block(std::span<const int64_t> integers);
+  void put_bits(const Column &column, bool is_count, const Timeline &timeline);
   void put_mixed(const Column &column);
-  void put_segment(std::string_view raw);
-  std::string_view planes(size_t width);
+  void fill_planes(size_t width, std::string &raw) const;
+  void pack(Segment &segment);
+  void put_segment(const Segment &segment);
 
   std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;
-  std::vector<const Column *> timelines_;  // columns whose times others share
-  std::string head_, small_, large_, raw_, packed_;
-  std::vector<int64_t> integers_;
+  std::vector<Timeline> timelines_;
+  std::string head_, small_, large_;
+  std::vector<int64_t> integers_, deltas_;
   std::vector<uint64_t> words_;
+  IntegerRuns runs_;
+  Segment segment_, other_;
   uint8_t decimals_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace atalaya::store {
 
@@ -17,7 +18,10 @@ enum class Codec : uint8_t {
 
 constexpr size_t kMaxChunkPoints = 65'536;  // of one series
 
-constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFormat = 2;        // that is written
+constexpr uint8_t kOldestFormat = 1;  // that is read: without blocks and runs
+constexpr size_t kRuns = 15;          // instead of a width in bytes: integers as runs (integer_runs.h)
+constexpr size_t kMaxBlocks = kMaxChunkPoints / 256;
 constexpr uint8_t kMaxDecimals = 9;
 constexpr size_t kFew = 4;  // points that need no summary
 // Integers further apart are kept as bits: so that no distance and no sum of kMaxChunkPoints of them overflows.
@@ -31,6 +35,11 @@ inline uint64_t zigzag(int64_t value) {
 }
 inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1 ^ -(value & 1));
+}
+
+inline void put_varint(std::string &out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
 }
 
 // Sums and differences of foreign numbers: they wrap and do not trap.

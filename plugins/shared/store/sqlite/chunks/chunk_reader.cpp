@@ -9,6 +9,7 @@
 #include <new>
 
 #include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/chunks/integer_runs.h"
 
 namespace atalaya::store {
 
@@ -81,7 +82,10 @@ bool ChunkReader::open(std::string_view head) {
   small_checked_ = false;
   Cursor cursor(head);
   const auto crc = cursor.raw<uint32_t>();
-  if (!cursor.good() || crc != core::crc32c(head.substr(sizeof(crc))) || cursor.byte() != kFormat) return false;
+  if (!cursor.good() || crc != core::crc32c(head.substr(sizeof(crc)))) return false;
+  format_ = cursor.byte();
+  if (format_ < kOldestFormat || format_ > kFormat) return false;
+  blocks_.clear();
   timelines_.resize(cursor.size(cursor.left()));
   for (Timeline &timeline : timelines_)
     if (!read_timeline(cursor, timeline)) return false;
@@ -107,7 +111,37 @@ bool ChunkReader::read_timeline(Cursor &head, Timeline &timeline) {
   timeline.unit_ns = static_cast<int64_t>(head.size(INT64_MAX));
   timeline.segment.raw = head.size(kMaxChunkPoints * 40);
   read_segment(head, timeline.segment);
-  return head.good() && timeline.count > 0 && timeline.last_ns >= timeline.first_ns;
+  timeline.blocks.clear();
+  if (!head.good() || timeline.count == 0 || timeline.last_ns < timeline.first_ns) return false;
+  return format_ == kOldestFormat || read_blocks(head, timeline);
+}
+
+bool ChunkReader::read_blocks(Cursor &head, Timeline &timeline) {
+  timeline.blocks.resize(head.size(std::min(kMaxBlocks, timeline.count)));
+  int64_t time_ns = timeline.first_ns;
+  const auto add = [&](uint64_t units) {
+    int64_t distance = 0;
+    return units <= INT64_MAX && !__builtin_mul_overflow(static_cast<int64_t>(units), timeline.unit_ns, &distance) &&
+           !__builtin_add_overflow(time_ns, distance, &time_ns);
+  };
+  size_t begin = 0, same = 0, count = 0;
+  uint64_t gap = 0, length = 0;
+  for (Block &block : timeline.blocks) {
+    if (same == 0) {
+      same = head.size(timeline.blocks.size());
+      count = head.size(timeline.count);
+      gap = head.varint();
+      length = head.varint();
+    }
+    if (same-- == 0 || count == 0 || count > timeline.count - begin || (begin > 0 && !add(gap))) return false;
+    block = {begin, begin + count, {}};
+    block.summary.count = static_cast<int64_t>(count);
+    block.summary.first_ns = time_ns;
+    if (!add(length)) return false;
+    block.summary.last_ns = time_ns;
+    begin += count;
+  }
+  return timeline.blocks.empty() || (begin == timeline.count && time_ns == timeline.last_ns && head.good());
 }
 
 void ChunkReader::read_segment(Cursor &head, Segment &segment) {
@@ -126,6 +160,7 @@ bool ChunkReader::read_part(Cursor &head, Part &part) {
   const Timeline &timeline = timelines_[part.timeline];
   part.has_summary = false;
   part.summary = {};
+  part.first_block = part.blocks = 0;
   part.summary.count = static_cast<int64_t>(timeline.count);
   part.summary.first_ns = timeline.first_ns;
   part.summary.last_ns = timeline.last_ns;
@@ -134,10 +169,12 @@ bool ChunkReader::read_part(Cursor &head, Part &part) {
   part.is_count = (layout & 4) != 0;
   part.width = layout >> 3 & 15;
   part.decimals = (layout & 128) != 0 ? head.byte() : 0;
-  if (part.width > 8 || part.decimals > kMaxDecimals) return false;
+  const bool is_integer = part.codec == Codec::plain || part.codec == Codec::delta;
+  const bool has_runs = part.width == kRuns && is_integer && format_ > kOldestFormat;
+  if ((part.width > 8 && !has_runs) || part.decimals > kMaxDecimals) return false;
   if (part.codec == Codec::mixed && part.width != 8) return false;
   if (!read_summary(head, part)) return false;
-  part.segment.raw = timeline.count * (part.codec == Codec::mixed ? 9 : part.width);
+  part.segment.raw = has_runs ? head.size(kMaxChunkPoints * 16) : timeline.count * (part.codec == Codec::mixed ? 9 : part.width);
   if (part.width > 0) read_segment(head, part.segment);
   return head.good();
 }
@@ -154,7 +191,10 @@ bool ChunkReader::read_summary(Cursor &head, Part &part) {
     part.has_summary = true;
     return head.good();
   }
-  if (part.codec == Codec::mixed || summary.count <= static_cast<int64_t>(kFew)) return part.codec != Codec::delta;
+  if (part.codec == Codec::mixed) return true;
+  if (const Timeline &timeline = timelines_[part.timeline]; !timeline.blocks.empty())
+    return read_block_summaries(head, part, timeline);
+  if (summary.count <= static_cast<int64_t>(kFew)) return part.codec != Codec::delta;
   part.has_summary = true;
   if (is_integer) {
     const uint64_t first = head.varint(), last = head.varint(), distance = head.varint(), sum = head.varint();
@@ -169,6 +209,46 @@ bool ChunkReader::read_summary(Cursor &head, Part &part) {
   } else {
     for (double *value : {&summary.first, &summary.last, &summary.min, &summary.max, &summary.sum}) *value = head.raw<double>();
   }
+  return head.good();
+}
+
+bool ChunkReader::read_block_summaries(Cursor &head, Part &part, const Timeline &timeline) {
+  const bool is_integer = part.codec != Codec::bits;
+  const double shift = kTens.at(part.decimals);
+  part.first_block = blocks_.size();
+  part.blocks = timeline.blocks.size();
+  const int64_t base = part.base;
+  for (const Block &times : timeline.blocks) {
+    Summary &summary = blocks_.emplace_back(times).summary;
+    if (!is_integer) {
+      for (double *value : {&summary.first, &summary.last, &summary.min, &summary.max, &summary.sum}) *value = head.raw<double>();
+      continue;
+    }
+    const uint64_t above = head.varint(), distance = head.varint();
+    const uint64_t first = distance == 0 ? 0 : head.varint(), last = distance == 0 ? 0 : head.varint();
+    const uint64_t sum = distance == 0 ? 0 : head.varint();
+    if (std::max({above, first, last, distance}) >= static_cast<uint64_t>(kMaxDistance) || sum > INT64_MAX) return false;
+    const int64_t least = plus(base, static_cast<int64_t>(above));
+    const auto real = [&](uint64_t more) { return static_cast<double>(plus(least, static_cast<int64_t>(more))) / shift; };
+    summary.first = real(first);
+    summary.last = real(last);
+    summary.min = real(0);
+    summary.max = real(distance);
+    summary.sum = (static_cast<double>(least) * static_cast<double>(summary.count) + static_cast<double>(sum)) / shift;
+    if (part.codec == Codec::delta && times.begin == 0) part.base = plus(least, static_cast<int64_t>(first));
+  }
+  const auto all = std::span<const Block>(blocks_).subspan(part.first_block);
+  Summary &summary = part.summary;
+  summary.first = all.front().summary.first;
+  summary.last = all.back().summary.last;
+  summary.min = all.front().summary.min;
+  summary.max = all.front().summary.max;
+  for (const Block &block : all) {
+    summary.min = std::min(summary.min, block.summary.min);
+    summary.max = std::max(summary.max, block.summary.max);
+    summary.sum += block.summary.sum;
+  }
+  part.has_summary = true;
   return head.good();
 }
 
@@ -221,12 +301,21 @@ bool ChunkReader::read_times(Timeline &timeline) {
     std::fill_n(durations.begin() + static_cast<ptrdiff_t>(i), run, cursor.signed_varint());
     i += run;
   }
-  return cursor.good() && cursor.at_end() && time_ns == timeline.last_ns;
+  const auto is_block = [&](const Block &block) {
+    return times[block.begin] == block.summary.first_ns && times[block.end - 1] == block.summary.last_ns;
+  };
+  return cursor.good() && cursor.at_end() && time_ns == timeline.last_ns &&
+         std::all_of(timeline.blocks.begin(), timeline.blocks.end(), is_block);
 }
 
-bool ChunkReader::read_words(std::string_view planes, size_t width, size_t count) {
-  if (planes.size() < width * count) return false;
+bool ChunkReader::read_words(std::string_view raw, const Part &part) {
+  const auto count = static_cast<size_t>(part.summary.count);
   words_.resize(count);
+  return part.width == kRuns ? read_integer_runs(raw, words_) : read_planes(raw, part.width, count);
+}
+
+bool ChunkReader::read_planes(std::string_view planes, size_t width, size_t count) {
+  if (planes.size() < width * count) return false;
   if (width == 0) std::fill(words_.begin(), words_.end(), 0);
   for (size_t plane = 0; plane < width; ++plane) {
     const char *from = planes.data() + plane * count;
@@ -251,7 +340,7 @@ bool ChunkReader::values(const Part &part, Values &out) {
     if (!raw) return false;
     planes = *raw;
   }
-  if (!read_words(planes, part.width, count)) return false;
+  if (!read_words(planes, part)) return false;
 
   if (part.codec == Codec::mixed) {
     out.counts.resize(count);
@@ -268,7 +357,11 @@ bool ChunkReader::values(const Part &part, Values &out) {
     for (uint64_t &word : words_) word = bits ^= word;
   } else if (part.codec == Codec::delta) {
     int64_t value = part.base;
-    for (uint64_t &word : words_) word = static_cast<uint64_t>(value = plus(value, unzigzag(word)));
+    if (part.width == kRuns) {
+      for (uint64_t &word : words_) word = static_cast<uint64_t>(value = plus(value, static_cast<int64_t>(word)));
+    } else {
+      for (uint64_t &word : words_) word = static_cast<uint64_t>(value = plus(value, unzigzag(word)));
+    }
   } else {
     for (uint64_t &word : words_) word = static_cast<uint64_t>(plus(part.base, static_cast<int64_t>(word)));
   }

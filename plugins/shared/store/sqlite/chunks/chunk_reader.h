@@ -26,12 +26,19 @@ struct Segment {
   uint32_t crc = 0;
 };
 
+// Points of a column that follow each other, with times in one stretch.
+struct Block {
+  size_t begin = 0, end = 0;
+  Summary summary;
+};
+
 // A column of a chunk, without its points.
 struct Part {
   int64_t metric = 0;
   size_t timeline = 0;
   bool has_summary = false;  // those of few points have none
   Summary summary;           // without one: count, first_ns, last_ns only
+  size_t first_block = 0, blocks = 0;
 
   Codec codec{};
   bool is_count = false;
@@ -60,6 +67,8 @@ class ChunkReader {
   void set_data(std::string_view data) { data_ = data; }  // needed by all functions below `parts`
   std::span<const Part> parts() const { return parts_; }
   const Part *find(int64_t metric) const;
+  // The summaries of a long column's blocks, which are all of it; none for others.
+  std::span<const Block> blocks(const Part &part) const { return std::span(blocks_).subspan(part.first_block, part.blocks); }
   const Times *times(const Part &part);
   bool values(const Part &part, Values &out);
 
@@ -71,17 +80,21 @@ class ChunkReader {
     size_t count = 0;
     int64_t first_ns = 0, last_ns = 0, unit_ns = 1;
     Segment segment;
+    std::vector<Block> blocks;  // without the values
     bool is_read = false;
     Times times;
   };
   class Cursor;
 
   bool read_timeline(Cursor &head, Timeline &timeline);
+  bool read_blocks(Cursor &head, Timeline &timeline);
   bool read_part(Cursor &head, Part &part);
   bool read_summary(Cursor &head, Part &part);
+  bool read_block_summaries(Cursor &head, Part &part, const Timeline &timeline);
   void read_segment(Cursor &head, Segment &segment);
   bool read_times(Timeline &timeline);
-  bool read_words(std::string_view planes, size_t width, size_t count);
+  bool read_words(std::string_view raw, const Part &part);
+  bool read_planes(std::string_view planes, size_t width, size_t count);
   // Its bytes, unpacked; nothing where they are damaged.
   std::optional<std::string_view> bytes(const Segment &segment);
 
@@ -92,6 +105,8 @@ class ChunkReader {
   bool small_checked_ = false;
   std::vector<Timeline> timelines_;
   std::vector<Part> parts_;
+  std::vector<Block> blocks_;  // of all parts
+  uint8_t format_ = 0;
   std::vector<uint64_t> words_;
   std::string raw_, frame_;
 };

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace atalaya::store {
+namespace {
+
+constexpr int64_t kOldNs = int64_t{6} * 3600 * 1'000'000'000;  // since its arrival: what is there is joined
+// A row of less than this size lies in one page with others. A larger one fills a page of its own, and has only a small rest
+// beside others: so a page has no gap.
+constexpr int64_t kSmallBytes = 4062;
+constexpr int64_t kEnoughBytes = 4700;
+constexpr size_t kMaxJoined = 96;
+constexpr size_t kMaxWaiting = 100'000;  // entities
+constexpr int64_t kMaxPoints = 60'000;   // of a series; less than kMaxChunkPoints
+constexpr int64_t kChunksAStep = 64;     // that are looked at
+constexpr int64_t kWorkALook = 8;
+constexpr int64_t kPointsAUnit = 16;  // of work
+constexpr int64_t kWorkAJoin = 64;
+static_assert(kMaxPoints < static_cast<int64_t>(kMaxChunkPoints));
+
+}  // namespace
+
+ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns)
+    : database_(database),
+      packer_(packer),
+      max_span_ns_(max_span_ns),
+      next_(database,
+            "SELECT id, entity, first_ns, last_ns, arrived_ns, length(head), length(data) FROM chunks WHERE id > ?1 ORDER BY id "
+            "LIMIT ?2"),
+      before_(database,
+              "SELECT id, entity, first_ns, last_ns, arrived_ns, length(head), length(data) FROM chunks WHERE entity = ?1 AND "
+              "last_ns <= ?2 ORDER BY last_ns DESC LIMIT ?3"),
+      read_(database, "SELECT head, data FROM chunks WHERE id = ?1"),
+      add_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
+      remove_(database, "DELETE FROM chunks WHERE id = ?1") {}
+
+bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
+  return look(fresh_, false, INT64_MAX, work) || look(old_, true, minus(now_ns, kOldNs), work);
+}
+
+// True: the work is used up.
+bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work) {
+  std::vector<Candidate> found;
+  next_.each(
+      [&](const Row &row) {
+        found.push_back(
+            {row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)});
+      },
+      walk, std::min(kChunksAStep, work / kWorkALook + 1));
+  for (const Candidate &one : found) {
+    if (one.arrived_ns >= arrived_before_ns) return false;
+    walk = one.id;
+    work -= 1;
+    if (!is_small(one) || (!is_final && !is_enough(one))) continue;
+    const std::vector<Candidate> group = group_of(one);
+    work -= kWorkALook;
+    if (group.size() > 1) join(group, is_final, work);
+    if (work <= 0) return true;
+  }
+  return !found.empty();
+}
+
+bool ChunkJoiner::is_enough(const Candidate &chunk) {
+  if (waiting_.size() >= kMaxWaiting) waiting_.clear();
+  Waiting &waiting = waiting_[chunk.entity];
+  waiting.bytes += chunk.joined_bytes();
+  ++waiting.chunks;
+  if (static_cast<double>(waiting.bytes) * shrink_ < kEnoughBytes && waiting.chunks < kMaxJoined) return false;
+  waiting_.erase(chunk.entity);
+  return true;
+}
+
+bool ChunkJoiner::is_small(const Candidate &chunk) const {
+  return chunk.head + chunk.data < kSmallBytes && !damaged_.contains(chunk.id);
+}
+
+std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &last) {
+  std::vector<Candidate> group;
+  bool is_over = false;
+  int64_t bytes = 0;
+  before_.each(
+      [&](const Row &row) {
+        const Candidate one{row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                            row.integer(4), row.integer(5), row.integer(6)};
+        const int64_t span_ns = minus(last.last_ns, one.first_ns);
+        is_over = is_over || static_cast<double>(bytes) * shrink_ >= kEnoughBytes || !is_small(one) || span_ns > max_span_ns_ ||
+                  span_ns < 0;
+        if (is_over) return;
+        group.push_back(one);
+        bytes += one.joined_bytes();
+      },
+      last.entity, last.last_ns, static_cast<int64_t>(kMaxJoined));
+  // Rows beside a chunk become one with it first, or keep it from being rolled up.
+  const auto has_rows = [&](const Candidate &one) {
+    return packer_.rows_of(one.entity, one.first_ns, one.last_ns) != Packer::Rows::none;
+  };
+  group.erase(std::find_if(group.begin(), group.end(), has_rows), group.end());
+  return group;
+}
+
+void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t &work) {
+  columns_.clear();
+  size_t joined = 0;
+  int64_t arrived_ns = INT64_MIN, expected = 0;
+  Transaction transaction(database_);
+  for (auto part = group.rbegin(); part != group.rend(); ++part, ++joined) {
+    if (!append(*part, work)) break;
+    arrived_ns = std::max(arrived_ns, part->arrived_ns);
+    expected += part->joined_bytes();
+  }
+  if (joined < 2) return;
+  std::sort(columns_.begin(), columns_.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
+  encoder_.encode(columns_, chunk_);
+  const double bytes = static_cast<double>(chunk_.head.size() + chunk_.data.size());
+  if (!is_final) shrink_ = std::clamp(0.9 * shrink_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
+  for (const Candidate &part : group.last(joined)) remove_.run(part.id);
+  add_.run(group.front().entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
+  transaction.commit();
+  work -= kWorkAJoin;
+}
+
+// False: it is damaged, would make the new chunk too large, or has points before the last ones.
+bool ChunkJoiner::append(const Candidate &chunk, int64_t &work) {
+  std::string head, data;
+  read_.each(
+      [&](const Row &row) {
+        head = row.blob(0);
+        data = row.blob(1);
+      },
+      chunk.id);
+  if (!reader_.open(head)) return damaged_.insert(chunk.id), false;
+  reader_.set_data(data);
+  std::vector<Column> fresh;
+  for (const Part &part : reader_.parts()) {
+    const Times *times = reader_.times(part);
+    if (times == nullptr || !reader_.values(part, values_)) return damaged_.insert(chunk.id), false;
+    Column &column = fresh.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
+    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values_.at(i));
+    work -= static_cast<int64_t>(column.size()) / kPointsAUnit + 1;
+  }
+  const auto place_of = [&](const Column &column) {
+    return std::find_if(columns_.begin(), columns_.end(), [&](const Column &one) { return one.metric == column.metric; });
+  };
+  for (const Column &column : fresh) {
+    const auto to = place_of(column);
+    if (to == columns_.end()) continue;
+    if (static_cast<int64_t>(to->size() + column.size()) > kMaxPoints || to->times_ns.back() >= column.times_ns.front())
+      return false;
+  }
+  for (Column &column : fresh) {
+    const auto to = place_of(column);
+    if (to == columns_.end()) {
+      columns_.push_back(std::move(column));
+      continue;
+    }
+    to->times_ns.insert(to->times_ns.end(), column.times_ns.begin(), column.times_ns.end());
+    to->durations_ns.insert(to->durations_ns.end(), column.durations_ns.begin(), column.durations_ns.end());
+    to->values.insert(to->values.end(), column.values.begin(), column.values.end());
+  }
+  return true;
+}
+
+}  // namespace atalaya::store

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/packer.h"
+
+namespace atalaya::store {
+
+// Joins small chunks of an entity that follow each other, in bounded steps on the thread of the writer: a chunk costs about 100
+// bytes of tables and indexes, whatever is in it.
+//
+// It looks at each new chunk, and once more when it is old, with those before it. A join is one transaction: it adds the new chunk
+// and deletes the others.
+class ChunkJoiner {
+ public:
+  // Points further apart than `max_span_ns` do not share a chunk: retention and roll-ups delete whole ones.
+  ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns);
+
+  // To be called while no chunks are being packed. `work` is the packer's measure. True: there is more to do at once.
+  bool step(int64_t now_ns, int64_t work);
+
+ private:
+  struct Candidate {
+    int64_t id = 0, entity = 0, first_ns = 0, last_ns = 0, arrived_ns = 0;
+    int64_t head = 0, data = 0;                               // bytes
+    int64_t joined_bytes() const { return data + head / 4; }  // about: heads have less in them
+  };
+
+  // Small chunks of an entity since its last join.
+  struct Waiting {
+    int64_t bytes = 0;
+    size_t chunks = 0;
+  };
+
+  bool look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work);
+  bool is_enough(const Candidate &chunk);
+  bool is_small(const Candidate &chunk) const;
+  // The candidate and small ones directly before it, the last one first.
+  std::vector<Candidate> group_of(const Candidate &last);
+  void join(std::span<const Candidate> group, bool is_final, int64_t &work);
+  bool append(const Candidate &chunk, int64_t &work);
+
+  Database &database_;
+  Packer &packer_;
+  int64_t max_span_ns_;
+  Statement next_, before_, read_, add_, remove_;
+  int64_t fresh_ = 0, old_ = 0;                   // ids up to which the chunks were looked at
+  std::unordered_map<int64_t, Waiting> waiting_;  // by entity
+  double shrink_ = 1;                             // size of the last joined chunks, of what was expected
+  std::set<int64_t> damaged_;                     // ids
+  std::vector<Column> columns_;
+  ChunkReader reader_;
+  ChunkEncoder encoder_;
+  Chunk chunk_;
+  Values values_;
+};
+
+}  // namespace atalaya::store

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/sqlite/chunks/integer_runs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "plugins/shared/store/sqlite/chunks/chunk_format.h"
+
+namespace atalaya::store {
+namespace {
+
+constexpr size_t kPiece = 8;           // integers that are looked at together before they are joined
+constexpr int64_t kJump = 255;         // a larger step ends a piece
+constexpr uint64_t kHeadBits = 4 * 8;  // of a run: about
+
+uint64_t cost_of(size_t count, int64_t least, int64_t most) {
+  const auto bits = static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(minus(most, least))));
+  return kHeadBits + bits * count;
+}
+
+// The bits of integers, the lowest first.
+class BitWriter {
+ public:
+  explicit BitWriter(std::string &out) : out_(out) {}
+  void put(uint64_t value, int bits) {
+    word_ |= value << used_;
+    used_ += bits;
+    for (; used_ >= 8; used_ -= 8) {
+      out_ += static_cast<char>(word_);
+      word_ >>= 8;
+    }
+  }
+  void flush() {
+    if (used_ > 0) out_ += static_cast<char>(word_);
+  }
+
+ private:
+  std::string &out_;
+  uint64_t word_ = 0;
+  int used_ = 0;
+};
+
+bool take_varint(std::string_view &bytes, uint64_t &value) {
+  value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto part = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= static_cast<uint64_t>(part & 0x7f) << shift;
+    if (part < 0x80) return true;
+  }
+  return false;
+}
+
+// The last bytes, followed by zeroes.
+uint64_t load_end(const char *at, const char *end) {
+  uint64_t word = 0;
+  std::memcpy(&word, at, std::min(sizeof(word), static_cast<size_t>(end - at)));
+  return word;
+}
+
+void unpack(std::string_view bytes, int bits, uint64_t base, std::span<uint64_t> out) {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  const char *const begin = bytes.data(), *const end = begin + bytes.size();
+  const auto width = static_cast<size_t>(bits);
+  // Those whose load ends inside.
+  const size_t whole = bytes.size() < 8 ? 0 : std::min(out.size(), ((bytes.size() - 8) * 8) / width + 1);
+  size_t bit = 0;
+  for (size_t i = 0; i < whole; ++i, bit += width) {
+    uint64_t word = 0;
+    std::memcpy(&word, begin + bit / 8, sizeof(word));
+    out[i] = base + (word >> (bit % 8) & mask);
+  }
+  for (size_t i = whole; i < out.size(); ++i, bit += width) out[i] = base + (load_end(begin + bit / 8, end) >> (bit % 8) & mask);
+}
+
+}  // namespace
+
+// A run is joined with the one before while both together cost less.
+void IntegerRuns::push(std::span<const int64_t> integers, size_t begin, size_t end) {
+  const auto [least, most] =
+      std::minmax_element(integers.begin() + static_cast<ptrdiff_t>(begin), integers.begin() + static_cast<ptrdiff_t>(end));
+  Run run{begin, end, *least, *most, cost_of(end - begin, *least, *most)};
+  while (!runs_.empty()) {
+    const Run &last = runs_.back();
+    const int64_t lower = std::min(last.least, run.least), upper = std::max(last.most, run.most);
+    const uint64_t cost = cost_of(run.end - last.begin, lower, upper);
+    if (cost > last.cost + run.cost) break;
+    run = {last.begin, run.end, lower, upper, cost};
+    runs_.pop_back();
+  }
+  runs_.push_back(run);
+}
+
+void IntegerRuns::find_runs(std::span<const int64_t> integers) {
+  runs_.clear();
+  for (size_t begin = 0; begin < integers.size();) {
+    size_t end = begin + 1;
+    while (end < integers.size() && integers[end] == integers[begin]) ++end;
+    // Few equal ones go with their neighbours, up to the next jump.
+    int64_t least = integers[begin], most = least;
+    for (; end < integers.size() && end - begin < kPiece; ++end) {
+      const int64_t lower = std::min(least, integers[end]), upper = std::max(most, integers[end]);
+      if (minus(upper, lower) > 3 * minus(most, least) + kJump) break;
+      least = lower;
+      most = upper;
+    }
+    push(integers, begin, end);
+    begin = end;
+  }
+}
+
+void IntegerRuns::append(std::span<const int64_t> integers, std::string &out) {
+  find_runs(integers);
+  int64_t before = 0;
+  for (const Run &run : runs_) {
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(minus(run.most, run.least))));
+    put_varint(out, (run.end - run.begin) << 1 | (bits > 0 ? 1u : 0u));
+    put_varint(out, zigzag(minus(run.least, before)));
+    before = run.least;
+    if (bits == 0) continue;
+    out += static_cast<char>(bits);
+    BitWriter writer(out);
+    for (size_t i = run.begin; i < run.end; ++i) writer.put(static_cast<uint64_t>(minus(integers[i], run.least)), bits);
+    writer.flush();
+  }
+}
+
+bool read_integer_runs(std::string_view bytes, std::span<uint64_t> out) {
+  uint64_t base = 0;
+  while (!out.empty()) {
+    uint64_t head = 0, step = 0;
+    if (!take_varint(bytes, head) || !take_varint(bytes, step)) return false;
+    const uint64_t count = head >> 1;
+    if (count == 0 || count > out.size()) return false;
+    base += static_cast<uint64_t>(unzigzag(step));
+    const auto run = out.first(static_cast<size_t>(count));
+    out = out.subspan(run.size());
+    if ((head & 1) == 0) {
+      std::fill(run.begin(), run.end(), base);
+      continue;
+    }
+    if (bytes.empty()) return false;
+    const auto bits = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    if (bits == 0 || bits > kMaxRunBits) return false;
+    const size_t size = (run.size() * bits + 7) / 8;
+    if (bytes.size() < size) return false;
+    unpack(bytes.substr(0, size), bits, base, run);
+    bytes.remove_prefix(size);
+  }
+  return bytes.empty();
+}
+
+}  // namespace atalaya::store
