@@ -37,6 +37,13 @@ void walk(std::string_view head, std::string_view data) {
       static_cast<void>(values.at(i));
       if (i > 0 && times->times_ns[i] <= times->times_ns[i - 1]) std::abort();
     }
+    size_t begin = 0;
+    for (const Block &block : reader.blocks(part)) {
+      if (block.begin != begin || block.end <= begin || block.end > count) std::abort();
+      if (times->times_ns[begin] != block.summary.first_ns || times->times_ns[block.end - 1] != block.summary.last_ns) std::abort();
+      begin = block.end;
+    }
+    if (begin != 0 && begin != count) std::abort();
     if (times->times_ns.front() != part.summary.first_ns || times->times_ns.back() != part.summary.last_ns) std::abort();
   }
 }

@@ -191,6 +191,27 @@ std::vector<Number> pieces(std::mt19937_64 &random, int size) {
   });
 }
 
+std::string bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
+// Ten minutes of zeroes and a value, as stores of schema 6 have them.
+TEST_CASE("a chunk of format 1 is read") {
+  Chunk old;
+  old.head = bytes_of("E92B0FB20101D80480A8FFDABCCCF5EA3180CCBAB9B7118094EBDC030A0001020090020000C449C449C449145F70382A");
+  old.data = bytes_of("D70401D80480A8D6B90700087D0000280000C400240200534085A554000B");
+  const auto columns = decoded(old);
+  REQUIRE(columns.size() == 1);
+  REQUIRE(columns[0].size() == 600);
+  for (size_t i = 0; i < 600; ++i) {
+    CHECK(columns[0].times_ns[i] == (1'795'506'001 + static_cast<int64_t>(i)) * kSecond);
+    CHECK(columns[0].durations_ns[i] == kSecond);
+    CHECK(columns[0].values[i].as_real() == (i < 599 ? 0 : 94.12));
+  }
+}
+
 TEST_CASE("series with levels, jumps and walks come back") {
   std::mt19937_64 random(70);
   for (int round = 0; round < 200; ++round) {
