@@ -314,7 +314,7 @@ TEST_CASE("an import that fails leaves nothing, and does not hinder packing") {
   SUBCASE("for want of memory") {
     is_short_of_memory = true;
   }
-  Writer writer({store.path, {}, false}, [&](uint32_t id) {
+  Writer writer({store.path, kNotJoined, false}, [&](uint32_t id) {
     if (fails && is_short_of_memory) throw std::bad_alloc();
     if (fails) throw Error(Cause::retry, "the names are gone");
     return store.symbols.name(id);
@@ -380,7 +380,7 @@ TEST_CASE("a step of packing reads a bounded number of rows") {
 
 TEST_CASE("packing costs as much a sample when every sender has its own windows") {
   TestStore store;
-  Writer writer = store.writer();
+  Writer writer = store.writer(kNotJoined);
   constexpr int64_t kWindows = 1500, kEntities = 10;
   for (int64_t window = 1; window <= kWindows; ++window) {
     auto samples = store.samples();

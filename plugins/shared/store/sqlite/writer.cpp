@@ -39,7 +39,7 @@ Database open_for_writing(const Options &options) {
 constexpr int64_t kRowsAStep = 4096;
 // A row costs a packer less than four such units, from reading to deletion: it keeps up with the input.
 constexpr int64_t kPackingAStep = 512;
-constexpr int64_t kSamplesAStep = 2048;
+constexpr int64_t kSamplesAStep = 1024;  // between two of them
 constexpr int64_t kMaintainEvery = 10'000'000'000;
 // A batch of this size may be an import; this number of samples of one entity is worth a chunk.
 constexpr size_t kMany = 2048;
@@ -75,7 +75,8 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
 
 Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
-  waiting_samples_ += static_cast<int64_t>(samples.size());
+  batch_size_ = static_cast<int64_t>(samples.size());
+  waiting_samples_ += batch_size_;
   check_size(now_ns);
   windows_.begin_batch();
   packer_.begin_batch();
@@ -110,7 +111,7 @@ void Writer::maintain_when_due(int64_t now_ns) {
 }
 
 bool Writer::maintain(int64_t now_ns) {
-  const int64_t samples = std::exchange(waiting_samples_, 0);
+  const int64_t samples = std::min(std::exchange(waiting_samples_, 0), std::max(batch_size_, kSamplesAStep));
   maintained_ns_ = now_ns;
   reserve_.hold();
   try {
@@ -146,7 +147,7 @@ void Writer::make_room(int64_t now_ns) {
   reserve_.release();
   try {
     database_.execute(empty_log);
-    retention_.step(now_ns, kRowsAStep + 2 * waiting_samples_, dictionary_, packer_);
+    retention_.step(now_ns, kRowsAStep + 2 * batch_size_, dictionary_, packer_);
     database_.execute(empty_log);
   } catch (const std::exception &) {
     forget();  // the first error is reported

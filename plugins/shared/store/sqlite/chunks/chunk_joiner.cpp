@@ -15,8 +15,8 @@ constexpr int64_t kEnoughBytes = 4700;
 constexpr size_t kMaxJoined = 96;
 constexpr size_t kMaxWaiting = 100'000;  // entities
 constexpr int64_t kMaxPoints = 60'000;   // of a series; less than kMaxChunkPoints
-constexpr int64_t kChunksAStep = 64;     // that are looked at
-constexpr int64_t kWorkALook = 8;
+constexpr int64_t kChunksALook = 64;
+constexpr int64_t kWorkALook = 4;     // at those before one
 constexpr int64_t kPointsAUnit = 16;  // of work
 constexpr int64_t kWorkAJoin = 64;
 static_assert(kMaxPoints < static_cast<int64_t>(kMaxChunkPoints));
@@ -38,29 +38,33 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
       remove_(database, "DELETE FROM chunks WHERE id = ?1") {}
 
 bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
+  if (max_span_ns_ == 0) return false;
   return look(fresh_, false, INT64_MAX, work) || look(old_, true, minus(now_ns, kOldNs), work);
 }
 
 // True: the work is used up.
 bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work) {
   std::vector<Candidate> found;
-  next_.each(
-      [&](const Row &row) {
-        found.push_back(
-            {row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)});
-      },
-      walk, std::min(kChunksAStep, work / kWorkALook + 1));
-  for (const Candidate &one : found) {
-    if (one.arrived_ns >= arrived_before_ns) return false;
-    walk = one.id;
-    work -= 1;
-    if (!is_small(one) || (!is_final && !is_enough(one))) continue;
-    const std::vector<Candidate> group = group_of(one);
-    work -= kWorkALook;
-    if (group.size() > 1) join(group, is_final, work);
-    if (work <= 0) return true;
-  }
-  return !found.empty();
+  do {
+    found.clear();
+    next_.each(
+        [&](const Row &row) {
+          found.push_back(
+              {row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)});
+        },
+        walk, kChunksALook);
+    for (const Candidate &one : found) {
+      if (one.arrived_ns >= arrived_before_ns) return false;
+      if (work <= 0) return true;
+      walk = one.id;
+      --work;
+      if (!is_small(one) || (!is_final && !is_enough(one))) continue;
+      const std::vector<Candidate> group = group_of(one);
+      work -= kWorkALook;
+      if (group.size() > 1) join(group, is_final, work);
+    }
+  } while (!found.empty());
+  return false;
 }
 
 bool ChunkJoiner::is_enough(const Candidate &chunk) {
