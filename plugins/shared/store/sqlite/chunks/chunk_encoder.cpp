@@ -186,20 +186,21 @@ bool ChunkEncoder::to_integers(const Column &column) {
   integers_.clear();
   decimals_ = 0;
   int64_t integer = 0;
+  size_t with_fewer = 0;  // values before the one with the most decimals
   for (const Number &value : column.values) {
     if (value.is_count) {
       integer = value.count;
     } else {
-      while (decimals_ <= kMaxDecimals && !shifted(value.real, decimals_, integer)) ++decimals_;
+      while (decimals_ <= kMaxDecimals && !shifted(value.real, decimals_, integer)) {
+        ++decimals_;
+        with_fewer = integers_.size();
+      }
       if (decimals_ > kMaxDecimals) return false;
     }
     integers_.push_back(integer);
   }
-  if (decimals_ > 0) {
-    // Those before the one with the most decimals.
-    for (size_t i = 0; i < integers_.size(); ++i)
-      if (!shifted(column.values[i].real, decimals_, integers_[i])) return false;
-  }
+  for (size_t i = 0; i < with_fewer; ++i)
+    if (!shifted(column.values[i].real, decimals_, integers_[i])) return false;
   const auto [least, most] = std::minmax_element(integers_.begin(), integers_.end());
   return *least >= *most || static_cast<uint64_t>(*most) - static_cast<uint64_t>(*least) < static_cast<uint64_t>(kMaxDistance);
 }

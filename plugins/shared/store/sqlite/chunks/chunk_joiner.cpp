@@ -39,11 +39,16 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
 
 bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
   if (max_span_ns_ == 0) return false;
-  return look(fresh_, false, INT64_MAX, work) || look(old_, true, minus(now_ns, kOldNs), work);
+  std::optional<Transaction> transaction;
+  const bool has_more =
+      look(fresh_, false, INT64_MAX, work, transaction) || look(old_, true, minus(now_ns, kOldNs), work, transaction);
+  if (transaction) transaction->commit();
+  return has_more;
 }
 
 // True: the work is used up.
-bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work) {
+bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work,
+                       std::optional<Transaction> &transaction) {
   std::vector<Candidate> found;
   do {
     found.clear();
@@ -61,7 +66,10 @@ bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, 
       if (!is_small(one) || (!is_final && !is_enough(one))) continue;
       const std::vector<Candidate> group = group_of(one);
       work -= kWorkALook;
-      if (group.size() > 1) join(group, is_final, work);
+      if (group.size() < 2) continue;
+      // Joins of a step share it: neighbours in a page are chunks of other entities.
+      if (!transaction) transaction.emplace(database_);
+      join(group, is_final, work);
     }
   } while (!found.empty());
   return false;
@@ -109,7 +117,6 @@ void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t 
   columns_.clear();
   size_t joined = 0;
   int64_t arrived_ns = INT64_MIN, expected = 0;
-  Transaction transaction(database_);
   for (auto part = group.rbegin(); part != group.rend(); ++part, ++joined) {
     if (!append(*part, work)) break;
     arrived_ns = std::max(arrived_ns, part->arrived_ns);
@@ -122,7 +129,6 @@ void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t 
   if (!is_final) shrink_ = std::clamp(0.9 * shrink_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
   for (const Candidate &part : group.last(joined)) remove_.run(part.id);
   add_.run(group.front().entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
-  transaction.commit();
   work -= kWorkAJoin;
 }
 

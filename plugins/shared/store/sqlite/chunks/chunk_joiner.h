@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -18,8 +19,8 @@ namespace atalaya::store {
 // Joins small chunks of an entity that follow each other, in bounded steps on the thread of the writer: a chunk costs about 100
 // bytes of tables and indexes, whatever is in it.
 //
-// It looks at each new chunk, and once more when it is old, with those before it. A join is one transaction: it adds the new chunk
-// and deletes the others.
+// It looks at each new chunk, and once more when it is old, with those before it. A transaction adds a joined chunk and deletes the
+// others.
 class ChunkJoiner {
  public:
   // Points further apart than `max_span_ns` do not share a chunk: retention and roll-ups delete whole ones.
@@ -41,7 +42,7 @@ class ChunkJoiner {
     size_t chunks = 0;
   };
 
-  bool look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work);
+  bool look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work, std::optional<Transaction> &transaction);
   bool is_enough(const Candidate &chunk);
   bool is_small(const Candidate &chunk) const;
   // The candidate and small ones directly before it, the last one first.
