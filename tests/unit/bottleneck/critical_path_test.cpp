@@ -168,6 +168,25 @@ TEST_CASE("tasks that are bound to their nodes stay there") {
   CHECK(predicted(*all, "node c as fast as the others") == doctest::Approx(18));
 }
 
+TEST_CASE("a stage with few tasks on a slow node becomes as fast as its other stages") {
+  Spans spans;
+  for (int i = 0; i < 18; ++i) {
+    const std::string host(1, static_cast<char>('a' + i % 3));
+    const double length = host == "c" ? 6 : 3;
+    spans.add("task", spark_task("0", i, host), i / 3 * length, length, {{"span.outcome", 0}});
+  }
+  for (int i = 0; i < 6; ++i) {
+    const std::string host(1, static_cast<char>('a' + i % 3));
+    const double length = host == "c" ? 20 : 10;
+    spans.add("task", spark_task("1", 100 + i, host), 36 + i / 3 * length, length, {{"span.outcome", 0}});
+  }
+  const JobData data = spans.take();
+  const auto all = what_if(data, 0, 76);
+  REQUIRE(all);
+  CHECK(all->replayed == doctest::Approx(76));
+  CHECK(predicted(*all, "node c as fast as the others") == doctest::Approx(38));
+}
+
 TEST_CASE("remote tasks get the time of local ones of their stage") {
   Spans spans;
   for (int i = 0; i < 12; ++i) {

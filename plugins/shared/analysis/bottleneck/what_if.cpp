@@ -110,23 +110,47 @@ class Slots {
   std::vector<std::vector<double>> gaps_;
 };
 
-// By host and stage: the median time of its tasks, in that of the other hosts' tasks.
-std::map<std::pair<uint32_t, uint32_t>, double> slowness(const Tasks &tasks, const Stages &stages,
-                                                         const std::vector<int64_t> &times) {
+// Of a host's tasks of a stage: their median time, in that of the other hosts' tasks.
+struct Factor {
+  double value = 1;
+  size_t tasks = 0;
+};
+using Factors = std::map<std::pair<uint32_t, uint32_t>, Factor>;  // by host and stage
+
+Factors factors_of(const Tasks &tasks, const Stages &stages, const std::vector<int64_t> &times) {
   std::map<uint32_t, std::map<uint32_t, std::vector<double>>> by_stage;
   for (const uint32_t i : tasks.order())
     if (tasks.of(i).has_ended_well())
       by_stage[stages.numbers.at(tasks.of(i).stage)][tasks.of(i).host].push_back(static_cast<double>(times[i]));
-  std::map<std::pair<uint32_t, uint32_t>, double> found;
-  for (const auto &[stage, hosts] : by_stage) {
+  Factors found;
+  for (const auto &[stage, hosts] : by_stage)
     for (const auto &[host, own] : hosts) {
       std::vector<double> others;
       for (const auto &[other, of_other] : hosts)
         if (other != host) others.insert(others.end(), of_other.begin(), of_other.end());
-      if (own.size() < kMinToCompare || others.size() < kMinToCompare) continue;
-      const double usual = median(others), factor = usual > 0 ? median(own) / usual : 1;
-      if (factor > 0 && std::abs(factor - 1) > kSameSpeed) found[{host, stage}] = factor;
+      const double usual = others.size() < kMinToCompare ? 0 : median(others);
+      if (usual > 0) found[{host, stage}] = {median(own) / usual, own.size()};
     }
+  return found;
+}
+
+// The factors that are no noise. Where a host has few tasks of a stage, it is as slow as in its other stages, and at most as those
+// few.
+std::map<std::pair<uint32_t, uint32_t>, double> slowness(const Tasks &tasks, const Stages &stages,
+                                                         const std::vector<int64_t> &times) {
+  const Factors factors = factors_of(tasks, stages, times);
+  std::map<uint32_t, std::vector<double>> of_host;
+  for (const auto &[place, factor] : factors)
+    if (factor.tasks >= kMinToCompare) of_host[place.first].push_back(factor.value);
+  std::map<std::pair<uint32_t, uint32_t>, double> found;
+  for (const auto &[place, factor] : factors) {
+    double value = factor.value;
+    if (factor.tasks < kMinToCompare) {
+      const auto usual = of_host.find(place.first);
+      if (usual == of_host.end() || value <= 1) continue;
+      value = std::min(value, median(usual->second));
+    }
+    if (value > 0 && std::abs(value - 1) > kSameSpeed) found[place] = value;
   }
   return found;
 }
