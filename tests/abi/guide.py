@@ -79,6 +79,7 @@ def main():
         install(prefix)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ATALAYA")}
         environment.update(PATH=f"{prefix}/bin:{environment['PATH']}", CMAKE_PREFIX_PATH=prefix, CMAKE_COMPILE_WARNING_AS_ERROR="ON",
+                           CMAKE_GENERATOR="Ninja",  # the default, make, is not needed for anything else
                            STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder)
         ran = subprocess.run(["sh", "-c", commands(prefix)], cwd=work, env=environment, text=True, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)

@@ -5,6 +5,7 @@ quietly when nobody reads their output."""
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -155,12 +156,13 @@ class TerminalTest(AgentCase):
         tables = shown.split("proc by pid, process")
         self.assertGreater(len(tables), 1, shown)
         self.assertRegex(tables[-1], r"\d+ more rows")
-        self.assertRegex(tables[-1], r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ")
+        self.assertRegex(tables[-1], r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(\+\d\d:\d\d| UTC)")
         everything = subprocess.run([BINARY, "try", "proc", "host=false", "exited=false", "--windows", "1"], capture_output=True,
                                     text=True, timeout=PATIENCE).stdout.split("proc by pid, process")[-1].splitlines()[1:]
         columns = everything[0].split()
         state, parent, user, kernel = (columns.index(name) - len(columns) for name in ("state", "parent.pid", "cpu.user", "cpu.kernel"))
-        rows = [line for line in everything[1:] if line.endswith("Z")]
+        rows = [line for line in everything[1:] if re.search(r"[+-]\d\d:\d\d$", line)]
+        self.assertTrue(rows, everything[:5])
         # A start time is two words.
         start = columns.index("start.time") - len(columns)
         cell = lambda line, at: line.split()[at if at > start else at - 1]

@@ -59,9 +59,9 @@ class FullStore(AgentCase):
         print("seed", seed)
         dice = random.Random(seed)
         self.hub(max_size="3 MiB")
-        points, spans, refused = set(), set(), 0
+        points, spans, refused, now = set(), set(), 0, int(time.time())  # one `now`: else points of two batches can be at one time
         for batch in range(120):
-            kind, now = dice.randrange(4), int(time.time())
+            kind = dice.randrange(4)
             count = dice.choice([1, 10, 1000])
             first = batch * 1000
             if kind == 0:
