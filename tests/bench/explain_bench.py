@@ -119,7 +119,7 @@ def kill(process):
 
 def injected(host, cause):
     """(before, after, expected) with the cause in the second range."""
-    name = "xp-" + cause.lower().replace(" ", "")
+    name = ("xp-" + cause.lower().replace(" ", ""))[:15]  # as long as the kernel keeps names
     if cause in CAUSES:
         before = host.range()
         resource, body = CAUSES[cause]
