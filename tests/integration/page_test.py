@@ -111,7 +111,7 @@ class Files(PageCase):
 
 class Lists(PageCase):
     def test_the_store(self):
-        info = self.data("info")
+        info = self.data("info", extent="true")
         self.assertEqual(info["hosts"], ["host1", "host2"])
         self.assertEqual(info["store"]["kind"], "sqlite")
         self.assertIn(self.store, info["store"]["name"])

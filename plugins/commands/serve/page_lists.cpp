@@ -46,7 +46,8 @@ bool add_tags(const store::Series &series, TagValues &values) {
 
 // A server would need a statement for each test.
 void write_extent(JsonWriter &json, PageCall &call) {
-  const auto extent = call.store.name().starts_with("sqlite:") ? extent_of(call.store, call.now_ns) : std::nullopt;
+  const bool is_wanted = call.request.flag("extent") && call.store.name().starts_with("sqlite:");
+  const auto extent = is_wanted ? extent_of(call.store, call.now_ns) : std::nullopt;
   if (extent)
     json.key("from").milliseconds(extent->from_ns).key("to").milliseconds(extent->to_ns);
   else

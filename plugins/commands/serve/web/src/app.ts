@@ -149,7 +149,7 @@ async function begin(): Promise<void> {
   start_theme(() => frame?.redraw());
   when_token_is_missing(ask_for_token);
   try {
-    const info = await get<Info>("info");
+    const info = await get<Info>("info", location.hash === "" ? { extent: "true" } : {});
     set_clock(info.now, info.utc_offset_minutes);
     const help = new Help();
     frame = new Frame(page, info, help);
