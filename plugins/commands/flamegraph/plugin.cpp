@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -182,7 +181,7 @@ class FlamegraphCommand final : public Command {
     query::Reading reading(options_);
     style_.subtitle = query::span_text(reading.range);
     range_ = reading.range;
-    name_owners(reading);
+    if (wanted_.by == By::owner) wanted_.owner_name = read_owner_names(*reading.store, reading.range, reading.budget);
     if (task_.empty())
       add_range(tree, Side::shown, reading, reading.range);
     else
@@ -195,12 +194,6 @@ class FlamegraphCommand final : public Command {
     const query::Range before = range_of(diff_, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
     add_range(tree, Side::before, reading, before);
-  }
-
-  void name_owners(query::Reading &reading) {
-    if (wanted_.by != By::owner) return;
-    auto peers = std::make_shared<const Peers>(read_peers(*reading.store, reading.range, reading.budget));
-    wanted_.owner_name = [peers = std::move(peers)](const store::Tags &tags) { return peers->owner_of(tags); };
   }
 
   void add_range(Tree &tree, Side side, query::Reading &reading, const store::Range &range) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flame graphs and traffic, drawn by the renderers of the commands.
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -103,33 +102,12 @@ void write_edges(JsonWriter &json, const graph::Graph &graph) {
   json.end_list();
 }
 
-}  // namespace
-
-namespace {
-
-void name_owners(PageCall &call, flamegraph::Wanted &wanted) {
-  auto peers = std::make_shared<const flamegraph::Peers>(flamegraph::read_peers(call.store, call.range(), call.budget));
-  wanted.owner_name = [peers = std::move(peers)](const store::Tags &tags) { return peers->owner_of(tags); };
-}
-
 std::vector<std::pair<double, std::string>> largest_groups(const flamegraph::Tree &tree) {
   std::vector<std::pair<double, std::string>> groups;
   for (const uint32_t child : tree.children(0)) groups.emplace_back(tree.node(child).shown(), tree.name(child));
   std::stable_sort(groups.begin(), groups.end(), [](const auto &a, const auto &b) { return a.first > b.first; });
   return groups;
 }
-
-}  // namespace
-
-flamegraph::Wanted read_stacks_wanted(const Request &request) {
-  flamegraph::Wanted wanted;
-  wanted.tags = page_filters(request);
-  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall", "waker"});
-  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason", "owner"}));
-  return wanted;
-}
-
-namespace {
 
 struct Drawn {
   flamegraph::Tree tree;
@@ -172,13 +150,21 @@ void draw_range(PageCall &call, const std::optional<query::Range> &before, const
 
 }  // namespace
 
+flamegraph::Wanted read_stacks_wanted(const Request &request) {
+  flamegraph::Wanted wanted;
+  wanted.tags = page_filters(request);
+  wanted.profile = page_choice(request, "profile", {"cpu", "offcpu", "wall", "waker"});
+  wanted.by = flamegraph::by_of(page_choice(request, "by", {"process", "name", "host", "reason", "owner"}));
+  return wanted;
+}
+
 std::string page_flamegraph(PageCall &call) {
   flamegraph::Wanted wanted = read_stacks_wanted(call.request);
   const std::string stage = call.request.text("slow_stage");
   const auto before = compared_range(call);
   flamegraph::Style style = page_style(call, wanted, call.range(), before);
   Drawn drawn;
-  if (wanted.by == flamegraph::By::owner) name_owners(call, wanted);
+  if (wanted.by == flamegraph::By::owner) wanted.owner_name = flamegraph::read_owner_names(call.store, call.range(), call.budget);
   if (stage.empty()) {
     draw_range(call, before, wanted, drawn);
   } else {
@@ -211,7 +197,7 @@ std::string page_task(PageCall &call) {
     wanted.tags = page_filters(call.request);
     wanted.profile = profile;
     wanted.by = by;
-    if (by == flamegraph::By::owner) name_owners(call, wanted);
+    if (by == flamegraph::By::owner) wanted.owner_name = flamegraph::read_owner_names(call.store, call.range(), call.budget);
     flamegraph::Tree tree;
     flamegraph::add_task(tree, task, call.store, wanted, call.range(), call.budget);
     tree.finish();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/flamegraph/peers.h"
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -68,10 +69,11 @@ std::string Peers::owner_of(const store::Tags &tags) const {
   return other == nullptr ? owner : process_of(*other, host) + " (" + owner + ")";
 }
 
-Peers read_peers(store::Store &store, const store::Range &range, query::Budget &budget) {
+OwnerName read_owner_names(store::Store &store, const store::Range &range, query::Budget &budget) {
   graph::Translations translations;
   graph::add_reported_translations(range, store, budget, translations);
-  return {graph::read_flows({}, range, store, budget), translations};
+  const auto peers = std::make_shared<const Peers>(graph::read_flows({}, range, store, budget), translations);
+  return [peers](const store::Tags &tags) { return peers->owner_of(tags); };
 }
 
 }  // namespace atalaya::flamegraph

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/graph/pairing.h"
 #include "plugins/shared/analysis/query/budget.h"
 #include "plugins/shared/store/store.h"
@@ -26,7 +27,7 @@ class Peers {
   std::vector<graph::Link> links_;
 };
 
-// Reads the flows of this range. Throws query::TooMuch, store::Error.
-Peers read_peers(store::Store &store, const store::Range &range, query::Budget &budget);
+// Names of owners by the flows of this range. Throws query::TooMuch, store::Error.
+OwnerName read_owner_names(store::Store &store, const store::Range &range, query::Budget &budget);
 
 }  // namespace atalaya::flamegraph
