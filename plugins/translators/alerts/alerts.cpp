@@ -303,9 +303,9 @@ void Alerts::watch_time(RuleState &state, const Window &window) {
 
 // The earliest time at which a group without further samples changes.
 int64_t Alerts::end_of(const RuleState &state, const Group &group) {
-  if (state.rule.use != Use::sum) return group.seen_ns + state.rule.gone_ns;
   // A sum of the past falls in each window.
-  return group.alarm.state == State::firing ? 0 : group.seen_ns + std::max(state.rule.gone_ns, state.rule.over_ns);
+  if (state.rule.use == Use::sum && group.alarm.state == State::firing) return 0;
+  return group.seen_ns + state.rule.forget_ns();
 }
 
 // Whether a series without samples is to be forgotten; its alert ends.
@@ -315,8 +315,7 @@ bool Alerts::is_over(RuleState &state, Group &group, const Window &window) {
     if (const auto number = group.history->number(state.rule, window.time_ns); !number || state.rule.is_clear(*number))
       take_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
   }
-  const int64_t keep_ns = state.rule.use == Use::sum ? std::max(state.rule.gone_ns, state.rule.over_ns) : state.rule.gone_ns;
-  if (window.time_ns - group.seen_ns < keep_ns) return false;
+  if (window.time_ns - group.seen_ns < state.rule.forget_ns()) return false;
   if (group.alarm.state == State::firing) {
     group.alarm.state = State::quiet;
     if (group.alarm.calm_ns == 0) group.alarm.calm_ns = window.time_ns;

@@ -4,6 +4,7 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ struct Rule {
 
   bool is_absence() const { return absent_ns > 0; }
   bool has_history() const { return use != Use::value && use != Use::peers; }
+  // Time without a sample after which a series is forgotten.
+  int64_t forget_ns() const { return use == Use::sum ? std::max(gone_ns, over_ns) : gone_ns; }
   double limit() const { return above ? *above : below.value_or(0); }
   std::optional<double> shown_limit() const { return is_absence() ? std::nullopt : std::optional(limit()); }
   bool is_beyond(double value) const { return above ? value > *above : below && value < *below; }
