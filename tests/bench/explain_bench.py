@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`explain` on this host: explain_bench.py ATALAYA [SECONDS]. Injects nine causes one after the other, each for SECONDS (default: 15)
-after as many seconds without it, and prints the first finding and the largest relative error of the sums; then pairs of ranges in
-which nothing was injected. The host must be idle: what else runs is a finding, too. The tenth cause, a changed setting, is in
+"""`explain` on this host: explain_bench.py ATALAYA [SECONDS]. Injects nine causes one after the other: SECONDS of baseline (default: 15),
+then as many with the cause. Prints the first finding and the largest relative error of the sums; then pairs of ranges in which
+nothing was injected. The host must be idle: what else runs is a finding, too. The tenth cause, a changed setting, is in
 integration.explain."""
 
 import json

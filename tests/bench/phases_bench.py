@@ -112,7 +112,7 @@ def observed(bench, ranges, sizes):
 
 
 def first_phase(bench, ranges):
-    """The phase that begins most runs: nothing before it tells its input."""
+    """The phase that begins most runs: no earlier phase depends on its input."""
     shown = bench.phases("show", ranges[0][0], ranges[-1][1])
     firsts = [run["phases"][0]["phase"] for run in (shown["runs"] if shown else []) if run["phases"]]
     return statistics.mode(firsts) if firsts else None

@@ -92,7 +92,7 @@ void Bursts::prepare(perf_bpf &skeleton, uint32_t max_stacks) {
   const auto &programs = skeleton.progs;
   const bool wanted = max_stacks != 0;
   for (bpf_program *program : {programs.on_burst_switch, programs.on_burst_waking}) bpf_program__set_autoload(program, wanted);
-  // Since Linux 6.3; without it, waits for sockets have no peer.
+  // Since Linux 6.3. On older kernels, waits for sockets have no peer.
   const bool has_sockets = wanted && libbpf_find_vmlinux_btf_id("sk_data_ready", BPF_TRACE_RAW_TP) > 0;
   const bool has_disks = wanted && libbpf_find_vmlinux_btf_id("block_rq_complete", BPF_TRACE_RAW_TP) > 0;
   bpf_program__set_autoload(programs.on_burst_data, has_sockets);
