@@ -141,7 +141,7 @@ def sleepers(program, count):
     load = subprocess.Popen([program, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         if load.stdout.readline() != b"ready\n":
-            sys.exit(f"{program} could not start {count} processes")
+            raise Ended(f"{program} could not start {count} processes")
         yield
     finally:
         load.stdin.close()

@@ -353,4 +353,5 @@ def main():
         bench(atalaya, f"threads, {THREAD_RATE} begun a second, backend {backend}", backend, threads, Run.print_threads)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -54,4 +54,7 @@ def main():
     print(f"RSS {resident:.1f} MiB at {COUNTS[-1]}; goal at most 60: {verdict(resident <= 60)}")
 
 
-main()
+try:
+    main()
+except Ended as error:
+    sys.exit(f"many_bench: {error}")

@@ -20,8 +20,6 @@ import net_tools
 from bench_tools import cpu_ns, running, verdict
 from net_tools import iperf3
 
-ATALAYA = os.path.abspath(sys.argv[1])
-PAIRS = int(sys.argv[2]) if len(sys.argv) > 2 else 15  # fewer: errors and losses only
 ENOUGH, STUDENT = 15, 2.14  # pairs; 95 %, 14 degrees of freedom
 GOAL = 0.5  # per cent, in a mode without cost for the data
 # Amount of each message size that takes about half a second.
@@ -69,9 +67,9 @@ class Ours:
 
 
 @contextlib.contextmanager
-def contender(mode):
+def contender(binary, mode):
     if mode != "nethogs":
-        with net_tools.agent(ATALAYA, MODES[mode]) as agent:
+        with net_tools.agent(binary, MODES[mode]) as agent:
             yield Ours(agent)
         return
     words = ["nethogs", "-t", "-a", "-d", "1", "-v", "2", "lo"]
@@ -91,14 +89,17 @@ class Costs:
     error: list = field(default_factory=list)  # per cent of bytes
     lost: list = field(default_factory=list)  # a transfer
 
-    def add_pair(self, mode, size):
+    plain: list = field(default_factory=list)  # bytes a second without it
+
+    def add_pair(self, binary, mode, size):
         first = iperf3("-n", AMOUNTS[size], "-l", size)
-        with contender(mode) as one:
+        with contender(binary, mode) as one:
             before, begin = cpu_ns(one.process.pid), time.monotonic()
             moved = [iperf3("-n", AMOUNTS[size], "-l", size) for _ in range(2)]
             self.own.append((cpu_ns(one.process.pid) - before) / 1e7 / (time.monotonic() - begin))
             reported = one.reported(moved)
         plain = [first, iperf3("-n", AMOUNTS[size], "-l", size)]
+        self.plain.append(statistics.mean(each.rate for each in plain))
         self.cpu.append((sum(each.cpu / each.sent for each in moved) / sum(each.cpu / each.sent for each in plain) - 1) * 100)
         self.slower.append((1 - sum(each.rate for each in moved) / sum(each.rate for each in plain)) * 100)
         # iperf3 leaves some of its data unread: the true amount is between the numbers of its ends.
@@ -112,40 +113,43 @@ def interval(values):
     return STUDENT * statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
 
 
-def words(mode, costs):
+def words(mode, costs, pairs):
     """The goal is of those that are meant to cost the data nothing."""
     mean, half = statistics.mean(costs.cpu), interval(costs.cpu)
-    if half > 2 or PAIRS < ENOUGH:
+    if half > 2 or pairs < ENOUGH:
         return "inconclusive"
     if mean - half <= 0:
         return "not distinguishable from 0"
     return f"at most {GOAL} %: " + verdict(mean <= GOAL) if mode in CHEAP else ""
 
 
-def row(mode, size):
+def row(binary, mode, size, pairs):
     costs = Costs()
-    for _ in range(PAIRS):
-        costs.add_pair(mode, size)
+    for _ in range(pairs):
+        costs.add_pair(binary, mode, size)
     def figure(values, digits):
         return f"{statistics.mean(values):+.{digits}f} ± {interval(values):.{digits}f}"
     return [mode, size, figure(costs.cpu, 2), figure(costs.slower, 2), f"{statistics.median(costs.own):.1f}",
             "-" if mode == "connections" else f"{statistics.median(costs.error):+.3f}",
-            f"{statistics.median(costs.lost):.0f}" if costs.lost else "-", words(mode, costs)]
+            f"{statistics.median(costs.lost):.0f}" if costs.lost else "-", words(mode, costs, pairs)]
 
 
-def rows():
+def rows(binary, pairs):
     for size in AMOUNTS:
         for mode in MODES:
             if mode != "nethogs" or shutil.which("nethogs"):
-                yield row(mode, size)
+                yield row(binary, mode, size, pairs)
 
 
 def main():
+    binary = os.path.abspath(sys.argv[1])
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else ENOUGH  # fewer: errors and losses only
     if not shutil.which("iperf3"):
         sys.exit("iperf3 is not installed: nothing to measure with")
     if not shutil.which("nethogs"):
         print("nethogs is not installed: left out")
-    net_tools.markdown(["mode", "message", "CPU a byte, %", "slower, %", "own CPU, % of a core", "error in bytes, %", "lost", ""], rows())
+    net_tools.markdown(["mode", "message", "CPU a byte, %", "slower, %", "own CPU, % of a core", "error in bytes, %", "lost", ""], rows(binary, pairs))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,9 +8,7 @@ net_exact_bench.py ATALAYA CONNECTION_STORM
 import contextlib
 import json
 import os
-import resource
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -19,7 +17,7 @@ import time
 
 import net_tools
 from bench_tools import Ended, cpu_ns, resident_mib, running, spread, verdict
-from net_tools import iperf3
+from net_tools import iperf3, open_sockets, watch_windows
 
 ATALAYA = os.path.abspath(sys.argv[1])
 STORM = os.path.abspath(sys.argv[2])
@@ -27,28 +25,6 @@ STORM = os.path.abspath(sys.argv[2])
 
 def agent(parameters="", every=1):
     return net_tools.agent(ATALAYA, parameters, every)
-
-
-def watch_windows(pid, windows):
-    readings = []
-    for _ in range(windows + 1):
-        readings.append(cpu_ns(pid))
-        time.sleep(1)
-    return [(after - before) / 1e6 for before, after in zip(readings, readings[1:])]
-
-
-@contextlib.contextmanager
-def open_sockets(pairs):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(socket.socket())
-        server.bind(("0.0.0.0", 0))
-        server.listen(1000)
-        ends = []
-        for i in range(pairs):
-            client = stack.enter_context(socket.create_connection((f"127.9.{i // 200}.{1 + i % 200}", server.getsockname()[1])))
-            ends.append((client, stack.enter_context(server.accept()[0])))
-        yield ends
 
 
 def many_sockets():

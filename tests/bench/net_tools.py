@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from bench_tools import ROOT, Ended, running
+from bench_tools import ROOT, Ended, cpu_ns, running
 
 
 class Agent:
@@ -94,6 +94,28 @@ def iperf3(*words, server=(), client=(), address="127.0.0.1"):
         sent, received = end["sum_sent"], end["sum_received"]
     return Transfer(sent["bytes"], round(received["bytes"]), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
                     received["bits_per_second"] / 8, port)
+
+
+def watch_windows(pid, windows):
+    readings = []
+    for _ in range(windows + 1):
+        readings.append(cpu_ns(pid))
+        time.sleep(1)
+    return [(after - before) / 1e6 for before, after in zip(readings, readings[1:])]
+
+
+@contextlib.contextmanager
+def open_sockets(pairs):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(socket.socket())
+        server.bind(("0.0.0.0", 0))
+        server.listen(1000)
+        ends = []
+        for i in range(pairs):
+            client = stack.enter_context(socket.create_connection((f"127.9.{i // 200}.{1 + i % 200}", server.getsockname()[1])))
+            ends.append((client, stack.enter_context(server.accept()[0])))
+        yield ends
 
 
 def markdown(header, rows):

@@ -175,4 +175,5 @@ def main():
             bench_overhead(atalaya, program, command, 202, 30, 2, pairs)
 
 
-main()
+if __name__ == "__main__":
+    main()

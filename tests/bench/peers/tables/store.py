@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""(e) The embedded store next to databases of points."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+import ingest_bench
+from bench_tools import Ended
+from peers import floors
+from peers.database import Database
+from peers.programs import influxdb, prometheus, victoria_metrics
+from peers.table import Column, Goal, Table, at_least, at_most
+from peers.turns import at_work, take_turns
+
+HOURS = 24
+OURS, TEN, ROLLED = "atalaya, 200 samples a batch", "atalaya, 2,000 samples a batch", "atalaya, rolled up to 1 min"
+WRITE, ENTROPY, XZ = "floor: bare write of these bytes", "floor: entropy of differences", "floor: xz -9 of the values"
+DATABASES = {"victoria-metrics": victoria_metrics, "influxdb": influxdb, "prometheus": prometheus}
+
+
+def run(bench, *arguments):
+    return json.loads(subprocess.run([bench.tool("store_bench"), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def of_ours(figures):
+    cpu = figures["write_s"] + figures["maintain_s"]
+    return {"bytes": figures["bytes"] / figures["points"], "rate": figures["points"] / cpu / 1e6}
+
+
+def measure_ours(bench, folder, hours, recorder):
+    """Returns the figures, and those of the query; the lines are for the others."""
+    store, lines = os.path.join(folder, "day.db"), os.path.join(folder, "lines")
+    figures = run(bench, "day", store, lines, str(hours))
+    query = run(bench, "scan", store, str(hours))
+    recorder.add(OURS, **of_ours(figures), cpu=query["points_cpu_ms"], ms=query["points_ms"])
+    recorder.add(WRITE, **floors.write_of(figures["bytes"], figures["points"], folder))
+    with recorder.turn(ROLLED):
+        rolled = run(bench, "rollup", store, "60")
+        again = run(bench, "scan", store, str(hours))
+        recorder.add(ROLLED, bytes=rolled["bytes"] / figures["points"], cpu=again["points_cpu_ms"], ms=again["points_ms"])
+    with recorder.turn(TEN):
+        recorder.add(TEN, **of_ours(run(bench, "day", os.path.join(folder, "ten.db"), os.devnull, str(hours), "10")))
+    return figures, query
+
+
+def measure(bench, recorder):
+    hours = int(os.environ.get("ATALAYA_BENCH_HOURS", HOURS))
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-", dir=Database.scratch) as folder:
+        figures, query = measure_ours(bench, folder, hours, recorder)
+        lines = os.path.join(folder, "lines")
+        with recorder.turn(ENTROPY):
+            recorder.add(ENTROPY, bytes=floors.entropy_of(lines))
+            recorder.add(XZ, bytes=floors.xz_of(lines))
+        for name, module in DATABASES.items():
+            with recorder.turn(name), at_work(module.Store) as (peer, _, _):
+                cpu, size = peer.load(lines)
+                ms, cpu_ms, total = peer.query(query["begin"], hours)
+                note = f"its sums are {total / query['total']:.4f} of those of atalaya"
+                recorder.add(name, note=note, commands=peer.commands(), bytes=size / figures["points"], rate=figures["points"] / cpu / 1e6, cpu=cpu_ms, ms=ms)
+
+
+def measure_http(bench, recorder):
+    requests = [[ingest_bench.put(sender, window) for sender in range(ingest_bench.SENDERS)] for window in range(ingest_bench.WINDOWS)]
+
+    def once(kind):
+        def take():
+            try:
+                cpu, wall = ingest_bench.take(kind, requests)
+            except (SystemExit, AssertionError, TypeError) as error:
+                raise Ended(error) from error
+            return {"rate": cpu, "wall": wall}
+        return take
+    take_turns(recorder, {"atalaya, receive": once(lambda folder: ingest_bench.Ours(bench.atalaya, folder)),
+                          "victoria-metrics": once(ingest_bench.Victoria), "influxdb": once(ingest_bench.Influx)}, bench.rounds or 3)
+
+
+TABLES = (Table(
+    name="store",
+    title="Stores: one day of 200 series",
+    text=("The same points: 200 processes, `proc.cpu.user` once per second for 24 hours, made by `store_bench day`. The query adds up all series "
+          "in each ten minutes from single points. The databases receive their points by HTTP, which is in their CPU time; atalaya's writer is "
+          "called in one process, as by its sink. The next table has the same protocol for all.",
+          "The entropy is that of the differences of successive values, with the knowledge whether the value before was 0: a coder that "
+          "models more can be smaller."),
+    columns=(Column("bytes", "bytes a point", 3), Column("rate", "million points per CPU second"), Column("cpu", "query, ms of CPU", 0),
+             Column("ms", "query, ms", 0)),
+    rows={OURS: "atalaya", TEN: "atalaya", ROLLED: "atalaya", **{name: name for name in DATABASES}, WRITE: "", ENTROPY: "", XZ: ""},
+    goals=(Goal("at most 0.40 bytes a point", at_most(OURS, "bytes", 0.40, "bytes")),
+           Goal("at least 1.4 million points per CPU second from 200 samples a batch", at_least(OURS, "rate", 1.4, "million")),
+           Goal("24 hours of 200 series: at most 60 ms of CPU", at_most(OURS, "cpu", 60, "ms", 0))),
+    measure=measure,
+    reference=OURS,
+    minutes=15,
+), Table(
+    name="ingest",
+    title="Points by HTTP",
+    text=(f"{ingest_bench.SENDERS} senders with keep-alive connections put the same {ingest_bench.POINTS:,} points by OpenTSDB's protocol, 960 a "
+          "request, until they can be read. atalaya answers after they are durable; influxdb answers before.",),
+    columns=(Column("rate", "million points per CPU second", 3), Column("wall", "million points per second", 3)),
+    rows={"atalaya, receive": "atalaya", "victoria-metrics": "victoria-metrics", "influxdb": "influxdb"},
+    goals=(),
+    measure=measure_http,
+    reference="atalaya, receive",
+))

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""./dev bench peers without a measurement: its page, its judgements, and the bytes that it sends to a database. Needs no agent."""
+
+import os
+import re
+import struct
+import sys
+import tempfile
+import unittest
+
+import style
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
+from peers import floors, page, program, table  # noqa: E402
+from peers.programs import LIST, prometheus  # noqa: E402
+from peers.tables import ALL  # noqa: E402
+from peers.turns import Recorder, TimeIsUp, limit  # noqa: E402
+
+PAGE = "docs/benchmarks.md"
+
+
+def rows(**values):
+    return {name: {"values": {"x": found}, "note": ""} for name, found in values.items()}
+
+
+class Page(unittest.TestCase):
+    def test_without_results_each_goal_is_not_measured(self):
+        text = page.render({"tables": {}})
+        summary = next(part for part in text.split("\n## ") if part.startswith("Goals\n"))
+        self.assertEqual(summary.count("| - | not measured |\n"), sum(len(one.goals) for one in ALL))
+        self.assertNotRegex(text, r"\| (pass|short) \|")
+
+    def test_without_results_it_is_plain_and_narrow(self):
+        text = page.render({"tables": {}})
+        self.assertEqual(style.too_wide(text), [])
+        self.assertEqual(style.Phrases().find(style.markdown_prose(text)), [])
+
+    def test_the_page_in_the_tree_has_all_tables(self):
+        headings = re.findall(r"^## (.*)$", style.read(PAGE), re.M)
+        self.assertEqual([one.title for one in ALL if one.title not in headings], [])
+
+    def test_a_row_without_figures_has_the_reason(self):
+        one = ALL[0]
+        names = list(one.rows)
+        recorder = Recorder(one.rows)
+        recorder.add(names[0], core=0.125, rss=20)
+        recorder.add(names[1], core=1.25, rss=80)
+        recorder.miss(names[2], "pmcd is not\ninstalled")
+        entry = {"stamp": {"date": "2026-01-02", "machine": "m", "load": "0.1"}, "commit": "abc", "seconds": 3, "rows": recorder.rows}
+        lines = "\n".join(page.section(one, entry))
+        self.assertIn(f"| {names[0]} | 0.125 | 20.0 | - | - | 1 |  |", lines)
+        self.assertIn(f"| {names[1]} | 1.250 | 80.0 | - | - | 10.00 |  |", lines)
+        self.assertIn(f"| {names[2]} | - | - | - | - | - | not measured: pmcd is not installed |", lines)
+        self.assertIn("| host.lua: at most 0.2 % of a core | 0.125 % | pass |", lines)
+
+    def test_every_program_is_known_and_installed_by_dev(self):
+        packages = re.findall(r'^(?:PEER|TEST)_PACKAGES="(.*)"$', style.read("dev"), re.M)
+        installed = " ".join(packages).split() + ["openjdk-17-jdk-headless"]  # by default-jdk-headless
+        for one in ALL:
+            for name in filter(None, one.rows.values()):
+                with self.subTest(f"{one.name}: {name}"):
+                    self.assertIn(name, LIST)
+                    if LIST[name].package:
+                        self.assertIn(LIST[name].package, installed)
+
+    def test_names_of_tables_and_rows_are_unique(self):
+        self.assertEqual(len({one.name for one in ALL}), len(ALL))
+        for one in ALL:
+            self.assertTrue(not one.reference or one.reference in one.rows, one.name)
+
+
+class Judgements(unittest.TestCase):
+    def test_fraction_and_times(self):
+        found = rows(ours=[1.0, 2.0, 1.0], theirs=[40.0, 90.0, 50.0])
+        self.assertEqual(table.fraction("ours", "theirs", "x", 45)(found), ("1/45.0 (40.0-50.0)", "pass"))
+        self.assertEqual(table.fraction("ours", "theirs", "x", 46)(found)[1], "short")
+        self.assertEqual(table.times("theirs", "ours", "x", 45)(found), ("45.00 (40.00-50.00) times", "pass"))
+
+    def test_limits(self):
+        found = rows(ours=[1.0, 5.0, 3.0])
+        self.assertEqual(table.at_most("ours", "x", 3, "ms")(found), ("3.00 (1.00-5.00) ms", "pass"))
+        self.assertEqual(table.at_most("ours", "x", 2.9, "ms")(found)[1], "short")
+        self.assertEqual(table.at_least("ours", "x", 3.1, "ms")(found)[1], "short")
+
+    def test_a_loss_needs_pairs_and_little_noise(self):
+        quiet = [0.3, 0.5] * 8
+        self.assertEqual(table.loss("ours", "x", 0.5)(rows(ours=quiet))[1], "pass")
+        self.assertEqual(table.loss("ours", "x", 0.5)(rows(ours=quiet[:10]))[1], "inconclusive")
+        self.assertEqual(table.loss("ours", "x", 0.5)(rows(ours=[-20.0, 20.5] * 8))[1], "inconclusive")
+        self.assertEqual(table.loss("ours", "x", 0.5)(rows(ours=[1.9, 2.1] * 8))[1], "short")
+        # Not distinguishable from 0, and yet 1 % is not excluded.
+        wide = [-2.0, 3.4] * 8
+        self.assertEqual(table.loss("ours", "x", 0.5)(rows(ours=wide))[1], "pass")
+        self.assertEqual(table.loss("ours", "x", 0.5, excluded=1)(rows(ours=wide))[1], "short")
+
+    def test_a_missing_figure_is_no_judgement(self):
+        with self.assertRaises(KeyError):
+            table.at_most("ours", "y", 1, "ms")(rows(ours=[1.0]))
+
+
+class Limits(unittest.TestCase):
+    def test_the_limit_of_time_passes_through_a_turn(self):
+        recorder = Recorder({"one": ""})
+        with self.assertRaises(TimeIsUp), limit(1), recorder.turn("one"):
+            while True:
+                pass
+        self.assertFalse(recorder.is_missing("one"))
+
+
+CHANGELOG = """atop (2.8.1-1+deb12u1) bookworm; urgency=high
+
+  * Fix.
+
+ -- A B <a@b>  Fri, 28 Mar 2025 10:00:00 +0000
+
+atop (2.8.1-1) unstable; urgency=medium
+
+ -- A B <a@b>  Sun, 08 Jan 2023 10:00:00 +0000
+
+atop (2.7.1-1) unstable; urgency=medium
+
+ -- A B <a@b>  Sat, 08 Jan 2022 10:00:00 +0000
+"""
+
+
+class Versions(unittest.TestCase):
+    def test_the_first_package_of_a_version(self):
+        self.assertEqual(program.first_packaged(CHANGELOG.splitlines(True), "2.8.1"), "Jan 2023")
+        self.assertEqual(program.first_packaged(CHANGELOG.splitlines(True), "3.0"), "")
+
+    def test_version_of_the_program(self):
+        self.assertEqual(program.upstream("1:6.0.14+dfsg-1+b1"), "6.0.14+dfsg")
+        self.assertEqual(program.upstream("2.8.1-1+deb12u1"), "2.8.1")
+
+
+def uvarint(data, at):
+    number = shift = 0
+    while True:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
+
+
+def plain(data):
+    """What a receiver of snappy's block format reads from literals."""
+    length, at = uvarint(data, 0)
+    found = b""
+    while at < len(data):
+        tag, at = data[at], at + 1
+        assert tag == 61 << 2
+        size = int.from_bytes(data[at:at + 2], "little") + 1
+        found, at = found + data[at + 2:at + 2 + size], at + 2 + size
+    assert len(found) == length
+    return found
+
+
+def fields(data):
+    """(number, value) of a message of protobuf."""
+    at = 0
+    while at < len(data):
+        tag, at = uvarint(data, at)
+        if tag & 7 == 0:
+            value, at = uvarint(data, at)
+        elif tag & 7 == 1:
+            value, at = struct.unpack_from("<d", data, at)[0], at + 8
+        else:
+            size, at = uvarint(data, at)
+            value, at = data[at:at + size], at + size
+        yield tag >> 3, value
+
+
+class Lines(unittest.TestCase):
+    """Lines of the influx protocol as requests of Prometheus's remote write."""
+
+    def file(self, text):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            file.write(text)
+        self.addCleanup(os.unlink, file.name)
+        return file.name
+
+    def test_series_and_samples(self):
+        path = self.file(b"m,host=a,process=my\\ job\\,1 proc.cpu.user=1.5,proc.threads=7i 1700000000000000000\n"
+                         b"m,host=a,process=my\\ job\\,1 proc.cpu.user=2.5,proc.threads=8i 1700000001000000000\n")
+        request = b"".join(plain(prometheus.snappy(prometheus.write_request(points))) for points in prometheus.batches(path))
+        found = {}
+        for _, series in fields(request):
+            labels = dict(tuple(value for _, value in fields(label)) for number, label in fields(series) if number == 1)
+            samples = [tuple(value for _, value in fields(sample)) for number, sample in fields(series) if number == 2]
+            found[labels[b"__name__"]] = labels, samples
+        self.assertEqual(found[b"proc_cpu_user"], ({b"__name__": b"proc_cpu_user", b"host": b"a", b"process": b"my job,1"},
+                                                   [(1.5, 1700000000000), (2.5, 1700000001000)]))
+        self.assertEqual(found[b"proc_threads"][1], [(7.0, 1700000000000), (8.0, 1700000001000)])
+
+    def test_large_content_in_blocks(self):
+        content = bytes(range(256)) * 1000
+        self.assertEqual(plain(prometheus.snappy(content)), content)
+
+    def test_entropy(self):
+        # All series alternate between 0 and 1: what comes next is known, so it takes no bits.
+        known = b"".join(b"m,pid=%d v=%d %d\n" % (i, second % 2, second) for second in range(50) for i in range(floors.OF))
+        self.assertEqual(floors.entropy_of(self.file(known)), 0)
+        # Of four equally frequent steps each takes two bits, a quarter of a byte.
+        steps = [b"m v=%d %d\n" % (sum((1, 2, 3, 4)[k % 4] for k in range(second)) + 1, second) for second in range(401)]
+        self.assertAlmostEqual(floors.entropy_of(self.file(b"".join(line * floors.OF for line in steps))), 0.25, places=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
