@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m peers BUILD [TABLE...]: measures all tables, or those whose names begin with a TABLE, and writes the page."""
+"""python3 -m peers BUILD [TABLE...]: measures all tables, or those of these names, and writes the page."""
 
 import argparse
 import os
@@ -34,6 +34,11 @@ class Bench:
         return shutil.which(program) is not None
 
 
+def is_wanted(table, names):
+    """By its name, or by the first word of it: `processes` are all of processes-100, processes-1000 and processes-10000."""
+    return not names or table.name in names or table.name.split("-")[0] in names
+
+
 def parse(words):
     parser = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__)
     parser.add_argument("build")
@@ -44,7 +49,7 @@ def parse(words):
     parser.add_argument("--page", default=page.PATH, help="page to write (default: docs/benchmarks.md)")
     parser.add_argument("--only-page", action="store_true", help="measure nothing; write the page from the results file")
     options = parser.parse_args(words)
-    unknown = [name for name in options.tables if not any(table.name.startswith(name) for table in ALL)]
+    unknown = [name for name in options.tables if not any(is_wanted(table, [name]) for table in ALL)]
     if unknown:
         parser.error(f"no table {', '.join(unknown)}; the tables are {', '.join(table.name for table in ALL)}")
     return options
@@ -67,13 +72,19 @@ def measured(table, bench):
     return entry
 
 
+def end(*_):
+    """Through all contexts, once: nothing stays behind."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
 def main(words):
     options = parse(words)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through all contexts: nothing stays behind
+    signal.signal(signal.SIGTERM, end)
     bench = Bench(os.path.abspath(options.build), options.rounds, options.seconds)
     found = results.read(options.results)
     for table in ALL:
-        if options.only_page or options.tables and not any(table.name.startswith(name) for name in options.tables):
+        if options.only_page or not is_wanted(table, options.tables):
             continue
         print(f"{table.name}: maximum {table.minutes} minutes", file=sys.stderr, flush=True)
         found["tables"][table.name] = measured(table, bench)

@@ -4,6 +4,7 @@
 import contextlib
 import itertools
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -40,6 +41,14 @@ class Group:
         return self
 
     def __exit__(self, *_):
+        """Not to be cut short: what it leaves, stays."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGTERM, signal.SIGINT})
+        try:
+            self.end()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def end(self):
         for process, _ in reversed(self.started):
             process.terminate()
         until = time.monotonic() + PATIENCE

@@ -17,7 +17,7 @@ INTRODUCTION = """# Benchmarks
 <!-- Written by ./dev bench peers; the text is in tests/bench/peers/page.py. -->
 
 This page compares atalaya with other programs on the same work, in one run on one machine. `./dev bench peers` installs the programs from Debian,
-takes the figures and writes this page. `./dev bench peers TABLE` takes the tables whose names begin with TABLE. The raw values are in
+takes the figures and writes this page. `./dev bench peers TABLE...` takes some: the name of a table is the first word of its header. The raw values are in
 `build/peers.json`. A program that does not run on the machine is a row with the reason.
 
 ## Method

@@ -75,10 +75,15 @@ def binary(*names):
     raise Ended(f"{names[0]} is not installed")
 
 
-def free_port():
+def free_port(first=0):
+    """Any, or the first free one from this one on."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        while True:
+            try:
+                probe.bind(("127.0.0.1", first))
+                return probe.getsockname()[1]
+            except OSError:
+                first += 1
 
 
 def get(port, path):
@@ -131,7 +136,7 @@ class Peer:
             self.group.check()
             if time.monotonic() > until:
                 raise Ended(f"no data in {PATIENCE} s")
-            time.sleep(0.005)
+            time.sleep(0.01)
 
 
 class OnTheTerminal(Peer):

@@ -16,7 +16,7 @@ CONFIGURATION = """[global]
     run as user = root
 [directories]
     config = {folder}/etc
-    stock config = {folder}/etc
+    stock config = /usr/lib/netdata/conf.d
     log = {folder}
     cache = {folder}/cache
     lib = {folder}/lib

@@ -17,7 +17,7 @@ class Host(Peer):
     asked = True
 
     def start(self):
-        self.port = free_port()
+        self.port = free_port(20000)  # it takes none above 32767
         path = write(self.folder, "agent.conf", f"""LogType=console
 PidFile={self.folder}/agent.pid
 ControlSocket={self.folder}/agent.sock
