@@ -10,6 +10,7 @@ import unittest
 
 import peers
 from harness import PATIENCE, AgentCase, main
+from questions import http
 
 
 class Collector:
@@ -67,11 +68,11 @@ class Sink(AgentCase):
         self.addCleanup(collector.stop)
         return collector
 
-    def agent(self, source, collector, more=""):
+    def agent(self, source, collector, more="", every='every = "200ms",'):
         return self.run_agent(f"""
         local a = require "atalaya"
         a.pipeline "all" {{
-          every = "200ms",
+          {every}
           {source},
           a.sink.file {{ path = "{self.path("emitted")}", format = "samples" }},
           a.sink.otlp {{ url = "{collector.url}", retry_max = "200ms", {more} }},
@@ -109,6 +110,19 @@ class Sink(AgentCase):
                         self.assertEqual(same[0][3], sample["time"] - sample["duration"])
                     checked += 1
         self.assertGreater(checked, 100)
+
+    def test_names_of_jvm_metrics(self):
+        collector = self.collector()
+        agent = self.agent('a.source.receive { listen = "127.0.0.1:0" }', collector, every="")
+        hub = "http://" + agent.wait_line("listening on ").split("listening on ")[1].split()[0]
+        fields = {"jvm.heap.used": 5, "jvm.heap.capacity": 7, "jvm.threads.live": 3, "jvm.heap.old.used": 2}
+        http(hub + "/api/jsonlines", json.dumps({"kind": "metrics", "time": 17 * 10**17, "tags": {"host": "h", "process": "java", "pid": "7"},
+                                                 "fields": fields}).encode())
+        self.finish(agent)
+        found = {(name, dict(tags).get("jvm.memory.type")): (value, unit or "")
+                 for (name, tags, _), (_, value, _, unit) in data_points(collector.take()).items()}
+        self.assertEqual(found, {("jvm.memory.used", "heap"): (5, "By"), ("jvm.memory.committed", "heap"): (7, "By"),
+                                 ("jvm.thread.count", None): (3, "{thread}"), ("jvm.heap.old.used", None): (2, "")})
 
     def meaning(self, field, value, seconds, tags):
         """The conventions' metric, attributes, value and kind, from their own page; rates without a window keep our name."""

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <unordered_map>
 
 #include "core/base/now.h"
 #include "plugins/shared/http/client/words.h"
-#include "plugins/sinks/http/alert_encoder.h"
-#include "plugins/sinks/http/otlp.h"
-#include "plugins/sinks/http/remote_write.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -31,94 +29,6 @@ bool too_large(int status, std::string_view body) {
 
 }  // namespace
 
-Form form_of(std::string_view name) {
-  if (name == "flat") return {core::Format::samples, "application/vnd.atalaya.flat", "/api/flat", false, false, true};
-  if (name == "influx") return {core::Format::influx, "text/plain; charset=utf-8", "/write", false, false};
-  if (name == "jsonlines") return {core::Format::jsonlines, "application/x-ndjson", "/api/jsonlines", false, false};
-  if (name == "remote_write")
-    return {.format = core::Format::samples,
-            .content_type = "application/x-protobuf",
-            .default_path = "/api/v1/write",
-            .message = Message::remote_write,
-            .header = "X-Prometheus-Remote-Write-Version",
-            .header_value = "0.1.0",
-            .compress = "snappy"};
-  if (name == "otlp_metrics")
-    return {.format = core::Format::samples,
-            .content_type = "application/x-protobuf",
-            .default_path = "/v1/metrics",
-            .message = Message::otlp_metrics};
-  if (name == "otlp_traces")
-    return {.format = core::Format::samples,
-            .content_type = "application/x-protobuf",
-            .default_path = "/v1/traces",
-            .message = Message::otlp_traces};
-  if (name == "alertmanager")
-    return {.format = core::Format::jsonlines,
-            .content_type = "application/json",
-            .default_path = "/api/v2/alerts",
-            .array = true,
-            .alert = Alert::alertmanager,
-            .compress = "none"};  // the Alertmanager does not read compressed bodies
-  if (name == "webhook")
-    return {.format = core::Format::jsonlines,
-            .content_type = "application/x-ndjson",
-            .default_path = "/",
-            .alert = Alert::webhook,
-            .compress = "none"};
-  if (name == "stacks") return {core::Format::stacks, "application/json", "/api/stacks", true, false};
-  return {core::Format::opentsdb, "application/json", "/api/put", true, true};
-}
-
-static std::unique_ptr<core::Encoder> make_lines(const LaneOptions &options, const core::NameOf &name_of) {
-  switch (options.form.alert) {
-    case Alert::alertmanager:
-      return make_alertmanager(name_of);
-    case Alert::webhook:
-      return make_webhook(name_of);
-    case Alert::none:
-      break;
-  }
-  return core::make_encoder(options.form.format, name_of, options.tags);
-}
-
-static std::unique_ptr<MessageEncoder> make_messages(Message message, const core::NameOf &name_of, const MetricOf &metric_of) {
-  switch (message) {
-    case Message::remote_write:
-      return make_remote_write(name_of, metric_of);
-    case Message::otlp_metrics:
-      return make_otlp_metrics(name_of, metric_of);
-    case Message::otlp_traces:
-      return make_otlp_traces(name_of);
-    case Message::none:
-      break;
-  }
-  return nullptr;
-}
-
-class Lane::Names final : public core::NameTable {
- public:
-  Names(core::NameOf name_of, MetricOf metric_of) : name_of_(std::move(name_of)), metric_of_(std::move(metric_of)) {}
-  uint32_t intern(std::string_view) override { return 0; }
-  std::string_view name(uint32_t id) const override { return name_of_(id); }
-  // Called for a name that was not declared to the server: rarely.
-  const atalaya_metric_info *metric(uint32_t id) const override {
-    if (const auto known = metrics_.find(id); known != metrics_.end()) return &known->second;
-    atalaya_metric_info info{};
-    info.struct_size = sizeof(info);
-    if (!metric_of_(id, info)) return nullptr;
-    return &metrics_.emplace(id, info).first->second;
-  }
-  core::Catalogue::Outcome declare(std::string_view, const atalaya_metric_info &, std::string_view) override {
-    return core::Catalogue::Outcome::invalid;
-  }
-
- private:
-  core::NameOf name_of_;
-  MetricOf metric_of_;
-  mutable std::unordered_map<uint32_t, atalaya_metric_info> metrics_;
-};
-
 Lane::~Lane() = default;
 
 Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, http_client::Targets &targets,
@@ -126,11 +36,11 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const Metric
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
-      encoder_(make_lines(options, name_of)),
+      encoder_(make_lines(options.form, options.tags, name_of)),
       compressor_(http_client::make_compressor(
           options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress, options.level)),
-      message_encoder_(make_messages(options.form.message, name_of, metric_of)),
-      names_(std::make_unique<Names>(name_of, metric_of)),
+      message_encoder_(make_messages(options.form, name_of, metric_of)),
+      sample_encoder_(make_whole(options.form, options.sample_rate, name_of, metric_of)),
       max_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
@@ -143,7 +53,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   details_useless_ = false;
   dead_texts_.clear();
   rejected_ = {};
-  if (options_.form.flat) return load_flat(samples, mine);
+  if (sample_encoder_) return load_whole(samples, mine);
   if (message_encoder_) return load_messages(samples, mine);
   for (const size_t sample : mine) {
     size_t begin = text_.size();
@@ -161,19 +71,29 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   start_again();
 }
 
-// A record a sample; its size is about that of its part of the flat record.
-void Lane::load_flat(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
+static size_t size_of(const atalaya_sample &sample) {
+  size_t size = 32 + sample.text.size + sample.tag_count * size_t{8} + sample.field_count * size_t{16};
+  for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
+  return size;
+}
+
+// A record a sample, in the order of their addresses; its size is about that of its part of the request.
+void Lane::load_whole(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
+  std::map<std::string, std::vector<size_t>> by_query;
+  for (const size_t index : mine)
+    if (const std::string_view reason = sample_encoder_->why_not(samples[index]); !reason.empty())
+      without_form_.emplace_back(index, reason);
+    else
+      by_query[sample_encoder_->query_of(samples[index])].push_back(index);
+  queries_.clear();
   size_t at = 0;
-  for (const size_t index : mine) {
-    const atalaya_sample &sample = samples[index];
-    if (!core::has_flat_form(sample)) {
-      without_form_.emplace_back(index, "is not a valid sample");
-      continue;
+  for (auto &[query, indices] : by_query) {
+    for (const size_t index : indices) {
+      const size_t size = size_of(samples[index]);
+      records_.push_back({at, at + size, index, queries_.size()});
+      at += size;
     }
-    size_t size = 32 + sample.text.size + sample.tag_count * size_t{8} + sample.field_count * size_t{16};
-    for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
-    records_.push_back({at, at + size, index});
-    at += size;
+    queries_.push_back(query);
   }
   start_again();
 }
@@ -230,6 +150,11 @@ Lane::Range Lane::next_request() {
   Range range = todo_.front();
   const size_t begin = records_[range.first].begin;
   range.last = std::min(range.last, range.first + max_records_);
+  range.last =
+      static_cast<size_t>(std::partition_point(records_.begin() + static_cast<std::ptrdiff_t>(range.first),
+                                               records_.begin() + static_cast<std::ptrdiff_t>(range.last),
+                                               [&](const Record &record) { return record.query == records_[range.first].query; }) -
+                          records_.begin());
   while (range.count() > 1 && records_[range.last - 1].end - begin > options_.batch_bytes) {
     // By the share of the bytes, then one by one.
     const size_t fits = range.count() * options_.batch_bytes / (records_[range.last - 1].end - begin);
@@ -259,21 +184,28 @@ void Lane::build_message(Range range, size_t target) {
 
 // A server that accepts a part of a request must not get it again: its refusals are counted.
 void Lane::note_rejected(const std::string &body, size_t records) {
-  MessageEncoder::Rejected found = message_encoder_->rejected(body);
+  MessageEncoder::Rejected found = message_encoder_ ? message_encoder_->rejected(body) : sample_encoder_->rejected(body);
   if (found.points == 0) return;
   rejected_.points += std::min<uint64_t>(found.points, records);
   rejected_.why = std::move(found.why);
 }
 
-void Lane::build_flat(Range range, size_t target) {
+void Lane::build_whole(Range range, size_t target) {
   picked_.clear();
   for (size_t i = range.first; i < range.last; ++i) picked_.push_back(samples_[records_[i].sample]);
-  if (must_declare(target)) flat_encoder_.forget();
-  const atalaya_batch batch{sizeof(atalaya_batch), sizeof(atalaya_sample), picked_.size(), picked_.data(), nullptr};
-  flat_.clear();
-  if (const core::Status encoded = flat_encoder_.append(batch, *names_, flat_); !encoded) throw std::runtime_error(encoded.error());
-  const std::string_view pieces[] = {flat_};
+  if (must_declare(target)) sample_encoder_->forget();
+  whole_.clear();
+  sample_encoder_->encode(picked_, whole_);
+  const std::string_view pieces[] = {whole_};
   compressor_->compress(pieces, body_);
+}
+
+std::string Lane::target_of(const http_client::Url &url, Range range, bool details) const {
+  const std::string_view query = details           ? "details"
+                                 : sample_encoder_ ? std::string_view(queries_[records_[range.first].query])
+                                                   : "";
+  if (query.empty()) return url.target;
+  return (url.target + (url.target.find('?') == std::string::npos ? '?' : '&')).append(query);
 }
 
 void Lane::build(Range range) {
@@ -291,7 +223,7 @@ void Lane::build(Range range) {
 
 // Sends to the first server that answers. A failed server is not tried again for a while.
 Lane::Outcome Lane::send(Range range, bool details) {
-  if (!options_.form.flat && !message_encoder_) build(range);
+  if (!sample_encoder_ && !message_encoder_) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
     const auto choice = targets_.pick(home_, monotonic());
     if (!choice) break;
@@ -314,17 +246,16 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
       targets_.failed(index, 0, monotonic());
       return outcome;
     }
-    if (options_.form.flat) build_flat(range, index);
+    if (sample_encoder_) build_whole(range, index);
     if (message_encoder_) build_message(range, index);
-    const std::string target =
-        !details ? url.target : url.target + (url.target.find('?') == std::string::npos ? "?details" : "&details");
+    const std::string target = target_of(url, range, details);
     const http_client::Answer answer =
         connection_.exchange(url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_,
                                    std::string_view(body_), options_.form.header, options_.form.header_value});
     outcome.status = answer.status;
     outcome.verdict = judge(answer.status);
     outcome.body = answer.body;
-    if (message_encoder_ && outcome.verdict == Verdict::accepted) note_rejected(answer.body, range.count());
+    if ((message_encoder_ || sample_encoder_) && outcome.verdict == Verdict::accepted) note_rejected(answer.body, range.count());
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
       problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
@@ -436,7 +367,7 @@ bool Lane::use_details(Range range) {
 // For people. The sample of a binary record is written as a line then.
 std::string_view Lane::text_of(size_t record) {
   const Record &found = records_[record];
-  if (!options_.form.flat && !message_encoder_) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);
+  if (!sample_encoder_ && !message_encoder_) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);
   std::string &text = dead_texts_.emplace_back();
   encoder_->append(samples_[found.sample], text);
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -13,32 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/flat.h"
 #include "plugins/shared/encode/encoder.h"
 #include "plugins/shared/http/client/compressor.h"
 #include "plugins/shared/http/client/connection.h"
 #include "plugins/shared/http/client/targets.h"
 #include "plugins/sinks/http/answer.h"
+#include "plugins/sinks/http/form.h"
 #include "plugins/sinks/http/message_encoder.h"
+#include "plugins/sinks/http/sample_encoder.h"
 
 namespace atalaya::http_sink {
-
-enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
-enum class Alert : uint8_t { none, alertmanager, webhook };
-
-// How requests of a format are made.
-struct Form {
-  core::Format format;
-  std::string_view content_type, default_path;
-  bool array;                       // the records are elements of one JSON array; else lines
-  bool details;                     // ?details names the refused points
-  bool flat = false;                // the records are the samples of one flat record; `format` is that of dead letters
-  Message message = Message::none;  // the records are pieces of a protobuf message; `format` is that of dead letters
-  Alert alert = Alert::none;        // the records are alerts; `format` is not used
-  std::string_view header = {}, header_value = {};  // of each request; "": none
-  std::string_view compress = {};                   // the only compression of the format; "": as configured
-};
-Form form_of(std::string_view name);
 
 struct LaneOptions {
   Form form;
@@ -47,7 +31,8 @@ struct LaneOptions {
   int level = 6;
   size_t batch_records = 5000;
   size_t batch_bytes = size_t{4} << 20;
-  std::string health;  // path that answers 2xx on a healthy server; empty: none
+  int64_t sample_rate = 0;  // of stacks
+  std::string health;       // path that answers 2xx on a healthy server; empty: none
 };
 
 // A record that the server refuses for good.
@@ -80,10 +65,9 @@ class Lane {
 
  private:
   struct Record {
-    size_t begin, end, sample;  // of text_, including the separator behind it; of a flat record: sums of sizes
+    size_t begin, end, sample;  // of text_, including the separator behind it; of whole samples: sums of sizes
+    size_t query = 0;           // of queries_; it never decreases from record to record
   };
-  // The names and metrics of the host, for the flat encoder.
-  class Names;
   struct Range {
     size_t first, last;
     size_t count() const { return last - first; }
@@ -97,13 +81,14 @@ class Lane {
   Range next_request();
   Outcome send(Range range, bool details);
   Outcome try_target(Range range, size_t index, bool suspect, bool details);
-  void load_flat(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
+  void load_whole(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void load_messages(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void build(Range range);
-  void build_flat(Range range, size_t target);
+  void build_whole(Range range, size_t target);
   void build_message(Range range, size_t target);
   bool must_declare(size_t target);
   void note_rejected(const std::string &body, size_t records);
+  std::string target_of(const http_client::Url &url, Range range, bool details) const;
   std::string_view text_of(size_t record);
   bool healthy(const http_client::Url &url);
   bool search(Range range, const Outcome &refusal);
@@ -125,11 +110,10 @@ class Lane {
   std::unique_ptr<MessageEncoder> message_encoder_;
   size_t declared_bytes_ = 0;  // of the encoder's declarations, that the server has
   MessageEncoder::Rejected rejected_;
-  // For flat records and messages. A server gets the declarations of metrics with the first request, after a failure, and again at
+  // For whole samples and messages. A server gets the declarations of metrics with the first request, after a failure, and again at
   // intervals, because it may have restarted.
-  std::unique_ptr<Names> names_;
-  core::FlatEncoder flat_encoder_;
-  std::string flat_;
+  std::unique_ptr<SampleEncoder> sample_encoder_;
+  std::string whole_;
   std::vector<atalaya_sample> picked_;
   size_t declared_to_ = SIZE_MAX;  // the server that has them
   int64_t declared_at_ = 0;        // monotonic
@@ -138,7 +122,8 @@ class Lane {
   // The current batch.
   std::span<const atalaya_sample> samples_;
   std::string text_;
-  std::deque<std::string> dead_texts_;  // of a flat record's samples
+  std::vector<std::string> queries_;    // of the addresses of whole samples
+  std::deque<std::string> dead_texts_;  // of whole samples
   std::vector<Record> records_;
   std::vector<std::pair<size_t, std::string_view>> without_form_;
   std::deque<Range> todo_;  // in order; each is one request or several

@@ -2,17 +2,12 @@
 #include "plugins/sinks/http/otlp.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/http/client/words.h"
-#include "plugins/shared/openmetrics/legal_text.h"
-#include "plugins/shared/samples/identity.h"
+#include "plugins/sinks/http/otlp_common.h"
 #include "plugins/sinks/http/otlp_names.h"
 
 namespace atalaya::http_sink {
@@ -22,16 +17,6 @@ using protozero::pbf_tag_type;
 using protozero::pbf_writer;
 
 // Field numbers of opentelemetry-proto.
-constexpr pbf_tag_type kRequestResource = 1;                      // of both requests
-constexpr pbf_tag_type kResource = 1, kScopes = 2;                // ResourceMetrics, ResourceSpans
-constexpr pbf_tag_type kResourceAttribute = 1;                    // Resource
-constexpr pbf_tag_type kScope = 1, kScopeItem = 2;                // ScopeMetrics, ScopeSpans
-constexpr pbf_tag_type kScopeName = 1;                            // InstrumentationScope
-constexpr pbf_tag_type kKey = 1, kAnyValue = 2;                   // KeyValue
-constexpr pbf_tag_type kText = 1, kInteger = 3, kDouble = 4;      // AnyValue
-constexpr pbf_tag_type kPartialSuccess = 1;                       // both responses
-constexpr pbf_tag_type kRejectedPoints = 1, kRejectedReason = 2;  // Export...PartialSuccess
-
 namespace metric {
 constexpr pbf_tag_type kName = 1, kDescription = 2, kUnit = 3, kGauge = 5, kSum = 7;
 constexpr pbf_tag_type kPoint = 1, kTemporality = 2, kMonotonic = 3;  // Gauge, Sum
@@ -46,114 +31,12 @@ constexpr int32_t kInternal = 1;
 }  // namespace span
 
 constexpr double kNanosPerSecond = 1e9;
-constexpr std::string_view kScopeText = "atalaya";
 
-std::string_view view_of(atalaya_str text) {
-  return {text.data, text.size};
-}
-
-void add_text(pbf_writer &out, pbf_tag_type tag, std::string_view text) {
-  std::string valid;
-  prometheus::append_utf8(valid, text);
-  out.add_string(tag, valid);
-}
-
-void add_attribute(pbf_writer &out, pbf_tag_type tag, std::string_view key, std::string_view text) {
-  pbf_writer pair(out, tag);
-  add_text(pair, kKey, key);
-  pbf_writer value(pair, kAnyValue);
-  add_text(value, kText, text);
-}
-
-void add_attribute(pbf_writer &out, pbf_tag_type tag, std::string_view key, const atalaya_field &field) {
-  pbf_writer pair(out, tag);
-  add_text(pair, kKey, key);
-  pbf_writer value(pair, kAnyValue);
-  if (field.type == ATALAYA_I64)
-    value.add_int64(kInteger, field.value.i64);
-  else
-    value.add_double(kDouble, field.value.f64);
-}
-
-void add_tag(pbf_writer &out, pbf_tag_type tag, std::string_view name, std::string_view text) {
-  const OtlpAttribute *known = otlp_attribute(name);
-  if (known == nullptr) return add_attribute(out, tag, name, text);
-  atalaya_field number{};
-  number.type = ATALAYA_I64;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number.value.i64);
-  if (known->is_number && problem == std::errc() && end == text.data() + text.size())
-    add_attribute(out, tag, known->key, number);
-  else
-    add_attribute(out, tag, known->key, text);
-}
-
-// Parts that metrics and spans share.
-class OtlpEncoder : public MessageEncoder {
+class OtlpMetrics final : public MessageEncoder {
  public:
-  explicit OtlpEncoder(core::NameOf name_of) : name_of_(std::move(name_of)) {}
+  OtlpMetrics(const core::NameOf &name_of, MetricOf metric_of) : entity_(name_of), metric_of_(std::move(metric_of)) {}
 
-  Rejected rejected(std::string_view answer) const override {
-    Rejected found;
-    try {
-      for (protozero::pbf_reader response(answer.data(), answer.size()); response.next(kPartialSuccess);) {
-        for (protozero::pbf_reader partial = response.get_message(); partial.next();) {
-          if (partial.tag_and_type() == protozero::tag_and_type(kRejectedPoints, protozero::pbf_wire_type::varint)) {
-            found.points = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
-          } else if (partial.tag_and_type() ==
-                     protozero::tag_and_type(kRejectedReason, protozero::pbf_wire_type::length_delimited)) {
-            found.why = http_client::words_of(partial.get_string());
-          } else {
-            partial.skip();
-          }
-        }
-      }
-    } catch (const protozero::exception &) {
-      return {};  // not of this protocol: a status 2xx alone
-    }
-    return found;
-  }
-
- protected:
-  std::string_view name(uint32_t id) const { return name_of_(id); }
-
-  void add_resource(pbf_writer &out, const atalaya_sample &sample) const {
-    pbf_writer resource(out, kResource);
-    std::string_view service;
-    for_each_tag(sample, [&](std::string_view key, std::string_view value) {
-      const OtlpAttribute *known = otlp_attribute(key);
-      if (known == nullptr || !known->of_resource) return;
-      add_tag(resource, kResourceAttribute, key, value);
-      if (key == "process") service = value;
-    });
-    // The conventions demand a name.
-    add_attribute(resource, kResourceAttribute, "service.name", service.empty() ? kScopeText : service);
-  }
-
-  void add_point_tags(pbf_writer &out, pbf_tag_type tag, const atalaya_sample &sample) const {
-    for_each_tag(sample, [&](std::string_view key, std::string_view value) {
-      const OtlpAttribute *known = otlp_attribute(key);
-      if (known == nullptr || !known->of_resource) add_tag(out, tag, key, value);
-    });
-  }
-
-  static void add_scope(pbf_writer &out) {
-    pbf_writer scope(out, kScope);
-    scope.add_string(kScopeName, kScopeText.data(), kScopeText.size());
-  }
-
-  template <class Use>
-  void for_each_tag(const atalaya_sample &sample, Use &&use) const {
-    for (uint32_t i = 0; i < sample.tag_count; ++i)
-      if (const std::string_view key = name_of_(sample.tags[i].key); !key.empty()) use(key, view_of(sample.tags[i].value));
-  }
-
- private:
-  const core::NameOf name_of_;
-};
-
-class OtlpMetrics final : public OtlpEncoder {
- public:
-  OtlpMetrics(const core::NameOf &name_of, MetricOf metric_of) : OtlpEncoder(name_of), metric_of_(std::move(metric_of)) {}
+  Rejected rejected(std::string_view answer) const override { return otlp::rejected(answer); }
 
   std::string_view append(const atalaya_sample &sample, std::string &out) override {
     if (sample.kind != ATALAYA_METRICS) return "OTLP metrics have no form for stacks and spans";
@@ -161,13 +44,13 @@ class OtlpMetrics final : public OtlpEncoder {
     if (points_.empty()) return "has no metric with a name";
     bytes_.clear();
     pbf_writer resource_metrics(bytes_);
-    add_resource(resource_metrics, sample);
+    entity_.add_resource(resource_metrics, sample);
     {
-      pbf_writer scope_metrics(resource_metrics, kScopes);
-      add_scope(scope_metrics);
+      pbf_writer scope_metrics(resource_metrics, otlp::kScopes);
+      otlp::add_scope(scope_metrics);
       for (size_t first = 0; first < points_.size();) first = add_metric(scope_metrics, sample, first);
     }
-    pbf_writer(out).add_message(kRequestResource, bytes_);
+    pbf_writer(out).add_message(otlp::kRequestResource, bytes_);
     return {};
   }
 
@@ -184,7 +67,7 @@ class OtlpMetrics final : public OtlpEncoder {
 
   const Known *known(uint32_t id) {
     if (const auto found = metrics_.find(id); found != metrics_.end()) return &found->second;
-    const std::string_view text = name(id);
+    const std::string_view text = entity_.name(id);
     if (text.empty()) return nullptr;
     Known &entry = metrics_[id];
     entry.name = text;
@@ -221,10 +104,10 @@ class OtlpMetrics final : public OtlpEncoder {
     while (last < points_.size() && sent_name(*points_[last].metric, sample) == name) ++last;
     const bool mapped = is_mapped(head, sample);
     const std::string_view unit = mapped ? head.mapped->unit : head.unit;
-    pbf_writer written(out, kScopeItem);
-    add_text(written, metric::kName, name);
-    if (!mapped && !head.summary.empty()) add_text(written, metric::kDescription, head.summary);
-    if (!unit.empty()) add_text(written, metric::kUnit, unit);
+    pbf_writer written(out, otlp::kScopeItem);
+    otlp::add_text(written, metric::kName, name);
+    if (!mapped && !head.summary.empty()) otlp::add_text(written, metric::kDescription, head.summary);
+    if (!unit.empty()) otlp::add_text(written, metric::kUnit, unit);
     const int32_t temporality = temporality_of(head, mapped);
     pbf_writer data(written, temporality == 0 ? metric::kGauge : metric::kSum);
     for (size_t i = first; i < last; ++i) add_point(data, sample, points_[i], mapped, temporality);
@@ -258,57 +141,60 @@ class OtlpMetrics final : public OtlpEncoder {
         value *= static_cast<double>(sample.duration_ns) / kNanosPerSecond;
       written.add_double(number::kAsDouble, value);
     }
-    if (map != nullptr && !map->attribute.empty()) add_attribute(written, number::kAttribute, map->attribute, map->value);
-    add_point_tags(written, number::kAttribute, sample);
+    if (map != nullptr && !map->attribute.empty()) otlp::add_attribute(written, number::kAttribute, map->attribute, map->value);
+    entity_.add_point_tags(written, number::kAttribute, sample);
   }
 
+  const otlp::Entity entity_;
   const MetricOf metric_of_;
   std::unordered_map<uint32_t, Known> metrics_;
   std::vector<Point> points_;  // of the current sample
   std::string bytes_;
 };
 
-class OtlpTraces final : public OtlpEncoder {
+class OtlpTraces final : public MessageEncoder {
  public:
-  using OtlpEncoder::OtlpEncoder;
+  explicit OtlpTraces(const core::NameOf &name_of) : entity_(name_of) {}
+
+  Rejected rejected(std::string_view answer) const override { return otlp::rejected(answer); }
 
   std::string_view append(const atalaya_sample &sample, std::string &out) override {
     if (sample.kind != ATALAYA_SPAN) return "OTLP traces have a form for spans only";
     if (sample.duration_ns < 0) return "is an open span; it is sent when it ends";
     bytes_.clear();
     pbf_writer resource_spans(bytes_);
-    add_resource(resource_spans, sample);
+    entity_.add_resource(resource_spans, sample);
     {
-      pbf_writer scope_spans(resource_spans, kScopes);
-      add_scope(scope_spans);
+      pbf_writer scope_spans(resource_spans, otlp::kScopes);
+      otlp::add_scope(scope_spans);
       add_span(scope_spans, sample);
     }
-    pbf_writer(out).add_message(kRequestResource, bytes_);
+    pbf_writer(out).add_message(otlp::kRequestResource, bytes_);
     return {};
   }
 
  private:
   void add_span(pbf_writer &out, const atalaya_sample &sample) {
-    pbf_writer written(out, kScopeItem);
+    pbf_writer written(out, otlp::kScopeItem);
     const std::string trace = trace_of(sample);
-    const std::string ids = hash(trace, 1) + hash(trace, 2);
+    const std::string ids = otlp::hash_bytes(trace, 1) + otlp::hash_bytes(trace, 2);
     written.add_bytes(span::kTrace, ids);
-    written.add_bytes(span::kId, hash(identity_of(sample), 3));
-    add_text(written, span::kName, view_of(sample.text));
+    written.add_bytes(span::kId, otlp::hash_bytes(identity_of(sample), 3));
+    otlp::add_text(written, span::kName, view_of(sample.text));
     written.add_enum(span::kKind, span::kInternal);
     written.add_fixed64(span::kStart, static_cast<uint64_t>(sample.time_ns));
     written.add_fixed64(span::kEnd, static_cast<uint64_t>(sample.time_ns + sample.duration_ns));
-    add_point_tags(written, span::kAttribute, sample);
+    entity_.add_point_tags(written, span::kAttribute, sample);
     for (uint32_t i = 0; i < sample.field_count; ++i)
-      if (const std::string_view key = name(sample.fields[i].name); !key.empty())
-        add_attribute(written, span::kAttribute, key, sample.fields[i]);
+      if (const std::string_view key = entity_.name(sample.fields[i].name); !key.empty())
+        otlp::add_attribute(written, span::kAttribute, key, sample.fields[i]);
   }
 
   std::string trace_of(const atalaya_sample &sample) const {
     std::string job;
     std::string experiment;
     std::string host;
-    for_each_tag(sample, [&](std::string_view key, std::string_view value) {
+    entity_.for_each_tag(sample, [&](std::string_view key, std::string_view value) {
       if (key == "job") job = value;
       if (key == "experiment") experiment = value;
       if (key == "host") host = value;
@@ -320,7 +206,7 @@ class OtlpTraces final : public OtlpEncoder {
   // By texts, because the numbers of names differ from run to run.
   std::string identity_of(const atalaya_sample &sample) const {
     std::vector<std::string> tags;
-    for_each_tag(sample, [&](std::string_view key, std::string_view value) {
+    entity_.for_each_tag(sample, [&](std::string_view key, std::string_view value) {
       tags.push_back(std::string(key).append(1, '\0').append(value).append(1, '\0'));
     });
     std::sort(tags.begin(), tags.end());
@@ -329,18 +215,7 @@ class OtlpTraces final : public OtlpEncoder {
     return identity;
   }
 
-  // Equal for a span that is sent again, and for spans of one trace from several hosts.
-  static std::string hash(std::string_view text, uint64_t seed) {
-    uint64_t value = core::identity_hash(text, seed);
-    if (value == 0) value = 1;  // an id is never 0
-    std::string bytes(sizeof(value), '\0');
-    for (char &byte : bytes) {
-      byte = static_cast<char>(value & 0xff);
-      value >>= 8;
-    }
-    return bytes;
-  }
-
+  const otlp::Entity entity_;
   std::string bytes_;
 };
 

@@ -16,6 +16,10 @@ constexpr double kPercent = 0.01;
 // In the order of their names.
 constexpr OtlpMetric kMetrics[] = {
     {"jvm.classes.loaded", "jvm.class.loaded", "{class}"},
+    {"jvm.classes.unloaded", "jvm.class.unloaded", "{class}"},
+    {"jvm.heap.capacity", "jvm.memory.committed", "By", 1, Shape::gauge, "jvm.memory.type", "heap"},
+    {"jvm.heap.used", "jvm.memory.used", "By", 1, Shape::gauge, "jvm.memory.type", "heap"},
+    {"jvm.threads.live", "jvm.thread.count", "{thread}"},
     {"proc.cpu.kernel", "process.cpu.time", "s", kPercent, Shape::amount, "cpu.mode", "system"},
     {"proc.cpu.user", "process.cpu.time", "s", kPercent, Shape::amount, "cpu.mode", "user"},
     {"proc.disk.reads.mb", "process.disk.io", "By", kMebi, Shape::amount, "disk.io.direction", "read"},

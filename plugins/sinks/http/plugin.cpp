@@ -172,6 +172,7 @@ class RequestSink : public Sink {
     options_.level = static_cast<int>(host_.integer("level"));
     options_.batch_records = static_cast<size_t>(host_.integer("batch_points"));
     options_.batch_bytes = static_cast<size_t>(host_.integer("batch_size"));
+    if (const auto rate = host_.find("sample_rate")) options_.sample_rate = rate->integer();
     if (const auto limit = host_.find("max_tags")) options_.tags.max_tags = static_cast<size_t>(limit->integer());
     if (host_.find("drop_tags")) options_.tags.droppable = host_.texts("drop_tags");
     if (const auto path = host_.find("health")) options_.health = path->text();
@@ -253,14 +254,19 @@ class Http final : public RequestSink {
       urls("http://127.0.0.1:4242"_str),
       kWeights,
       kHealth,
-      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks|remote_write|alertmanager|webhook",
+      param::choice("format", "opentsdb|influx|flat|jsonlines|stacks|remote_write|pyroscope|alertmanager|webhook",
                     "opentsdb: points for /api/put; influx: line protocol; flat: whole samples and their metrics, for a hub; "
                     "jsonlines: a point per line; stacks: CPU stacks as documents; remote_write: Prometheus remote write 1.0; "
+                    "pyroscope: stacks for /ingest, a request per process and window; "
                     "alertmanager, webhook: alerts as JSON, other samples are dropped")
           .defaults("opentsdb"),
       kCompress,
       kLevel,
-      batch_points("Maximum points per request; larger batches are split. flat, remote_write: samples"_str),
+      param::integer("sample_rate", "pyroscope: CPU samples per second of the stacks: `frequency` of the source perf")
+          .defaults("101")
+          .range(1, 1e6)
+          .unit("Hz"),
+      batch_points("Maximum points per request; larger batches are split. flat, remote_write, pyroscope: samples"_str),
       kBatchSize,
       kSenders,
       kTimeout,
@@ -287,8 +293,12 @@ class Otlp final : public RequestSink {
       urls("http://127.0.0.1:4318"_str),
       kWeights,
       kHealth,
-      param::choice("signal", "metrics|traces", "metrics: samples of metrics, to /v1/metrics; traces: ended spans, to /v1/traces")
+      param::choice("signal", "metrics|traces|profiles",
+                    "metrics: samples of metrics, to /v1/metrics; traces: ended spans, to /v1/traces; profiles: stacks, to "
+                    "/v1development/profiles (with experimental = true)")
           .defaults("metrics"),
+      param::boolean("experimental", "Permits profiles, whose form is that of opentelemetry-proto 1.10.0 and may change")
+          .defaults("false"),
       kCompress,
       kLevel,
       batch_points("Maximum samples per request; larger batches are split"_str),
@@ -304,9 +314,12 @@ class Otlp final : public RequestSink {
       kProxy,
   };
   static constexpr Description description = {
-      .name = "otlp"_str, .summary = "Send metrics or spans to an OpenTelemetry collector"_str, .params = params};
+      .name = "otlp"_str, .summary = "Send metrics, spans or stacks to an OpenTelemetry collector"_str, .params = params};
 
-  explicit Otlp(Host host) : RequestSink(host, form_of("otlp_" + std::string(host.text("signal")))) {}
+  explicit Otlp(Host host) : RequestSink(host, form_of("otlp_" + std::string(host.text("signal")))) {
+    if (host.text("signal") == "profiles" && !host.boolean("experimental"))
+      throw Failure(Code::bad_config, "signal = \"profiles\" is experimental: its form may change; add experimental = true");
+  }
 };
 
 }  // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats of the sinks "http" and "otlp".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "plugins/shared/encode/encoder.h"
+#include "plugins/sinks/http/message_encoder.h"
+#include "plugins/sinks/http/sample_encoder.h"
+
+namespace atalaya::http_sink {
+
+enum class Message : uint8_t { none, remote_write, otlp_metrics, otlp_traces };
+enum class Whole : uint8_t { none, flat, pyroscope, otlp_profiles };
+enum class Alert : uint8_t { none, alertmanager, webhook };
+
+// How requests of a format are made.
+struct Form {
+  core::Format format;
+  std::string_view content_type, default_path;
+  bool array;                       // the records are elements of one JSON array; else lines
+  bool details;                     // ?details names the refused points
+  Whole whole = Whole::none;        // requests are made of whole samples; `format` is that of dead letters
+  Message message = Message::none;  // the records are pieces of a protobuf message; `format` is that of dead letters
+  Alert alert = Alert::none;        // the records are alerts; `format` is not used
+  std::string_view header = {}, header_value = {};  // of each request; "": none
+  std::string_view compress = {};                   // the only compression of the format; "": as configured
+};
+Form form_of(std::string_view name);
+
+// The records of a request: lines or elements, also those of dead letters.
+std::unique_ptr<core::Encoder> make_lines(const Form &form, const core::TagLimit &tags, const core::NameOf &name_of);
+// Null: requests are not messages.
+std::unique_ptr<MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of, const MetricOf &metric_of);
+// Null: requests are not made of whole samples.
+std::unique_ptr<SampleEncoder> make_whole(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
+                                          const MetricOf &metric_of);
+
+}  // namespace atalaya::http_sink
