@@ -8,6 +8,9 @@ from harness import PATIENCE, main
 from questions import T0, QueryCase
 
 
+STACKS = {"main;wait": 1, "main;sort": 6, "main;sort;compare": 12, "idle": 1}
+
+
 class Trace(QueryCase):
     def setUp(self):
         super().setUp()
@@ -17,6 +20,9 @@ class Trace(QueryCase):
         for i in range(5):
             lines.append({"kind": "metrics", "time": (T0 + 10 * (i + 1)) * 10**9, "duration": 10**10,
                           "tags": {"host": "h0", "process": "java", "pid": "7"}, "fields": {"proc.cpu.user": 10.0 * i}})
+        lines += [{"kind": "stack", "time": (T0 + 10 * i) * 10**9, "duration": 10**10, "text": text,
+                   "tags": {"host": "h0", "process": "java", "pid": "7", "profile": "cpu"}, "fields": {"profile.samples": count}}
+                  for i in (1, 2) for text, count in STACKS.items()]
         subprocess.run(["curl", "-sf", "--data-binary", "@-", self.hub + "/api/jsonlines"], check=True, timeout=PATIENCE,
                        input="\n".join(json.dumps(line) for line in lines).encode())
 
@@ -28,7 +34,7 @@ class Trace(QueryCase):
         return events, names
 
     def test_spans_and_values(self):
-        events, names = self.trace()
+        events, names = self.trace("--stacks", "0")
         spans = {event["name"]: event for event in events if event["ph"] == "X"}
         self.assertEqual(len(spans), sum(event["ph"] == "X" for event in events))
         self.assertEqual(set(spans), {f"task {i}" for i in range(10)} | {"sort"})
@@ -43,12 +49,28 @@ class Trace(QueryCase):
         counters = [(event["ts"], event["args"]["value"]) for event in events if event["ph"] == "C"]
         self.assertEqual(counters, [((T0 + 10 * i) * 10**6, 10 * i) for i in range(5)])
 
+    def test_stacks_are_shares_of_their_windows(self):
+        events, names = self.trace("--top", "0", "--tag", "process=java")
+        self.assertEqual({names[event["pid"], "thread_name", event["tid"]] for event in events if event["ph"] == "X"}, {"stacks cpu"})
+        begins = {}
+        for event in events:
+            if event["ph"] == "X":
+                begins.setdefault(event["name"], []).append((event["ts"], event["dur"], event.get("args")))
+        window = 10 * 10**6
+        total = sum(STACKS.values())
+        self.assertEqual(begins["cpu"], [((T0 + 10 * i) * 10**6, window, {"profile.samples": total}) for i in (0, 1)])
+        for name, samples in (("main", 19), ("sort", 18), ("compare", 12), ("wait", 1), ("idle", 1)):
+            self.assertEqual([length for _, length, _ in begins[name]], [window * samples / total] * 2)
+        self.assertEqual(set(begins), {"cpu", "main", "sort", "compare", "wait", "idle"})
+        self.trace("--top", "0", "--tag", "process=java", "--profile", "cpu", "--stacks", "1")
+        self.atalaya("trace", "--from", str(T0), "--to", str(T0 + 60), "--tag", "process=java", "--top", "0", "--profile", "offcpu", status=1)
+
     def test_selection(self):
         events, _ = self.trace("--tag", "host=h1", "--top", "0")
         self.assertEqual({event["args"]["host"] for event in events if event["ph"] == "X"}, {"h1"})
         self.assertEqual([event for event in events if event["ph"] == "C"], [])
         self.atalaya("trace", "--from", "2001-01-01", "--to", "2001-01-02", status=1)
-        self.assertIn("no spans or values", self.errors)
+        self.assertIn("no spans, values or stacks", self.errors)
         self.atalaya("trace", "--metric", "proc.cpu.usr", status=2)
 
 

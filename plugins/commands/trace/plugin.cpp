@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command trace: spans and metrics of the store over time, for Perfetto and Chrome's tracing page.
+// Command trace: spans, metrics and stacks of the store over time, for Perfetto and Chrome's tracing page.
 #include <algorithm>
 #include <array>
 #include <atalaya/plugin.hpp>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/commands/trace/stack_lanes.h"
 #include "plugins/commands/trace/timeline.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
@@ -48,14 +49,19 @@ std::string category_of(const store::Tags &tags) {
 class Trace final : public Command {
  public:
   static constexpr auto params = query::joined(
-      query::listed(query::kTag, query::metric_param(0),
-                    param::integer("top", "Maximum series of each metric, those with the largest integrals; 0: no metrics")
-                        .defaults("20")
-                        .range(0, 1e6)),
+      query::listed(
+          query::kTag, query::metric_param(0),
+          param::integer("top", "Maximum series of each metric, those with the largest integrals; 0: no metrics")
+              .defaults("20")
+              .range(0, 1e6),
+          param::integer("stacks", "Maximum processes with stacks, those with the most samples or time; 0: no stacks")
+              .defaults("5")
+              .range(0, 1e6),
+          param::choice("profile", "cpu|offcpu|wall|waker", "Profile of the stacks, as of the command flamegraph").defaults("cpu")),
       query::kWindowParams, query::kStoreParams,
       query::listed(param::string("o", "Output file (default: standard output)").unit("FILE.json")));
   static constexpr Description description = {.name = "trace"_str,
-                                              .summary = "Write jobs, tasks, phases and metrics for Perfetto"_str,
+                                              .summary = "Write jobs, tasks, phases, metrics and stacks for Perfetto"_str,
                                               .params = params,
                                               .example =
                                                   "atalaya trace -o trace.json\n"
@@ -66,7 +72,9 @@ class Trace final : public Command {
       : options_(query::read_options(host)),
         tags_(query::read_tags(host)),
         metrics_(host.texts("metric")),
-        top_(static_cast<size_t>(host.integer("top"))) {
+        top_(static_cast<size_t>(host.integer("top"))),
+        stacks_(static_cast<size_t>(host.integer("stacks"))),
+        profile_(host.text("profile")) {
     if (const auto file = host.find("o")) file_ = file->text();
     usual_ = metrics_.empty();
     if (usual_) metrics_ = kUsualMetrics;
@@ -80,8 +88,9 @@ class Trace final : public Command {
           add_spans(timeline, reading);
           if (top_ > 0)
             for (const std::string &metric : metrics_) add_metric(timeline, metric, reading);
+          if (stacks_ > 0) add_stacks(timeline, reading);
           if (timeline.size() == 0) {
-            query::say_nothing("spans or values", reading.range);
+            query::say_nothing("spans, values or stacks", reading.range);
             return 1;
           }
           query::write_output(file_, timeline.text());
@@ -135,10 +144,36 @@ class Trace final : public Command {
     }
   }
 
+  // CPU samples have equal weights. Waits and thread dumps are weighted by time.
+  void add_stacks(Timeline &timeline, query::Reading &reading) const {
+    const std::string field = profile_ == "cpu" ? "profile.samples" : "profile.ns";
+    store::Selection selection;
+    selection.tags = tags_;
+    selection.tags.push_back({"profile", {profile_}});
+    selection.range = reading.range;
+    StackLanes lanes(profile_, field);
+    reading.store->stacks(selection, [&](const store::Stack &stack) {
+      reading.budget.work(1);
+      const double value = value_of(stack, field);
+      // Without a window there is nothing to divide.
+      if (value <= 0 || stack.duration_ns <= 0) return;
+      const std::string process = process_of(stack.tags);
+      if (lanes.add({process, stack.time_ns - stack.duration_ns, stack.time_ns, stack.folded, value})) reading.budget.hold(1);
+    });
+    lanes.draw(timeline, stacks_);
+  }
+
+  static double value_of(const store::Stack &stack, std::string_view field) {
+    for (const store::Field &one : stack.fields)
+      if (one.name == field) return one.is_count ? static_cast<double>(one.count) : one.value;
+    return 0;
+  }
+
   const query::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
   std::vector<std::string> metrics_;
-  const size_t top_;
+  const size_t top_, stacks_;
+  const std::string profile_;
   std::string file_;
   bool usual_ = false;
 };

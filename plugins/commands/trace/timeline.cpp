@@ -65,6 +65,12 @@ void Timeline::append_slice(const Slice &slice) {
   core::append_json_string(out_ += ",\"cat\":", slice.category);
   append_microseconds(out_ += ",\"ts\":", slice.start_ns);
   append_microseconds(out_ += ",\"dur\":", slice.end_ns - slice.start_ns);
+  append_arguments(slice);
+  out_ += '}';
+}
+
+void Timeline::append_arguments(const Slice &slice) {
+  if (slice.texts.empty() && slice.numbers.empty() && !slice.open) return;
   out_ += ",\"args\":{";
   const auto key = [&](const std::string &name) {
     if (out_.back() != '{') out_ += ',';
@@ -83,7 +89,7 @@ void Timeline::append_slice(const Slice &slice) {
     key("open");
     out_ += "true";
   }
-  out_ += "}}";
+  out_ += '}';
 }
 
 void Timeline::append_value(const Value &value) {

@@ -48,6 +48,7 @@ class Timeline {
   int lane_for(const Slice &slice);
   void begin_event(char phase, int process, int lane);
   void append_slice(const Slice &slice);
+  void append_arguments(const Slice &slice);
   void append_value(const Value &value);
   void append_name(std::string_view kind, int process, int lane, std::string_view name);
 
