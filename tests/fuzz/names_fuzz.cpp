@@ -8,6 +8,7 @@
 #include "plugins/shared/jvm/hsperfdata.h"
 #include "plugins/translators/names/process_files.h"
 #include "plugins/translators/names/rules.h"
+#include "plugins/translators/names/slurm_environment.h"
 
 using namespace atalaya::names;
 
@@ -67,6 +68,15 @@ void check_stat(std::string_view text) {
   if (const auto stat = parse_stat(text)) require(is_part_of(stat->name, text));
 }
 
+void check_environment(std::string_view text) {
+  const auto job = slurm_job_in(text);
+  if (!job) return;
+  require(!job->job.empty());
+  for (const std::string_view part : {job->job, job->user})
+    require(is_part_of(part, text) && part.size() <= 20 && part.find_first_not_of("0123456789") == std::string_view::npos);
+  require(job->step.size() <= 20 && job->step.find_first_of("/=\n ") == std::string_view::npos);
+}
+
 void check_owner(std::string_view text) {
   const auto owner = parse_owner(text);
   if (owner) require(is_part_of(owner->inner_pid, text) && owner->inner_pid.find('/') == std::string_view::npos);
@@ -93,6 +103,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       break;
     case 's':
       check_stat(text);
+      break;
+    case 'e':
+      check_environment(text);
       break;
     case 'o':
       check_owner(text);

@@ -247,7 +247,8 @@ std::string_view parse_cgroup(std::string_view text) {
     // The kernel's mark of a cgroup that was removed under a zombie.
     if (v2 && line.ends_with(" (deleted)")) line.remove_suffix(10);
     const int kind = v2 ? 3 : controllers == "name=systemd" ? 2 : 1;
-    const int rank = read(line).containers * 8 + (line == "/" ? 1 : 1 + kind);
+    const Spelled spelled = read(line);
+    const int rank = spelled.containers * 16 + (spelled.job.empty() ? 0 : 8) + (line == "/" ? 1 : 1 + kind);
     if (rank <= best_rank) continue;
     best = line;
     best_rank = rank;

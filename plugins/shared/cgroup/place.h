@@ -26,8 +26,9 @@ struct Place {
 };
 
 // The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path
-// in version 2); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the root.
-// Empty: none.
+// in version 2), then that with a job of Slurm (slurmd puts jobs of version 1 into the controllers that it uses, and not into
+// systemd's hierarchy); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the
+// root. Empty: none.
 std::string_view parse_cgroup(std::string_view text);
 // All parts of a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) do not count as inside.
 Place place_of(std::string_view path);

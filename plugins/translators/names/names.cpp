@@ -53,7 +53,9 @@ bool lists_any(Host host, std::string_view path) {
 }
 
 std::function<ResolverThread::AnswerOne()> resolver_maker(Host host, const std::shared_ptr<const Rules> &rules) {
-  return [rules, options = Resolver::Options{.root = host.text("root"), .places = lists_any(host, "tags")}] {
+  return [rules, options = Resolver::Options{.root = host.text("root"),
+                                             .places = lists_any(host, "tags"),
+                                             .job_environment = lists_any(host, "tags") && host.boolean("job_environment")}] {
     return [resolver = std::make_shared<Resolver>(rules, options)](const Question &question) { return resolver->answer(question); };
   };
 }

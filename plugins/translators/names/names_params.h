@@ -35,6 +35,10 @@ inline constexpr Param kRule[] = {param::record("", kRuleMembers, "A rule, for J
 inline constexpr Param kNamesParams[] = {
     param::list("rules", kRule, "Rules to name programs, the first match wins (default in pipeline files: atalaya.frameworks)"),
     param::list("tags", kPlaceTag, "Extra tags for the place where a process runs"),
+    param::boolean("job_environment",
+                   "Slurm's job from SLURM_JOB_ID where the cgroup has no job; reads the environment of each process, and keeps "
+                   "three numbers of it")
+        .defaults("false"),
     param::integer("recheck", "Known processes per window that are read again, to see a new program or, with tags, a new place")
         .defaults("16")
         .range(0, 100000)
@@ -58,6 +62,7 @@ inline constexpr Need kNamesNeeds[] = {
         "CAP_SYS_PTRACE", "JVMs of other users are named by their command lines, and only if their program is called java", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
+    need::optional_capability("CAP_SYS_PTRACE", "job_environment: no jobs of other users' processes", "job_environment"),
 };
 
 // The parameter `rules`.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/translators/names/slurm_environment.h"
 
 namespace atalaya::names {
 namespace {
@@ -58,6 +59,7 @@ Answer Resolver::answer(const Question &question) {
   answer.same_program = question.image != 0 && question.image == stat->image;
   if (!answer.same_program) name_program(files, std::string(stat->name), answer);
   if (options_.places) find_places(containers::parse_cgroup(files.read("cgroup")), answer);
+  if (options_.job_environment && answer.places[kJob].empty()) find_job(files, answer);
   return answer;
 }
 
@@ -93,6 +95,15 @@ void Resolver::find_places(std::string_view cgroup, Answer &answer) {
                          place.job,         place.job_step,
                          place.job_user};
   answer.remark = std::exchange(remark_, {});
+}
+
+// Read again with the places, because exec may change it.
+void Resolver::find_job(ProcessFiles &files, Answer &answer) {
+  const auto found = slurm_job_in(files.read("environ"));
+  if (!found) return;
+  answer.places[kJob] = found->job;
+  answer.places[kJobStep] = found->step;
+  answer.places[kJobUser] = found->user;
 }
 
 }  // namespace atalaya::names

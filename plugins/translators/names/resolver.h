@@ -23,6 +23,7 @@ namespace atalaya::names {
 inline constexpr std::array<std::string_view, 11> kPlaceTags = {"container", "runtime", "pod", "namespace", "project", "service",
                                                                 "unit",      "slice",   "job", "job.step",  "job.user"};
 using Places = std::array<std::string, kPlaceTags.size()>;
+inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10;  // of Places
 
 inline uint32_t hash_of(std::string_view name) {
   return static_cast<uint32_t>(std::hash<std::string_view>{}(name));
@@ -54,7 +55,8 @@ class Resolver {
  public:
   struct Options {
     std::string root = "/";
-    bool places = false;  // also find the places of processes
+    bool places = false;           // also find the places of processes
+    bool job_environment = false;  // their jobs also by their environment
   };
   Resolver(std::shared_ptr<const Rules> rules, Options options);
   Resolver(const Resolver &) = delete;
@@ -66,6 +68,7 @@ class Resolver {
   void name_program(ProcessFiles &files, std::string_view name, Answer &answer);
   void name_jvm(ProcessFiles &files, Answer &answer);
   void find_places(std::string_view cgroup, Answer &answer);
+  static void find_job(ProcessFiles &files, Answer &answer);
 
   std::shared_ptr<const Rules> rules_;
   Options options_;

@@ -205,6 +205,16 @@ TEST_CASE("ids and runtimes as people see them") {
   CHECK(runtime_name(Runtime::unknown).empty());
 }
 
+TEST_CASE("the path with a job of Slurm wins over those of systemd and of version 2") {
+  const std::string job = "/slurm/uid_1000/job_42/step_0/task_0";
+  const std::string others = "9:name=systemd:/system.slice/slurmd.service\n4:memory:" + job + "\n2:cpu:/\n";
+  CHECK(parse_cgroup(others + "0::/system.slice/slurmd.service\n") == job);
+  CHECK(parse_cgroup("0::/system.slice/slurmd.service\n" + others) == job);
+  CHECK(parse_cgroup("4:memory:/slurm/uid_1000\n0::/system.slice/slurmd.service\n") == "/system.slice/slurmd.service");
+  const std::string container = "/docker/" + std::string(64, 'a');
+  CHECK(parse_cgroup("4:memory:" + job + "\n0::" + container + "\n") == container);
+}
+
 TEST_CASE("jobs of Slurm and YARN") {
   struct Job {
     const char *path, *job, *step, *user;

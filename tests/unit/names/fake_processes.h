@@ -25,6 +25,7 @@ class FakeProcesses {
     int start_ticks = 100;
     int inner_pid = 0;  // in its container; 0: the same
     std::string cgroup = "0::/\n";
+    std::string environment = {};
   };
 
   FakeProcesses() { std::filesystem::create_directory(root_ / "proc"); }
@@ -39,6 +40,7 @@ class FakeProcesses {
     for (const std::string &word : process.words) command_line += word + '\0';
     write(folder + "/cmdline", command_line);
     write(folder + "/cgroup", process.cgroup);
+    write(folder + "/environ", process.environment);
     const std::string user = std::to_string(::geteuid());
     const int inner = process.inner_pid == 0 ? process.pid : process.inner_pid;
     write(folder + "/status", "Name:\tx\nUid:\t0\t" + user + "\t0\t0\nNSpid:\t" + std::to_string(process.pid) + "\t" +
