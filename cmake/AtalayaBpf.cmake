@@ -31,7 +31,7 @@ function(atalaya_bpf name)
   add_custom_command(
     OUTPUT ${out}/${name}.skel.h
     COMMAND ${BPF_CLANG} -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter -target bpf -D__TARGET_ARCH_${BPF_ARCH}
-            -I${common} -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+            -I${common} -idirafter ${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
             -c ${folder}/${name}.bpf.c -o ${out}/${name}.full.o
     COMMAND ${BPFTOOL} gen object ${out}/${name}.o ${out}/${name}.full.o
     COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTBEGIN: generated" > ${out}/${name}.skel.h
