@@ -44,7 +44,7 @@ class Speedscope(QueryCase):
         self.until("document.body?.innerText?.includes('Sandwich')")
         self.page.value("[...document.querySelectorAll('div')].filter(one => one.innerText.trim().endsWith('Sandwich') && "
                         "!one.querySelector('div')).forEach(one => one.click()); null")
-        self.until("document.querySelectorAll('tr td').length > 3")
+        self.until("document.querySelectorAll('tr td').length >= 15")  # five functions
 
     def until(self, expression):
         end = time.monotonic() + PATIENCE
