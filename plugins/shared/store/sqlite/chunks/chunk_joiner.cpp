@@ -7,11 +7,11 @@
 namespace atalaya::store {
 namespace {
 
-constexpr int64_t kOldNs = int64_t{6} * 3600 * 1'000'000'000;  // since its arrival: what is there is joined
-// A row of less than this size lies in one page with others. A larger one fills a page of its own, and has only a small rest
-// beside others: so a page has no gap.
+constexpr int64_t kOldNs = int64_t{12} * 3600 * 1'000'000'000;  // since its arrival: what is there is joined
+// A row of less than this size lies in one page with others. A larger one fills pages of its own, and has only a rest beside
+// others. Of the aim this rest is small, so that no page has a gap: two pages, and 10 % of one.
 constexpr int64_t kSmallBytes = 4062;
-constexpr int64_t kEnoughBytes = 4700;
+constexpr int64_t kEnoughBytes = 8800;
 constexpr size_t kMaxJoined = 96;
 constexpr size_t kMaxWaiting = 100'000;  // entities
 constexpr int64_t kMaxPoints = 60'000;   // of a series; less than kMaxChunkPoints
