@@ -50,7 +50,7 @@ struct Command {
 };
 
 extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,
-    spool_command;
+    spool_command, complete_command;
 
 // The plugins of --plugins and the default folders; logs the refused ones.
 Registry scan_plugins(const Arguments &arguments);

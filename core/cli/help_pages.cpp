@@ -26,17 +26,6 @@ std::string troff(std::string_view text) {
   return out;
 }
 
-// In single quotes for a shell.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
-bool takes_file(const Command &command) {
-  return command.operands.find("FILE") != std::string_view::npos || command.operands.find("DIR") != std::string_view::npos;
-}
-
 void append_option(std::string &page, const OptionSpec &option) {
   page += ".TP\n.B " + troff(option.name);
   if (!option.value.empty()) page += " \\fI" + troff(option.value) + "\\fR";
@@ -89,62 +78,6 @@ std::string man(const CommandLine &line) {
   return page;
 }
 
-// The commands of all groups.
-std::vector<const Command *> commands_of(const CommandLine &line) {
-  std::vector<const Command *> commands;
-  for (const CommandGroup &group : line.groups) commands.insert(commands.end(), group.commands.begin(), group.commands.end());
-  return commands;
-}
-
-// Escapes the characters that separate the parts of a zsh specification.
-std::string zsh_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += (c == '[' || c == ']' || c == ':' || c == '\\' ? "\\" : "") + std::string(1, c);
-  return out;
-}
-
-std::string zsh(const CommandLine &line) {
-  std::string page = "#compdef atalaya\n# zsh completion for atalaya\nlocal -a commands\ncommands=(\n";
-  for (const Command *command : commands_of(line))
-    page += "  " + quoted(std::string(command->name) + ":" + zsh_text(command->summary)) + "\n";
-  page += ")\nif (( CURRENT == 2 )); then\n  _describe command commands\n  return\nfi\ncase $words[2] in\n";
-  for (const Command *command : commands_of(line)) {
-    page += "  " + std::string(command->name) + ") _arguments";
-    const auto add = [&page](const OptionSpec &option) {
-      std::string text = (option.repeats ? "*" : "") + std::string(option.name) +
-                         (option.value.empty()      ? ""
-                          : option.name.size() == 2 ? "+"
-                                                    : "=") +
-                         "[" + zsh_text(option.summary) + "]";
-      if (!option.value.empty()) text += ":" + zsh_text(option.value) + ":_files";
-      page += " \\\n    " + quoted(text);
-    };
-    for (const OptionSpec &option : command->options) add(option);
-    for (const OptionSpec &option : line.every) add(option);
-    if (takes_file(*command)) page += " \\\n    '*:file:_files'";
-    page += " ;;\n";
-  }
-  return page + "esac\n";
-}
-
-std::string fish(const CommandLine &line) {
-  std::string page = "# fish completion for atalaya\ncomplete -c atalaya -f\n";
-  for (const Command *command : commands_of(line)) {
-    const std::string name(command->name);
-    page += "complete -c atalaya -n __fish_use_subcommand -a " + name + " -d " + quoted(command->summary) + "\n";
-    const std::string within = "complete -c atalaya -n " + quoted("__fish_seen_subcommand_from " + name);
-    const auto add = [&](const OptionSpec &option) {
-      page += within + (option.name.size() == 2 ? " -s " : " -l ") +
-              std::string(option.name.substr(option.name.size() == 2 ? 1 : 2)) + (option.value.empty() ? "" : " -r -F") + " -d " +
-              quoted(option.summary) + "\n";
-    };
-    for (const OptionSpec &option : command->options) add(option);
-    for (const OptionSpec &option : line.every) add(option);
-    if (takes_file(*command)) page += within + " -F\n";
-  }
-  return page;
-}
-
 }  // namespace
 
 bool is_common(const OptionSpec &option, const CommandLine &line) {
@@ -162,9 +95,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::optional<std::string> help_page(const CommandLine &line, std::string_view form) {
   if (form == "man") return man(line);
-  if (form == "bash") return bash_completion(line);
-  if (form == "zsh") return zsh(line);
-  if (form == "fish") return fish(line);
+  if (form == "bash") return std::string(bash_completion());
+  if (form == "zsh") return std::string(zsh_completion());
+  if (form == "fish") return std::string(fish_completion());
   return std::nullopt;
 }
 

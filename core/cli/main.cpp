@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -9,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
 #include "core/base/suggest.h"
 #include "core/cli/cli.h"
+#include "core/cli/commands.h"
 #include "core/cli/help_pages.h"
 #include "core/cli/help_text.h"
 #include "core/cli/plugin_commands.h"
@@ -22,104 +20,13 @@
 namespace atalaya::core::cli {
 namespace {
 
-constexpr std::array<const Command *, 8> kCommands = {&run_command,     &check_command,  &test_command,   &try_command,
-                                                      &plugins_command, &status_command, &doctor_command, &spool_command};
-
-constexpr OptionSpec kCommon[] = {
-    {"--plugins", "DIR", "Folder that is searched for plugins first"},
-    {"--help", "", "Print the help of the command"},
-};
-
-// The order of the overview. Commands of other plugins come last.
-struct GroupNames {
-  std::string_view title;
-  std::array<std::string_view, 7> commands;
-};
-constexpr std::array<GroupNames, 4> kGroups = {{
-    {"Collect", {"run", "check", "test", "try"}},
-    {"Look", {"query", "plot", "sql", "serve"}},
-    {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "phases", "place"}},
-    {"Manage", {"experiment", "status", "doctor", "plugins", "store", "spool"}},
-}};
-
-// --plugins names a folder of commands, so it is read before the command is known.
-PluginCommands plugin_commands(const std::vector<std::string> &words) {
-  Arguments arguments;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--") break;
-    if (words[i] == "--plugins" && i + 1 < words.size()) arguments.options["--plugins"] = {words[i + 1]};
-    if (words[i].rfind("--plugins=", 0) == 0) arguments.options["--plugins"] = {words[i].substr(words[i].find('=') + 1)};
-  }
-  return PluginCommands(scan_plugins(arguments));
-}
-
-// The commands of all plugins. Opens every plugin that has one; `log_errors` reports those that cannot be opened.
-std::vector<const Command *> plugin_rows(PluginCommands &plugins, bool log_errors) {
-  std::vector<const Command *> commands;
-  for (const std::string &name : plugins.names()) {
-    const auto row = plugins.row(name);
-    if (row)
-      commands.push_back(row.value());
-    else if (log_errors)
-      log(LogLevel::warning, row.error());
-  }
-  return commands;
-}
-
-// Options that at least three commands have in the same words.
-std::vector<OptionSpec> shared_options(const std::vector<const Command *> &commands) {
-  static constexpr int kMinCommands = 3;
-  std::vector<std::pair<OptionSpec, int>> counts;
-  for (const Command *command : commands) {
-    for (const OptionSpec &option : command->options) {
-      const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto &count) { return count.first == option; });
-      if (known == counts.end())
-        counts.emplace_back(option, 1);
-      else
-        ++known->second;
-    }
-  }
-  std::vector<OptionSpec> shared;
-  for (const auto &[option, count] : counts)
-    if (count >= kMinCommands) shared.push_back(option);
-  return shared;
-}
-
-std::vector<CommandGroup> groups_of(std::vector<const Command *> commands) {
-  std::vector<CommandGroup> groups;
-  for (const GroupNames &names : kGroups) {
-    CommandGroup &group = groups.emplace_back(CommandGroup{names.title, {}});
-    for (const std::string_view name : names.commands) {
-      const auto found = std::find_if(commands.begin(), commands.end(), [&](const Command *one) { return one->name == name; });
-      if (found == commands.end()) continue;
-      group.commands.push_back(*found);
-      commands.erase(found);
-    }
-  }
-  if (!commands.empty()) groups.push_back({"Other", std::move(commands)});
-  return groups;
-}
-
-// The command line with all commands. Valid as long as `plugins`.
-CommandLine command_line(PluginCommands &plugins, bool log_errors) {
-  std::vector<const Command *> commands = plugin_rows(plugins, log_errors);
-  CommandLine line{{}, shared_options(commands), kCommon};
-  commands.insert(commands.begin(), kCommands.begin(), kCommands.end());
-  line.groups = groups_of(std::move(commands));
-  return line;
-}
-
 void print_overview(FILE *to, PluginCommands plugins) {
   std::fputs(overview_text(command_line(plugins, true)).c_str(), to);
 }
 
-bool is_built_in(std::string_view name) {
-  return std::any_of(kCommands.begin(), kCommands.end(), [&](const Command *command) { return command->name == name; });
-}
-
 // Only commands of plugins share options, so that the help of a built-in one opens no plugin.
 void print_help(const Command &command, PluginCommands &plugins) {
-  const CommandLine line = is_built_in(command.name) ? CommandLine{{}, {}, kCommon} : command_line(plugins, false);
+  const CommandLine line = built_in(command.name) != nullptr ? common_options() : command_line(plugins, false);
   std::fputs(command_text(command, line).c_str(), stdout);
 }
 
@@ -132,14 +39,6 @@ int print_page(const std::string &topic, PluginCommands plugins) {
   }
   std::fputs(page->c_str(), stdout);
   return kDone;
-}
-
-const OptionSpec *find_option(const Command &command, std::string_view name) {
-  for (const OptionSpec &option : command.options)
-    if (option.name == name) return &option;
-  for (const OptionSpec &option : kCommon)
-    if (option.name == name) return &option;
-  return nullptr;
 }
 
 // Reads the words of one command. Returns the error message of a wrong use, or "".
@@ -180,11 +79,10 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
 
 // The row of a command. Null after an error message.
 const Command *find_command(const std::string &name, PluginCommands &plugins) {
-  for (const Command *command : kCommands)
-    if (command->name == name) return command;
+  if (const Command *command = built_in(name); command != nullptr) return command;
   if (!plugins.known(name)) {
-    std::vector<std::string> known = plugins.names();
-    for (const Command *command : kCommands) known.emplace_back(command->name);
+    std::vector<std::string> known = built_in_names();
+    for (std::string &other : plugins.names()) known.push_back(std::move(other));
     const std::string advice = package_advice(ATALAYA_COMMAND, name);
     std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; `atalaya help` lists the commands\n", name.c_str(),
                  advice.empty() ? did_you_mean(name, known).c_str() : (" of an installed package" + advice).c_str());
@@ -202,7 +100,7 @@ int help(const std::vector<std::string> &words) {
   }
   const std::string &topic = words[1];
   PluginCommands plugins = plugin_commands(words);
-  if (!is_built_in(topic) && !plugins.known(topic)) return print_page(topic, plugin_commands(words));
+  if (built_in(topic) == nullptr && !plugins.known(topic)) return print_page(topic, plugin_commands(words));
   const Command *command = find_command(topic, plugins);
   if (command == nullptr) return kFailed;
   print_help(*command, plugins);
@@ -219,7 +117,7 @@ int dispatch(const std::vector<std::string> &words) {
     std::printf("atalaya %s\n", kVersion);
     return kDone;
   }
-  PluginCommands plugins = is_built_in(words[0]) ? PluginCommands({}) : plugin_commands(words);
+  PluginCommands plugins = built_in(words[0]) != nullptr ? PluginCommands({}) : plugin_commands(words);
   const Command *found = find_command(words[0], plugins);
   if (found == nullptr) return kWrongUse;
   const Command &command = *found;

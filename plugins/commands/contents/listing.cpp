@@ -37,4 +37,11 @@ std::string as_json(const Listing &listing) {
   return out + "]\n";
 }
 
+std::string as_names(const Listing &listing) {
+  std::string out;
+  for (const std::vector<Cell> &cells : listing.rows)
+    if (const auto &name = std::get<std::string>(cells[0]); core::visible(name) == name) out += name + "\n";
+  return out;
+}
+
 }  // namespace atalaya::contents

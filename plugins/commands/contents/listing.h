@@ -19,5 +19,7 @@ struct Listing {
 std::string as_table(const Listing &listing);
 // [{"column":"text","count":1},..]
 std::string as_json(const Listing &listing);
+// The texts of the first column, one a line. A text that is not one visible line is left out.
+std::string as_names(const Listing &listing);
 
 }  // namespace atalaya::contents

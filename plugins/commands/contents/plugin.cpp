@@ -26,7 +26,9 @@ using namespace atalaya::literals;
 using query::Wrong;
 
 constexpr Param kLimit = param::integer("limit", "Maximum rows").defaults("1000").range(1, 1e6);
-constexpr Param kFormat = param::choice("format", "table|json", "Output format").defaults("table");
+constexpr Param kFormat =
+    param::choice("format", "table|json|names", "Output format; names: the first column, without names that a terminal cannot show")
+        .defaults("table");
 
 // Parameters and output of the three commands.
 class Contents : public Command {
@@ -35,7 +37,7 @@ class Contents : public Command {
       : options_(query::read_options(host)),
         tags_(host.find("tag") ? query::read_tags(host) : std::vector<store::TagFilter>{}),
         limit_(static_cast<size_t>(host.integer("limit"))),
-        is_json_(host.text("format") == "json") {}
+        format_(host.text("format")) {}
 
   bool has_range() const { return !(options_.from + options_.to + options_.experiment).empty() || !tags_.empty(); }
 
@@ -43,7 +45,7 @@ class Contents : public Command {
     const size_t rows = listing.rows.size();
     if (rows == 0) std::fprintf(stderr, "no %s\n", missing.c_str());
     listing.rows.resize(std::min(rows, limit_));
-    query::write_output("-", is_json_ ? as_json(listing) : as_table(listing));
+    query::write_output("-", format_ == "json" ? as_json(listing) : format_ == "names" ? as_names(listing) : as_table(listing));
     if (rows > limit_) std::fprintf(stderr, "%zu more rows; write a pattern or raise --limit\n", rows - limit_);
     return 0;
   }
@@ -63,12 +65,14 @@ class Contents : public Command {
     return patterns;
   }
 
+  bool only_names() const { return format_ == "names"; }
+
   const query::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;
 
  private:
   const size_t limit_;
-  const bool is_json_;
+  const std::string format_;
 };
 
 core::MatcherList matcher_of(const std::vector<std::string> &patterns) {
@@ -179,7 +183,7 @@ class Tags final : public Contents {
       if (arguments.empty()) {
         Listing listing{{"tag", "values"}, {}};
         for (const std::string &key : keys)
-          listing.rows.push_back({key, static_cast<int64_t>(reading.store->tag_values(key).size())});
+          listing.rows.push_back({key, static_cast<int64_t>(only_names() ? 0 : reading.store->tag_values(key).size())});
         return print(std::move(listing), "tags");
       }
       const std::string key(view(arguments[0]));

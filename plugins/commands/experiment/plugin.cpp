@@ -7,6 +7,7 @@
 #include <atalaya/plugin.hpp>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,14 @@ void print_table(const std::vector<Experiment> &experiments) {
   }
 }
 
+// One a line. A name that is not one visible line is left out.
+void print_names(const std::vector<Experiment> &experiments) {
+  std::set<std::string> names;
+  for (const Experiment &one : experiments) names.insert(one.name);
+  for (const std::string &name : names)
+    if (core::visible(name) == name) std::printf("%s\n", name.c_str());
+}
+
 class ExperimentCommand final : public Command {
  public:
   static constexpr Param params[] = {
@@ -78,7 +87,7 @@ class ExperimentCommand final : public Command {
       param::string("notes", "Description"),
       param::list("tag", query::kText, "Tag of the experiment, such as nodes=7").unit("KEY=VALUE"),
       query::kStore,
-      param::choice("format", "table|json", "Output format of list and show; import reads json").defaults("table"),
+      param::choice("format", "table|json|names", "Output format of list and show; import reads json").defaults("table"),
   };
   static constexpr Description description = {
       .name = "experiment"_str,
@@ -151,6 +160,8 @@ class ExperimentCommand final : public Command {
     if (!workload_.empty()) std::erase_if(found, [&](const Experiment &one) { return one.workload != workload_; });
     if (format_ == "json") {
       std::fputs(query::experiments_json(found).c_str(), stdout);
+    } else if (format_ == "names") {
+      print_names(found);
     } else {
       print_table(found);
     }
