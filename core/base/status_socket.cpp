@@ -19,6 +19,25 @@ constexpr const char *kCheckAgent =
     "; check that an agent is running (atalaya run FILE, or systemctl status atalaya), and see --socket "
     "(service: /run/atalaya/status.sock)";
 
+Result<std::string> ask(const std::string &path, std::string_view request, int patience_ms) {
+  // If other users can write to the folder, any of them could answer.
+  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers: " + own.error() + kCheckAgent};
+  auto socket = connect_unix(path);
+  if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
+  if (!send_all(socket->get(), request)) return Error{path + ": the agent does not accept the request"};
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    if (!ready(socket->get(), POLLIN, patience_ms)) return Error{path + ": the agent does not answer"};
+    const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
+    if (size < 0) return Error{path + ": " + error_text(errno)};
+    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the answer of the agent is incomplete"};
+    if (size == 0) return text;
+    text.append(buffer, static_cast<size_t>(size));
+    if (text.size() > kMaxStatus) return Error{path + ": the answer is too large for a status"};
+  }
+}
+
 }  // namespace
 
 Result<sockaddr_un> unix_address(const std::string &path) {
@@ -65,22 +84,11 @@ std::string default_status_socket() {
 }
 
 Result<std::string> ask_status(const std::string &path, bool json) {
-  // If other users can write to the folder, any of them could answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers: " + own.error() + kCheckAgent};
-  auto socket = connect_unix(path);
-  if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
-  if (!send_all(socket->get(), json ? "json\n" : "table\n")) return Error{path + ": the agent does not accept the request"};
-  std::string text;
-  char buffer[16384];
-  for (;;) {
-    if (!ready(socket->get(), POLLIN, kStatusPatienceMs)) return Error{path + ": the agent does not answer"};
-    const ssize_t size = ::read(socket->get(), buffer, sizeof(buffer));
-    if (size < 0) return Error{path + ": " + error_text(errno)};
-    if (size == 0 && (text.empty() || text.back() != '\n')) return Error{path + ": the answer of the agent is incomplete"};
-    if (size == 0) return text;
-    text.append(buffer, static_cast<size_t>(size));
-    if (text.size() > kMaxStatus) return Error{path + ": the answer is too large for a status"};
-  }
+  return ask(path, json ? "json\n" : "table\n", kStatusPatienceMs);
+}
+
+Result<std::string> ask_doctor(const std::string &path) {
+  return ask(path, "doctor\n", kDoctorPatienceMs + kStatusPatienceMs);
 }
 
 }  // namespace atalaya::core

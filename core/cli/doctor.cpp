@@ -154,6 +154,17 @@ Result<Subject> running_agent(const Arguments &arguments) {
   return agent;
 }
 
+// The agent runs the doctor like this; its launcher has the capabilities that the agent gave up.
+Result<Subject> this_process(const Arguments &arguments) {
+  auto subject = subject_of_process(0);
+  if (const auto launcher = arguments.get("--launcher"); launcher && subject) {
+    const auto given = capabilities_of(std::atoi(launcher->c_str()));
+    if (!given) return Error{given.error()};
+    subject->capabilities |= given.value();
+  }
+  return subject;
+}
+
 int print_drop_in(const std::vector<Feature> &features, const std::string &wanted) {
   std::vector<std::string> names;
   for (const Feature &feature : features) {
@@ -211,7 +222,7 @@ int doctor(const Arguments &arguments) {
   if (const auto folder = arguments.get("--drop-ins"))
     return registry.refused().empty() ? write_drop_ins(features, *folder) : kFailed;
 
-  auto subject = arguments.has("--unit") ? running_agent(arguments) : subject_of_process(0);
+  auto subject = arguments.has("--unit") ? running_agent(arguments) : this_process(arguments);
   if (!subject) {
     log(LogLevel::error, subject.error());
     return kFailed;
@@ -226,6 +237,7 @@ int doctor(const Arguments &arguments) {
 constexpr OptionSpec kDoctorOptions[] = {
     {"--format", "table|json", "Output format (default: table)"},
     {"--unit", "", "Examine the running agent instead of this process (needs root)"},
+    {"--launcher", "PID", "Count the capabilities of the agent's launcher as well"},
     {"--socket", "PATH", "Socket of the agent (default: status.sock in the runtime folder)"},
     {"--drop-in", "FEATURE", "Print the unit's drop-in that turns on a feature"},
     {"--drop-ins", "DIR", "Write the drop-ins of all features to a folder"},

@@ -22,6 +22,10 @@ namespace {
 constexpr size_t kMaxFile = 1 << 20;
 constexpr std::string_view kUnitFolder = "/etc/systemd/system/atalaya.service.d";
 
+std::string process_folder(int pid) {
+  return pid == 0 ? "/proc/self" : "/proc/" + std::to_string(pid);
+}
+
 // Files that show how the running kernel was built, for hosts where its configuration cannot be read.
 struct KernelSign {
   std::string_view option, file;
@@ -163,18 +167,26 @@ std::vector<Feature> features_of(Registry &registry) {
   return all;
 }
 
-Result<Subject> subject_of_process(int pid) {
-  const std::string folder = pid == 0 ? "/proc/self" : "/proc/" + std::to_string(pid);
-  auto status = read_file(folder + "/status", kMaxFile);
+Result<uint64_t> capabilities_of(int pid) {
+  const std::string path = process_folder(pid) + "/status";
+  auto status = read_file(path, kMaxFile);
   if (!status) return Error{status.error()};
   static constexpr std::string_view kLine = "\nCapEff:\t";
   const size_t at = status->find(kLine);
+  uint64_t capabilities = 0;
+  if (at == std::string::npos) return Error{path + " has no line CapEff; mount procfs on /proc"};
+  std::from_chars(status->data() + at + kLine.size(), status->data() + status->size(), capabilities, 16);
+  return capabilities;
+}
+
+Result<Subject> subject_of_process(int pid) {
+  const auto capabilities = capabilities_of(pid);
+  if (!capabilities) return Error{capabilities.error()};
   Subject subject;
-  if (at == std::string::npos) return Error{folder + "/status has no line CapEff; mount procfs on /proc"};
-  std::from_chars(status->data() + at + kLine.size(), status->data() + status->size(), subject.capabilities, 16);
+  subject.capabilities = capabilities.value();
   if (pid == 0) return subject;
   subject.service = true;
-  subject.root = folder + "/root";
+  subject.root = process_folder(pid) + "/root";
   if (::access((subject.root + "/").c_str(), X_OK) != 0)
     return Error{"cannot examine the files of the agent (pid " + std::to_string(pid) + "): " + error_text(errno) +
                  "; run doctor as root"};

@@ -44,6 +44,7 @@ struct Subject {
   bool service = false;
 };
 Result<Subject> subject_of_process(int pid);  // 0 = this one
+Result<uint64_t> capabilities_of(int pid);    // the effective ones
 void examine(std::vector<Feature> &features, const Subject &subject);
 
 // The unit's drop-in that grants a feature its capabilities, each line with its reason; "" if it needs none.

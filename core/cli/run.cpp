@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/units.h"
 #include "core/cli/cli.h"
@@ -12,6 +13,7 @@
 #include "core/config/load.h"
 #include "core/control/agent.h"
 #include "core/control/drop_report.h"
+#include "core/control/own_command.h"
 #include "core/control/service.h"
 #include "core/control/status_server.h"
 #include "core/isolation/capabilities.h"
@@ -112,6 +114,18 @@ std::future<Status> reload(const std::vector<std::string> &paths, Engine &engine
   return {};
 }
 
+// The features as `atalaya doctor` sees them with the privileges of this agent. A process of its own opens the plugins.
+std::string examined(const Arguments &arguments, int launcher, int stop) {
+  std::vector<std::string> words = {"doctor", "--format", "json"};
+  if (const auto folder = arguments.get("--plugins")) words.insert(words.end(), {"--plugins", *folder});
+  if (launcher > 0) words.insert(words.end(), {"--launcher", std::to_string(launcher)});
+  auto text = output_of_own_command(std::move(words), int64_t{kDoctorPatienceMs} * 1'000'000, stop);
+  if (text && text->ends_with("]\n")) return std::move(text).value();
+  std::string error = "{\"error\":";
+  append_json_string(error, "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error()));
+  return error + "}\n";
+}
+
 bool prints(const StageDescription &sink) {
   return sink.name == "stdout";
 }
@@ -172,7 +186,8 @@ int run_pipelines(const Arguments &arguments) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
     return kFailed;
   }
-  auto server = StatusServer::listen(arguments.get("--socket").value_or(default_status_socket()), answer);
+  auto server = StatusServer::listen(arguments.get("--socket").value_or(default_status_socket()), answer,
+                                     [&](int stop) { return examined(arguments, parts.launcher.pid(), stop); });
   if (!server) log(LogLevel::warning, server.error());
   log(LogLevel::info, "running " + path);
 

@@ -138,7 +138,7 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
   return out;
 }
 
-Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer) {
+Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &path, Answer answer, SlowAnswers::Make doctor) {
   auto address = unix_address(path);
   if (!address) return Error{address.error()};
   if (const Status made = make_folders(folder_of(path)); !made) return Error{made.error()};
@@ -155,15 +155,17 @@ Result<std::unique_ptr<StatusServer>> StatusServer::listen(const std::string &pa
       ::chmod(path.c_str(), 0660) != 0 || ::listen(socket.get(), 16) != 0)
     return Error{path + ": " + error_text(errno)};
   return std::unique_ptr<StatusServer>(
-      new StatusServer(path, std::move(socket), std::move(stop_read), std::move(stop_write), std::move(answer)));
+      new StatusServer(path, std::move(socket), std::move(stop_read), std::move(stop_write), std::move(answer), std::move(doctor)));
 }
 
-StatusServer::StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer)
+StatusServer::StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer,
+                           SlowAnswers::Make doctor)
     : path_(std::move(path)),
       socket_(std::move(socket)),
       stop_read_(std::move(stop_read)),
       stop_write_(std::move(stop_write)),
       answer_(std::move(answer)),
+      doctor_(std::move(doctor)),
       thread_([this] { serve(); }) {}
 
 StatusServer::~StatusServer() {
@@ -178,21 +180,24 @@ void StatusServer::serve() {
     if (::poll(wait, 2, -1) < 0 && errno != EINTR) return;
     if (wait[1].revents != 0) return;
     if ((wait[0].revents & POLLIN) == 0) continue;
-    const Descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (client) answer(client.get());
+    Descriptor client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (client) answer(std::move(client));
   }
 }
 
-void StatusServer::answer(int client) const {
+void StatusServer::answer(Descriptor client) {
   char request[16] = {};
   size_t size = 0;
   while (size < sizeof(request) - 1 && std::memchr(request, '\n', size) == nullptr) {
-    if (!ready(client, POLLIN, kStatusPatienceMs)) return;
-    const ssize_t got = ::read(client, request + size, sizeof(request) - 1 - size);
+    if (!ready(client.get(), POLLIN, kStatusPatienceMs)) return;
+    const ssize_t got = ::read(client.get(), request + size, sizeof(request) - 1 - size);
     if (got <= 0) return;
     size += static_cast<size_t>(got);
   }
-  send_all(client, answer_(std::strncmp(request, "json\n", 5) == 0));
+  if (std::strncmp(request, "doctor\n", 7) == 0)
+    doctor_.add(std::move(client));
+  else
+    send_all(client.get(), answer_(std::strncmp(request, "json\n", 5) == 0));
 }
 
 }  // namespace atalaya::core

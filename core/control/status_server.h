@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running agent's ledger over a Unix socket in the runtime folder, for `atalaya status`. A client sends one line, "json" or
-// "table", and reads the whole answer.
+// "table", and reads the whole answer. The line "doctor" returns the features of the agent's host as `atalaya doctor` sees them
+// with the agent's privileges.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/base/status_socket.h"
+#include "core/control/slow_answers.h"
 #include "core/ledger/ledger.h"
 
 namespace atalaya::core {
@@ -30,20 +32,22 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
 class StatusServer {
  public:
   using Answer = std::function<std::string(bool json)>;
-  // Fails if another running agent has the socket.
-  static Result<std::unique_ptr<StatusServer>> listen(const std::string &path, Answer answer);
+  // Fails if another running agent has the socket. `doctor` takes long, and does not delay the others.
+  static Result<std::unique_ptr<StatusServer>> listen(const std::string &path, Answer answer, SlowAnswers::Make doctor);
   StatusServer(const StatusServer &) = delete;
   StatusServer &operator=(const StatusServer &) = delete;
   ~StatusServer();
 
  private:
-  StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer);
+  StatusServer(std::string path, Descriptor socket, Descriptor stop_read, Descriptor stop_write, Answer answer,
+               SlowAnswers::Make doctor);
   void serve();
-  void answer(int client) const;
+  void answer(Descriptor client);
 
   std::string path_;
   Descriptor socket_, stop_read_, stop_write_;
   Answer answer_;
+  SlowAnswers doctor_;
   std::thread thread_;
 };
 

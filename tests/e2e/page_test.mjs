@@ -136,6 +136,18 @@ describe("the page", () => {
     await visit.done();
   });
 
+  test("health lists the features of the agent's host, those that are off with the way to turn them on", async () => {
+    const visit = await Visit.open(target, "#health");
+    await visit.page.locator(".features-card tbody tr").first().waitFor();
+    const rows = await visit.page.locator(".features-card tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const of_state = (state) => rows.filter((row) => row[2] === state);
+    assert.equal(of_state("on").length + of_state("off").length + of_state("unknown").length, rows.length);
+    assert.ok(of_state("on").length > 0);
+    for (const [feature, , , missing, remedy] of of_state("off")) assert.ok(feature !== "" && missing !== "" && remedy !== "", feature);
+    assert.match(await visit.page.locator(".features-card .note").textContent(), new RegExp(`^${of_state("on").length} on`));
+    await visit.done();
+  });
+
   test("typed times set the window; wrong ones are explained", async () => {
     const visit = await Visit.open(target, "#health?range=1764000000000-1764003600000");
     await visit.page.locator(".window-text").click();

@@ -13,7 +13,7 @@ import urllib.parse
 import urllib.request
 import xml.dom.minidom
 
-from harness import BINARY, PATIENCE, main
+from harness import BINARY, PATIENCE, Agent, main
 from graph_test import documents as traffic
 from questions import T0, WHEN, WRITES, QueryCase, http, status_of
 
@@ -497,7 +497,31 @@ class Health(PageCase):
         health = self.data("health")
         self.assertIsNone(health["status"])
         self.assertIn("nothing.sock", health["reason"])
-        self.assertIn("atalaya doctor", health["doctor_reason"])
+        features = self.data("doctor")
+        self.assertIsNone(features["doctor"])
+        self.assertIn("nothing.sock", features["reason"])
+
+    def test_the_features_are_those_of_the_doctor(self):
+        self.base = self.serve("--socket", self.agents[0].socket)
+        features = self.data("doctor")
+        self.assertIsNone(features["reason"])
+        self.assertEqual(features["doctor"], self.doctor())
+        self.assertIn("on", {feature["state"] for feature in features["doctor"]})
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_the_features_of_an_agent_that_gave_up_its_capabilities(self):
+        """Its launcher still has them for the components that declare them."""
+        folder = self.path("dropped")
+        os.mkdir(folder)
+        agent = Agent(folder, 'local a = require "atalaya"\na.pipeline "self" { every = "1s", a.source.self {}, a.sink.stdout {} }', "--drop")
+        self.addCleanup(agent.stop)
+        agent.running()
+        self.base = self.serve("--socket", agent.socket)
+        self.assertEqual(self.data("doctor")["doctor"], self.doctor())
+
+    @staticmethod
+    def doctor():
+        return json.loads(subprocess.run([BINARY, "doctor", "--format", "json"], capture_output=True, text=True).stdout)
 
     def test_another_program_at_the_socket(self):
         for text in (b"{\"status\": 1", b"[1]\n", b"<html>\n", b"\n"):
@@ -510,6 +534,23 @@ class Health(PageCase):
                 self.base = self.serve("--socket", path)
                 self.assertIsNone(self.data("health")["status"], text)
                 answer.join()
+            os.unlink(path)
+
+    def test_another_program_that_is_no_doctor(self):
+        other = "not that of a doctor"
+        for text, reason in ((b"[1", "incomplete"), (b"[1\n", other), (b"{\"status\": 1}\n", other), (b"<html>\n", other),
+                             (b"{\"error\": \"it takes <too> long\"}\n", "it takes <too> long")):
+            path = self.path("other.sock")
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
+                listener.listen()
+                answer = threading.Thread(target=lambda text=text: self.answer(listener, text))
+                answer.start()
+                self.base = self.serve("--socket", path)
+                features = self.data("doctor")
+                answer.join()
+                self.assertIsNone(features["doctor"], text)
+                self.assertIn(reason, features["reason"])
             os.unlink(path)
 
     @staticmethod

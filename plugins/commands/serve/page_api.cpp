@@ -28,6 +28,7 @@ constexpr std::array kPagePaths = {
     PagePath{"job", page_job},
     PagePath{"task", page_task},
     PagePath{"health", page_health},
+    PagePath{"doctor", page_doctor},
     PagePath{"experiments", page_experiments},
     PagePath{"spans", page_spans},
 };

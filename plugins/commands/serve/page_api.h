@@ -27,6 +27,7 @@ std::string page_jobs(PageCall &call);
 std::string page_job(PageCall &call);
 std::string page_task(PageCall &call);
 std::string page_health(PageCall &call);
+std::string page_doctor(PageCall &call);
 std::string page_experiments(PageCall &call);
 std::string page_spans(PageCall &call);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent's status (`atalaya status --format json`), as far as the page knows it. It comes from another program: nothing is trusted.
+// The agent's status (`atalaya status --format json`) and its features (`atalaya doctor --format json`), as far as the page knows them.
+// They come from another program: nothing is trusted.
 
 export interface Stage {
   pipeline: string;
@@ -61,4 +62,33 @@ export function troubles(status: Status): string[] {
     }
   }
   return found;
+}
+
+export interface Feature {
+  feature: string;
+  kind: string;
+  state: string;  // on, off or unknown
+  needs: { name: string; missing: string; remedy: string }[];  // that are not met
+}
+
+function objects(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((entry): entry is Record<string, unknown> => typeof entry === "object" && entry !== null) : [];
+}
+
+function feature_of(entry: Record<string, unknown>): Feature {
+  const needs = objects(entry.needs).filter((need) => need.met !== "yes").map((need) => ({ name: text(need.name), missing: text(need.if_missing), remedy: text(need.remedy) }));
+  const problem = text(entry.problem);
+  return {
+    feature: text(entry.feature),
+    kind: text(entry.kind),
+    state: text(entry.state) || "unknown",
+    needs: problem === "" ? needs : [{ name: "plugin", missing: problem, remedy: "" }, ...needs],
+  };
+}
+
+// Those that are off first, then unknown ones. Null: no list of features.
+export function features_of(value: unknown): Feature[] | null {
+  if (!Array.isArray(value)) return null;
+  const order = (feature: Feature) => Math.max(["off", "unknown", "on"].indexOf(feature.state), 0);
+  return objects(value).map(feature_of).sort((a, b) => order(a) - order(b));
 }

@@ -222,6 +222,9 @@ export interface Experiment {
 export interface Health {
   status: unknown;
   reason: string | null;
-  doctor: { feature: string; on: boolean; why: string | null; remedy: string | null }[] | null;
-  doctor_reason: string | null;
+}
+
+export interface Doctor {
+  doctor: unknown;
+  reason: string | null;
 }

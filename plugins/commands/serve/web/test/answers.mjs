@@ -145,7 +145,14 @@ function health() {
   const stage = (pipeline, component, type, numbers, reasons = {}) => ({ pipeline, component, type, in: 0, created: 0, out: 0, dropped: 0, merged: 0, dead_letter: 0, queued: 0, gaps: 0, errors: 0, busy_ns: 3e7, spooled: 0, restarts: 0, ...numbers, reasons });
   return { status: { version: "0.1.0", pid: 1, uptime: 8123.4, file: "/etc/atalaya/<b>host</b>.lua", balanced: true, ledger: [stage("processes", "1 source proc", "source", { created: 190_000, out: 190_000 }), stage("processes", "3 filter value", "stage", { in: 190_000, out: 9000, dropped: 181_000 }, { filtered: 181_000 }),
     stage("processes", "sink sqlite", "sink", { in: 9000, out: 8990, queued: 10 }), stage("flows", "sink <img src=x onerror=alert(1)>", "sink", { in: 500, out: 490, dropped: 10 }, { "queue full": 10 })] },
-  reason: null, doctor: [{ feature: "proc-bpf", on: true, why: null, remedy: null }, { feature: "power", on: false, why: "no RAPL here <b>", remedy: "none: virtual machines have no RAPL" }], doctor_reason: null };
+  reason: null };
+}
+
+function doctor() {
+  const need = (name, met, if_missing, remedy) => ({ type: "file", name, optional: true, met, if_missing, remedy });
+  const feature = (name, state, ...needs) => ({ feature: name, kind: "source", component: name, state, problem: "", drop_in: "", needs });
+  return { doctor: [feature("proc-bpf", "on", need("CAP_BPF", "yes", "", "")), feature("power", "off", need("/sys/class/powercap", "no", "no RAPL here <b>", "use a host that has /sys/class/powercap"), need("CAP_PERFMON", "yes", "", "")),
+    feature(kHostile[0], "unknown", need("CONFIG_PSI", "unknown", kHostile[1], "use a kernel built with CONFIG_PSI"))], reason: null };
 }
 
 export function answer(path, query) {
@@ -167,6 +174,7 @@ export function answer(path, query) {
     case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
     case "explain": return explanation(query);
     case "health": return health();
+    case "doctor": return doctor();
     default: throw new Problem(404, `no such path: ${path}`);
   }
 }

@@ -83,6 +83,17 @@ test("an exact text fits only itself", async () => {
   assert.equal(address("series", { metric: "a&b", host: "", top: 0, tag: ["x=1", "y=2"] }), "/api/page/series?metric=a%26b&top=0&tag=x%3D1&tag=y%3D2");
 });
 
+test("features of any shape are read, those that are off first, with what to do", async () => {
+  const { features_of } = await module_of("health_facts");
+  for (const value of [null, 5, "x", {}]) assert.equal(features_of(value), null);
+  assert.deepEqual(features_of([null, 5, {}]), [{ feature: "", kind: "", state: "unknown", needs: [] }]);
+  const need = (name, met) => ({ name, met, if_missing: `without ${name}`, remedy: `get ${name}` });
+  const found = features_of([{ feature: "a", kind: "source", state: "on", needs: [need("x", "yes")] }, { feature: "b", kind: "sink", state: "off", problem: "cannot be opened", needs: [need("y", "no"), need("z", "yes")] }]);
+  assert.deepEqual(found, [
+    { feature: "b", kind: "sink", state: "off", needs: [{ name: "plugin", missing: "cannot be opened", remedy: "" }, { name: "y", missing: "without y", remedy: "get y" }] },
+    { feature: "a", kind: "source", state: "on", needs: [] }]);
+});
+
 test("a status of any shape is read, and its losses are listed", async () => {
   const { status_of, troubles } = await module_of("health_facts");
   for (const value of [null, 5, "x", [], { ledger: "x" }, { ledger: [null, 5, {}] }]) assert.doesNotThrow(() => status_of(value));

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another command of this binary, in a process of its own: what it opens and allocates ends with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace atalaya::core {
+
+// The standard output of `atalaya WORDS...`, which runs with the privileges of this process. An error, and the end of the process,
+// after `limit_ns`, or when the descriptor `stop` becomes readable.
+Result<std::string> output_of_own_command(std::vector<std::string> words, int64_t limit_ns, int stop);
+
+}  // namespace atalaya::core
