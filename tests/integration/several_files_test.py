@@ -59,7 +59,7 @@ class SeveralFiles(AgentCase):
     def test_each_value_of_the_host_is_collected_once_per_window(self):
         out = self.path("values.jsonl")
         sink = f'a.sink.file {{ path = "{out}" }}'
-        agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in ("host", "profile", "hardware"))).running()
+        agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in ("host", "profile", "hardware", "alerts"))).running()
         agent.wait_status(lambda status: min(agent.row(name, "sink file", status)["out"] for name in ("host", "processes")) > 200)
         self.assertEqual(agent.stop(), 0, agent.errors())
         values = collections.Counter(
@@ -125,7 +125,7 @@ class SeveralFiles(AgentCase):
         """Nothing is collected twice by the combinations that the documentation names."""
         service = os.path.join(TOP, "packaging", "atalaya.lua")
         for first in (*self.shipped("host"), service):
-            done = self.check(first, *self.shipped("profile", "jvm", "network", "hardware", "btrace", "regions"))
+            done = self.check(first, *self.shipped("profile", "jvm", "network", "hardware", "btrace", "regions", "alerts"))
             self.assertEqual((done.returncode, done.stderr), (0, ""))
         for alone in ("traffic", "power", "containers"):
             done = self.check(*self.shipped("host", alone))
