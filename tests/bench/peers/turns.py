@@ -3,6 +3,7 @@
 
 import contextlib
 import signal
+import sys
 import tempfile
 import time
 
@@ -51,6 +52,7 @@ class Recorder:
     @contextlib.contextmanager
     def turn(self, name):
         """What does not run here is a row with a reason."""
+        print(f"  {time.strftime('%H:%M:%S')} {name}", file=sys.stderr, flush=True)
         try:
             yield
         except Ended as error:

@@ -64,7 +64,7 @@ def ours(bench):
     def costs():
         whole = watch(Counters, bench.atalaya, NAME, windows=WINDOWS, warm_up=3)
         none = watch(Counters, bench.atalaya, "no-such-name", windows=WINDOWS, warm_up=3)
-        return whole["ms"] / JVMS, max(0.0, whole["ms"] - none["ms"]) / JVMS, whole["rss"]
+        return whole["ms"] / JVMS, (whole["ms"] - none["ms"]) / JVMS, whole["rss"]
     return costs
 
 
@@ -109,7 +109,8 @@ TABLES = (Table(
           "them, as a new process for each sample or as one process for all. A JMX exporter is not in Debian and was not measured.",),
     columns=(Column("ms", "CPU of a sample, ms", 4), Column("rss", "RSS, MiB", 1)),
     rows={OURS: "atalaya", MARGINAL: "atalaya", ONCE: "jstat", CONTINUOUS: "jstat"},
-    goals=(Goal("at most 1/1000 of `jstat -gc PID`", fraction(OURS, ONCE, "ms", 1000)),),
+    goals=(Goal("whole agent: at most 1/1000 of `jstat -gc PID`", fraction(OURS, ONCE, "ms", 1000)),
+           Goal("one JVM more: at most 1/1000 of `jstat -gc PID`", fraction(MARGINAL, ONCE, "ms", 1000))),
     measure=measure,
     reference=OURS,
 ),)

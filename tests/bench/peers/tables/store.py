@@ -34,7 +34,8 @@ def measure_ours(bench, folder, hours, recorder):
     store, lines = os.path.join(folder, "day.db"), os.path.join(folder, "lines")
     figures = run(bench, "day", store, lines, str(hours))
     query = run(bench, "scan", store, str(hours))
-    recorder.add(OURS, **of_ours(figures), cpu=query["points_cpu_ms"], ms=query["points_ms"])
+    recorder.add(OURS, note="" if hours == HOURS else f"{hours} hours only", **of_ours(figures), cpu=query["points_cpu_ms"], ms=query["points_ms"],
+                 **({"day": query["points_cpu_ms"]} if hours == HOURS else {}))
     recorder.add(WRITE, **floors.write_of(figures["bytes"], figures["points"], folder))
     with recorder.turn(ROLLED):
         rolled = run(bench, "rollup", store, "60")
@@ -79,7 +80,7 @@ def measure_http(bench, recorder):
 TABLES = (Table(
     name="store",
     title="Stores: one day of 200 series",
-    text=("The same points: 200 processes, `proc.cpu.user` once per second for 24 hours, made by `store_bench day`. The query adds up all series "
+    text=("The same points: 200 processes, `proc.cpu.user` once per second for 24 hours (`ATALAYA_BENCH_HOURS`: fewer), made by `store_bench day`. The query adds up all series "
           "in each ten minutes from single points. The databases receive their points by HTTP, which is in their CPU time; atalaya's writer is "
           "called in one process, as by its sink. The next table has the same protocol for all.",
           "The entropy is that of the differences of successive values, with the knowledge whether the value before was 0: a coder that "
@@ -89,10 +90,10 @@ TABLES = (Table(
     rows={OURS: "atalaya", TEN: "atalaya", ROLLED: "atalaya", **{name: name for name in DATABASES}, WRITE: "", ENTROPY: "", XZ: ""},
     goals=(Goal("at most 0.40 bytes a point", at_most(OURS, "bytes", 0.40, "bytes")),
            Goal("at least 1.4 million points per CPU second from 200 samples a batch", at_least(OURS, "rate", 1.4, "million")),
-           Goal("24 hours of 200 series: at most 60 ms of CPU", at_most(OURS, "cpu", 60, "ms", 0))),
+           Goal("24 hours of 200 series: at most 60 ms of CPU", at_most(OURS, "day", 60, "ms", 0))),
     measure=measure,
     reference=OURS,
-    minutes=15,
+    minutes=10,
 ), Table(
     name="ingest",
     title="Points by HTTP",
