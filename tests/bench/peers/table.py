@@ -92,7 +92,7 @@ def loss(name, key, most, excluded=None):
     def judge(rows):
         found = values(rows, name, key)
         mean, half = statistics.mean(found), interval(found)
-        text = f"{mean:.2f} % ± {half:.2f} (95 %, {len(found)} pairs)"
+        text = f"{mean:.2f} % ± {half:.2f} (95 %, {len(found)} pairs)" if len(found) > 1 else f"{mean:.2f} % (1 pair)"
         if len(found) < 15 or half > 2:
             return text, UNCLEAR
         if excluded is not None and mean + half >= excluded:

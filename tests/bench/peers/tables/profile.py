@@ -16,6 +16,7 @@ from peers.program import binary
 from peers.table import Column, Goal, Table, fraction, loss
 
 SECONDS, LEG, WARM_UP, PAIRS, FREQUENCY = 20, 2, 1, 15, 101
+PATIENCE = 70  # seconds for a profile of SECONDS and its names
 OURS, DWARF, PERF = "atalaya", "atalaya, unwind = dwarf", "perf record + perf script"
 BCC, BPFTRACE, SYSPROF = "bpfcc profile", "bpftrace", "sysprof-cli"
 LOSS_OURS, LOSS_PERF = "atalaya", "perf record"
@@ -29,10 +30,13 @@ def of_agent(bench, options, seconds):
 
 
 def finished(group, command, output=None):
-    """Runs a program to its end in the group; its peak of memory, read every half second."""
+    """Runs a program to its end in the group; its peak of memory, read every half second. Some name stacks for minutes."""
+    until = time.monotonic() + PATIENCE
     process = group.start(command, dict(os.environ, LC_ALL="C"), stdout=output or subprocess.DEVNULL)
     peak = 0.0
     while process.poll() is None:
+        if time.monotonic() > until:
+            raise Ended(f"{os.path.basename(command[0])} did not end in {PATIENCE} s")
         peak = max(peak, group.resident_mib())
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.5)
