@@ -106,7 +106,11 @@ class Slurm:
         return "; ".join(lines[-3:]) or "no error in the logs"
 
     def stop(self):
-        self.run("scancel", "--state=RUNNING", "--user=root", "--signal=KILL")
+        self.run("scancel", "--user=root", "--full", "--signal=KILL")
+        self.run("scancel", "--user=root")
+        end = time.monotonic() + PATIENCE
+        while self.run("squeue", "-h", "-o", "%i").strip() and time.monotonic() < end:
+            time.sleep(0.1)  # their daemons would outlive slurmd
         for daemon in reversed(self.daemons):
             daemon.terminate()
         for daemon in self.daemons:
