@@ -27,6 +27,7 @@ class Run(Tasks):
         try:
             pool = self.pool(slow)
             agent = self.agent(f'frequency = {FREQUENCY}, processes = {{ "java" }}')
+            self.windows(agent, 1)  # the first one has no samples: it begins in the middle
             tasks = self.run_pool(agent, pool)
             self.history(tasks)
             seconds = {number: self.sum(self.stacks(pool.pid, attempt=number)) / FREQUENCY for number in tasks}
