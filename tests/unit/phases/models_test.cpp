@@ -76,6 +76,28 @@ TEST_CASE("a phase of an input that was never seen is predicted from the phases 
   }
 }
 
+// Each amount of the phases before has an error of its own, so that all of them together know more about the input than one.
+TEST_CASE("few runs with noise are predicted better than from the time of the phase before alone") {
+  double ours = 0, of_time = 0;
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    Simulated simulated(seed);
+    simulated.spread = 0.05;
+    const auto runs = normal_runs(simulated, 15);
+    const Models models(runs);
+    double ratio = 0;
+    for (const ProgramRun &run : runs) ratio += run.steps[3].of.seconds() / run.steps[2].of.seconds() / 15;
+    for (int input = 3; input < 16; ++input) {
+      const ProgramRun run = simulated.run(input);
+      const double expected = 0.5 * input;
+      const auto predicted = models.predict(observation_of(run, 3, models.dependent()), Target::seconds);
+      REQUIRE(predicted);
+      ours += std::abs(predicted->value - expected) / expected;
+      of_time += std::abs(run.steps[2].of.seconds() * ratio - expected) / expected;
+    }
+  }
+  CHECK(ours < 0.9 * of_time);
+}
+
 TEST_CASE("where the data carry no prediction there is none") {
   Simulated simulated(2);
   const Models few(normal_runs(simulated, kLeastRuns - 1));

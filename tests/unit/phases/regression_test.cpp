@@ -111,14 +111,14 @@ TEST_CASE("cross-validation finds the inputs that count, and no law in noise") {
   const uint32_t rounds = test::rounds(20);
   for (uint32_t round = 0; round < rounds; ++round) {
     const Data data = random_data(random, 30, 20, 0.3);
-    const Validated found = cross_validated_lasso(data.inputs, data.output, 10);
+    const Validated found = cross_validated(data.inputs, data.output, 10, fast_lasso_path);
     CHECK(found.r2 > 0.8);
     CHECK(std::abs(found.model.coefficients[0] - 2) < 0.4);
     CHECK(found.held_out.size() == 30);
     std::normal_distribution<double> normal(0, 1);
     std::vector<double> noise;
     for (size_t i = 0; i < 30; ++i) noise.push_back(normal(random));
-    useless += cross_validated_lasso(data.inputs, noise, 10).r2 < 0.3 ? 1U : 0U;
+    useless += cross_validated(data.inputs, noise, 10, fast_lasso_path).r2 < 0.3 ? 1U : 0U;
   }
   CHECK(useless + 1 >= rounds);
 }

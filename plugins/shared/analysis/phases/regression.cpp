@@ -180,12 +180,9 @@ Validated cross_validated(const Table &inputs, std::span<const double> output, s
   return {path(inputs, output, lambdas)[chosen], predictions[chosen], spread > 0 ? 1 - squares / spread : 0};
 }
 
-Validated cross_validated_lasso(const Table &inputs, std::span<const double> output, size_t folds) {
-  return cross_validated(inputs, output, folds,
-                         [](const Table &table, std::span<const double> values, std::span<const double> lambdas) {
-                           constexpr double kPrecision = 1e-5;
-                           return lasso_path(table, values, lambdas, kPrecision);
-                         });
+std::vector<Linear> fast_lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas) {
+  constexpr double kPrecision = 1e-5;
+  return lasso_path(inputs, output, lambdas, kPrecision);
 }
 
 }  // namespace atalaya::phases

@@ -29,6 +29,8 @@ struct Linear {
 // there are fewer rows than columns). `precision`: the largest change of a coefficient at the end, in deviations of the output.
 std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas = {},
                                double precision = 1e-9);
+// The same to 1e-5, as cross-validation needs it.
+std::vector<Linear> fast_lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas);
 // min 1/(2n) |y - a - X b|^2 + lambda / 2 |b|_2^2, with columns as above.
 std::vector<Linear> ridge_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas);
 
@@ -45,6 +47,5 @@ using Path = std::function<std::vector<Linear>(const Table &, std::span<const do
 // The lambda with the least error in `folds` parts of the rows (row i is in part i % folds): the largest one within a standard
 // error of it predicts less well from the few runs that programs have.
 Validated cross_validated(const Table &inputs, std::span<const double> output, size_t folds, const Path &path);
-Validated cross_validated_lasso(const Table &inputs, std::span<const double> output, size_t folds);
 
 }  // namespace atalaya::phases
