@@ -286,10 +286,9 @@ void Collector::add_ends(const FlowKey &key, Sample &sample, Batch &batch) const
 }
 
 void Collector::show_lost(Batch &batch) {
-  if (lost_ + vanished_ == 0) return;
   Sample &sample = batch.add(ATALAYA_METRICS, 1, 2);
   batch.tag(sample, process_id_, kUnattributed);
-  if (lost_ > 0) count(Show::lost, std::exchange(lost_, 0), sample, batch);
+  count(Show::lost, std::exchange(lost_, 0), sample, batch);
   if (vanished_ > 0) count(Show::vanished, std::exchange(vanished_, 0), sample, batch);
 }
 

@@ -78,8 +78,9 @@ inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     metric::rate("proc.net.unix.in.packets", "/s", 2, kProcessTags, "sock_recv_length", "Receive calls on Unix sockets"),
     metric::rate("proc.net.unix.out.mb", "Mibit/s", 4, kProcessTags, "sock_send_length", "Data sent by Unix sockets"),
     metric::rate("proc.net.unix.out.packets", "/s", 2, kProcessTags, "sock_send_length", "Send calls on Unix sockets"),
-    metric::delta("proc.net.lost", "1", metric::count, kProcessTags, "the buffers in the kernel",
-                  "Connection ends and calls lost in the window because a buffer was full; of the process unattributed"),
+    metric::delta(
+        "proc.net.lost", "1", metric::count, kProcessTags, "the buffers in the kernel",
+        "Connection ends and calls lost in the window because a buffer was full; of the process unattributed, in each window"),
     metric::delta("proc.net.vanished", "1", metric::count, kProcessTags, "the walks and inet_sock_set_state",
                   "TCP connections closed from their last reading: no process holds them, no end was reported; unattributed"),
     metric::delta("flow.in.bytes", "By", metric::count, kFlowTags, "as proc.net.*.in.mb", "Payload received in the window"),

@@ -131,6 +131,34 @@ TEST_CASE("a changed setting is reported with both values, and nothing else") {
   }
 }
 
+// A host whose processes have traffic from `begin` on; its source of traffic reports windows from `runs` on.
+Explanation with_traffic(uint32_t seed, int begin, int runs) {
+  Host host(seed);
+  Values busy, traffic, lost;
+  for (int second = kStep; second <= kEnd; second += kStep) {
+    busy.emplace_back(second, 5);
+    if (second > begin) traffic.emplace_back(second, host.noise.uniform(400, 500));
+    if (second > runs) lost.emplace_back(second, 0);
+  }
+  host.store.add("proc.cpu.user", host.process("client", 77), busy);
+  if (begin < kEnd) host.store.add("proc.net.tcp.out.mb", host.process("client", 77), traffic);
+  if (runs < kEnd) host.store.add("proc.net.lost", {{"host", "h"}, {"process", "unattributed"}}, lost);
+  host.add_host();
+  return explained(host);
+}
+
+TEST_CASE("a resource that nothing used in the baseline is compared if its source ran") {
+  for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
+    CHECK(first_of(with_traffic(seed, kLength, 0)) == "network: client");
+    const Explanation unknown = with_traffic(seed, kLength, kEnd), partly = with_traffic(seed, kLength, kLength / 2);
+    for (const Explanation *explanation : {&unknown, &partly}) {
+      CHECK(first_of(*explanation) == "nothing");
+      REQUIRE(explanation->notes.size() == 1);
+      CHECK(explanation->notes[0] == "network traffic of processes is not compared: one of the ranges has no samples of it");
+    }
+  }
+}
+
 TEST_CASE("healthy hosts have no finding") {
   for (uint32_t seed = 100; seed < 100 + test::rounds(100); ++seed) {
     Host host(seed);

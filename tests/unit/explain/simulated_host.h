@@ -39,6 +39,7 @@ class SimulatedStore : public MemoryStore {
     for (const char *name : {"jvm.gc.time", "sys.disk.usage", "sys.pressure.memory.some.stall"}) declare(name, Kind::rate, "%");
     declare("sys.disk.read.time", Kind::rate, "ms/s");
     declare("proc.cpu.energy", Kind::delta, "J");
+    declare("proc.net.lost", Kind::delta, "1");
   }
 
   struct Fact {

@@ -190,15 +190,19 @@ class Explainer {
                               " steps of " + name + " are left out: they have no samples, or some are missing");
   }
 
+  // Of a resource without samples: its source ran, so nothing was used.
+  bool was_collected(const Resource &resource, const Side &side, const Steps &steps) {
+    return !resource.witness.empty() && has_values(resource.witness, result_.hosts, side, steps, reader_);
+  }
+
   void measure() {
     const Capacities capacities = capacities_of({result_.window, result_.baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
     for (const Resource &resource : resources(wish_.by)) {
       const Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, wish_.by_host, reader_);
       const Parts after = parts_of(resource, result_.window, result_.window_steps, wish_.by_host, reader_);
       if (before.empty() && after.empty()) continue;
-      // A metric that one of the ranges does not have was not collected, unless it counts events.
-      const bool is_event = resource.id == "forks" || resource.id == "gc";
-      if (!is_event && (before.empty() || after.empty())) {
+      if ((before.empty() && !was_collected(resource, result_.baseline, result_.baseline_steps)) ||
+          (after.empty() && !was_collected(resource, result_.window, result_.window_steps))) {
         result_.notes.push_back(std::string(resource.name) + " is not compared: one of the ranges has no samples of it");
         continue;
       }

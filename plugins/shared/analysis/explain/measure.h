@@ -72,5 +72,8 @@ struct Presence {
   int64_t window_ns = 0;                               // the longest window
 };
 Presence presence_of(const Side &side, const Steps &steps, Reader &reader);
+// Each compared host has values of the metric in each complete step; further tags of the side do not count.
+bool has_values(std::string_view metric, const std::vector<std::string> &hosts, const Side &side, const Steps &steps,
+                Reader &reader);
 
 }  // namespace atalaya::explain

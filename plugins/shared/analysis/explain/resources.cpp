@@ -10,9 +10,13 @@ std::vector<Resource> resources(std::string_view by) {
                                                      : std::vector{std::string(by)};
   const std::vector<std::string> started = by == "process" ? std::vector<std::string>{"process", "parent"} : own;
   std::vector<Resource> all;
-  const auto add = [&](Resource resource) { all.push_back(std::move(resource)); };
+  const auto add = [&](Resource resource, std::string_view witness = {}) {
+    resource.witness = witness;
+    all.push_back(std::move(resource));
+  };
   // Most specific first: the rank falls.
-  add({"forks", "processes started and ended", "per second", {"proc.exits"}, 1, started, Role::cause, C::forks, 1, 0.02, 9});
+  add({"forks", "processes started and ended", "per second", {"proc.exits"}, 1, started, Role::cause, C::forks, 1, 0.02, 9},
+      "proc.cpu.user");
   add({"throttled",
        "CPU time denied by cgroup limits",
        "s/s",
@@ -23,8 +27,9 @@ std::vector<Resource> resources(std::string_view by) {
        C::one,
        1,
        0.05,
-       8});
-  add({"gc", "garbage collection", "% of time", {"jvm.gc.time"}, 1, own, Role::cause, C::one, 100, 0.02, 7});
+       8},
+      "cgroup.cpu.usage");
+  add({"gc", "garbage collection", "% of time", {"jvm.gc.time"}, 1, own, Role::cause, C::one, 100, 0.02, 7}, "jvm.count");
   add({"disk.read", "disk reads", "MiB/s", {"proc.disk.reads.mb"}, 1, own, Role::cause, C::disk, 1, 0.01, 5});
   add({"disk.write", "disk writes", "MiB/s", {"proc.disk.writes.mb"}, 1, own, Role::cause, C::disk, 1, 0.01, 5});
   add({"network",
@@ -37,7 +42,8 @@ std::vector<Resource> resources(std::string_view by) {
        C::network,
        1,
        0.01,
-       4});
+       4},
+      "proc.net.lost");
   add({"memory", "memory of processes", "MiB", {"proc.mem.resident"}, 1, own, Role::cause, C::memory, 1, 0.01, 3});
   add({"switches",
        "voluntary context switches",
@@ -74,7 +80,8 @@ std::vector<Resource> resources(std::string_view by) {
        C::one,
        1000,
        0.02});
-  add({"retransmits", "TCP retransmissions", "per second", {"proc.net.tcp.retransmits"}, 1, own, Role::effect, C::one, 100, 0.02});
+  add({"retransmits", "TCP retransmissions", "per second", {"proc.net.tcp.retransmits"}, 1, own, Role::effect, C::one, 100, 0.02},
+      "proc.net.lost");
   add({"pressure.cpu", "CPU pressure", "% of time", {"sys.pressure.cpu.some.stall"}, 1, {}, Role::effect, C::one, 100, 0.05});
   add({"pressure.memory",
        "memory pressure",

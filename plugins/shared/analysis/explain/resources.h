@@ -29,6 +29,9 @@ struct Resource {
   double least_share = 0.01;  // of the capacity: smaller differences are not reported
   int rank = 0;               // of two causes with equal parts of their capacities, the more specific one comes first
   std::vector<store::TagFilter> tags = {};
+  // A metric that the source of the metrics reports in each window: where it has values and they have none, nothing was used.
+  // Empty: there is no such metric.
+  std::string_view witness = {};
 };
 
 // In the order of the pages. `by`: the tag of the parts of resources that processes use.
