@@ -2,7 +2,7 @@
 -- for two minutes. They are written only around an alert, an OOM kill, a crash, or on request:
 --   atalaya run pipelines/recorder.lua        (as root)
 --   atalaya record --last 2m                  (on request)
---   atalaya trace --store recordings.db --metric '*' --from -5m -o recording.json      (for Perfetto)
+--   atalaya trace --store recordings.db --recording -o recording.json      (for Perfetto)
 -- Recordings are in recordings.db in the state folder, a store of its own; alerts are in atalaya.db. docs/how-to/recorder.md
 local a = require "atalaya"
 
@@ -50,9 +50,9 @@ a.pipeline "events" {
   a.source.kernel { throttled = false },
   a.translate.alerts { rules = {
     { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 20, clear = 5, lasts = "2s", keep = "1m",
-      summary = "Tasks wait for memory for more than 20 % of the time", advice = "Read the recording: atalaya trace --store recordings.db" },
+      summary = "Tasks wait for memory for more than 20 % of the time", advice = "Read the recording: atalaya trace --store recordings.db --recording" },
     { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 60, clear = 25, lasts = "10s", keep = "1m",
-      summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Read the recording: atalaya trace --store recordings.db" },
+      summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Read the recording: atalaya trace --store recordings.db --recording" },
   } },
   a.sink.sqlite {},
   a.sink.recorder {},

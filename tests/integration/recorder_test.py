@@ -77,7 +77,7 @@ class Recorder(AgentCase):
         done = self.record("--last", "1s", "--cause", "slow page")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^main: recording of 1s\nIt ends [01] s after now\. Then, for Perfetto:\n"
-                                      r"  atalaya trace --store RECORDINGS --metric '\*' --from \d+ --to \d+ -o recording.json\n$")
+                                      r"  atalaya trace --store RECORDINGS --recording -o recording.json\n$")
         recording, = self.wait(lambda: self.spans("kept"))
         self.assertEqual({key: recording["tags"][key] for key in ("recording", "cause")}, {"recording": "main", "cause": "slow page"})
         self.assertEqual(recording["duration"], 1_500_000_000)
@@ -92,13 +92,14 @@ class Recorder(AgentCase):
         recording, = self.wait(lambda: self.spans("kept"))
         self.assertEqual(agent.stop(), 0)
         begin, end = self.bounds(recording)
-        done = subprocess.run([BINARY, "trace", "--store", self.recordings, "--metric", "proc.mem.resident", "--from", str(begin // 10**9),
-                               "--to", str(end // 10**9 + 1)], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([BINARY, "trace", "--store", self.recordings, "--recording"], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         events = json.loads(done.stdout)["traceEvents"]
         self.assertIn("recording", {event.get("name") for event in events})
         values = [event for event in events if event.get("ph") == "C" and event["name"] == "proc.mem.resident"]
         self.assertGreater(len({event["ts"] for event in values}), 10)
+        self.assertTrue(all(begin <= 1000 * event["ts"] <= end for event in values))
+        self.assertIn("sys.mem.available", {event["name"] for event in events if event.get("ph") == "C"})
 
     def test_the_store_answers_the_same_with_and_without_a_recording(self):
         self.start(more=f'a.pipeline "usual" {{ every = "1s", a.source.proc {{ cgroups = false }}, a.sink.sqlite {{ path = "{self.store}" }} }}')

@@ -57,6 +57,7 @@ class Trace final : public Command {
           param::integer("stacks", "Maximum processes with stacks, those with the most samples or time; 0: no stacks")
               .defaults("5")
               .range(0, 1e6),
+          param::boolean("recording", "The newest recording of the range: its time, and all its metrics").defaults("false"),
           param::choice("profile", "cpu|offcpu|wall|waker", "Profile of the stacks, as of the command flamegraph").defaults("cpu")),
       query::kWindowParams, query::kStoreParams,
       query::listed(param::string("o", "Output file (default: standard output)").unit("FILE.json")));
@@ -74,16 +75,21 @@ class Trace final : public Command {
         metrics_(host.texts("metric")),
         top_(static_cast<size_t>(host.integer("top"))),
         stacks_(static_cast<size_t>(host.integer("stacks"))),
-        profile_(host.text("profile")) {
+        profile_(host.text("profile")),
+        recording_(host.boolean("recording")) {
     if (const auto file = host.find("o")) file_ = file->text();
     usual_ = metrics_.empty();
-    if (usual_) metrics_ = kUsualMetrics;
+    if (usual_) metrics_ = recording_ ? std::vector<std::string>{"*"} : kUsualMetrics;
   }
 
   int run(std::span<const atalaya_str>) override {
     return query::answered(
         [&] {
           query::Reading reading(options_);
+          if (recording_ && !choose_recording(reading)) {
+            query::say_nothing("recording", reading.range);
+            return 1;
+          }
           Timeline timeline;
           add_spans(timeline, reading);
           if (top_ > 0)
@@ -100,6 +106,27 @@ class Trace final : public Command {
   }
 
  private:
+  // Sets the range to that of the newest recording. Several recorders record at the same time: what overlaps it belongs to it.
+  static bool choose_recording(query::Reading &reading) {
+    store::Selection selection;
+    selection.range = reading.range;
+    selection.tags = {{"recording", {"*"}}};
+    std::vector<query::Range> recordings;
+    reading.store->spans(selection, [&](const store::Span &span) {
+      reading.budget.work(1);
+      if (span.name == "recording" && span.duration_ns >= 0)
+        recordings.push_back({span.start_ns, span.start_ns + span.duration_ns});
+    });
+    if (recordings.empty()) return false;
+    const auto by_end = [](const query::Range &a, const query::Range &b) { return a.to_ns < b.to_ns; };
+    std::sort(recordings.begin(), recordings.end(), by_end);
+    query::Range all = recordings.back();
+    for (auto one = recordings.rbegin(); one != recordings.rend() && one->to_ns > all.from_ns; ++one)
+      all.from_ns = std::min(all.from_ns, one->from_ns);
+    reading.range = all;
+    return true;
+  }
+
   void add_spans(Timeline &timeline, query::Reading &reading) const {
     store::Selection selection;
     selection.tags = tags_;
@@ -174,6 +201,7 @@ class Trace final : public Command {
   std::vector<std::string> metrics_;
   const size_t top_, stacks_;
   const std::string profile_;
+  const bool recording_;
   std::string file_;
   bool usual_ = false;
 };

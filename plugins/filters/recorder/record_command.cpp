@@ -26,7 +26,7 @@ RecordCommand::RecordCommand(Host host) : host_(host) {
 int RecordCommand::run(std::span<const atalaya_str>) {
   Request request{std::nullopt, true, host_.text("cause")};
   if (const auto last = host_.find("last")) request.last_ns = last->integer();
-  int64_t from_ns = INT64_MAX, until_ns = 0;
+  int64_t until_ns = 0;
   for (const RecorderSocket &recorder : find_recorders(folder_)) {
     auto answer = send_request(recorder.path, request, kPatienceMs);
     if (!answer) {
@@ -35,7 +35,6 @@ int RecordCommand::run(std::span<const atalaya_str>) {
     }
     std::printf("%s: recording of %s\n", core::visible(recorder.name).c_str(),
                 core::format_duration((answer->until_ns - answer->from_ns) / kSecond * kSecond).c_str());
-    from_ns = std::min(from_ns, answer->from_ns);
     until_ns = std::max(until_ns, answer->until_ns);
   }
   if (until_ns == 0) {
@@ -44,11 +43,8 @@ int RecordCommand::run(std::span<const atalaya_str>) {
                  folder_.c_str());
     return 1;
   }
-  std::printf(
-      "It ends %lld s after now. Then, for Perfetto:\n  atalaya trace --store RECORDINGS --metric '*' --from %lld --to %lld -o "
-      "recording.json\n",
-      static_cast<long long>(std::max<int64_t>(until_ns / kSecond - core::realtime() / kSecond, 0)),
-      static_cast<long long>(from_ns / kSecond), static_cast<long long>(until_ns / kSecond + 1));
+  std::printf("It ends %lld s after now. Then, for Perfetto:\n  atalaya trace --store RECORDINGS --recording -o recording.json\n",
+              static_cast<long long>(std::max<int64_t>(until_ns / kSecond - core::realtime() / kSecond, 0)));
   return 0;
 }
 
