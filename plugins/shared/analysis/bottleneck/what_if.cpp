@@ -38,6 +38,11 @@ class Tasks {
   int64_t begin(uint32_t i) const { return ends_.begin(of(i)); }
   int64_t end(uint32_t i) const { return of(i).work.end_ns(); }
   Key key(uint32_t i) const { return {of(i).host, of(i).executor}; }
+  // Without the time in which it waited for maps.
+  int64_t fetch_time(const Phase &phase) const {
+    const int64_t end_ns = phase.work.end_ns();
+    return end_ns - ends_.begin(data_.tasks[phase.task], phase.work.start_ns, end_ns);
+  }
 
  private:
   const JobData &data_;
@@ -233,8 +238,29 @@ class Predictor {
     return hosts;
   }
 
+  // Tasks of other hosts that fetch from each host wait for a slow one, too: one of N answers takes as many times longer as its
+  // tasks do. These are the tasks of the stage in which it is slowest: where tasks fetch, they wait for it on all hosts.
+  std::vector<int64_t> with_usual_answers(uint32_t host) const {
+    double slower = 1;
+    for (const auto &[place, factor] : slowness(tasks_, stages_of(tasks_), times_))
+      if (place.first == host) slower = std::max(slower, factor);
+    std::set<uint32_t> hosts;
+    for (const uint32_t i : tasks_.order()) hosts.insert(tasks_.of(i).host);
+    const auto count = static_cast<double>(hosts.size());
+    const double saved = 1 - count / (count - 1 + slower);
+    std::vector<int64_t> times = times_;
+    for (const Phase &phase : data_.phases) {
+      const Task &task = data_.tasks[phase.task];
+      const bool fetches = phase.work.duration_ns > 0 && needs_of(data_.name(phase.phase)).network;
+      if (task.job != job_ || task.host == host || !fetches) continue;
+      const int64_t fetch = std::min({tasks_.fetch_time(phase), std::max<int64_t>(phase.busy_ns, 0), times[phase.task]});
+      times[phase.task] -= std::llround(saved * static_cast<double>(fetch));
+    }
+    return times;
+  }
+
   int64_t with_usual_speed(uint32_t host) const {
-    Plan plan = plan_of(data_, job_, times_);
+    Plan plan = plan_of(data_, job_, with_usual_answers(host));
     std::set<Key> keys;
     for (const uint32_t i : tasks_.order()) keys.insert(tasks_.key(i));
     uint32_t executor = 0;
