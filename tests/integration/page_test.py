@@ -117,7 +117,7 @@ class Lists(PageCase):
         self.assertIn(self.store, info["store"]["name"])
         stored = self.atalaya("sql", "--format", "csv", "SELECT min(time), max(time) FROM points").splitlines()[1]
         for key, milliseconds in zip(("from", "to"), stored.split(",")):
-            self.assertAlmostEqual(info["store"][key], int(milliseconds), delta=60_000, msg=key)  # a window
+            self.assertAlmostEqual(info["store"][key], int(milliseconds), delta=1, msg=key)
         self.assertEqual(info["utc_offset_minutes"], 0)
         self.assertRegex(info["version"], r"^\d+\.\d+\.\d+$")
 

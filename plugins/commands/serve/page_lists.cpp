@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "plugins/commands/serve/extent.h"
 #include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
@@ -44,10 +43,8 @@ bool add_tags(const store::Series &series, TagValues &values) {
   return more;
 }
 
-// A server would need a statement for each test.
 void write_extent(JsonWriter &json, PageCall &call) {
-  const bool is_wanted = call.request.flag("extent") && call.store.name().starts_with("sqlite:");
-  const auto extent = is_wanted ? extent_of(call.store, call.now_ns) : std::nullopt;
+  const auto extent = call.request.flag("extent") ? call.store.extent(call.now_ns) : std::nullopt;
   if (extent)
     json.key("from").milliseconds(extent->from_ns).key("to").milliseconds(extent->to_ns);
   else

@@ -79,6 +79,15 @@ std::vector<std::string> JoinedStore::tag_values(std::string_view key) {
   return united([key](Store &store) { return store.tag_values(key); });
 }
 
+std::optional<Range> JoinedStore::extent(int64_t until_ns) {
+  std::optional<Range> all;
+  for (const auto &store : stores_) {
+    const auto part = store->extent(until_ns);
+    if (part) all = all ? Range{std::min(all->from_ns, part->from_ns), std::max(all->to_ns, part->to_ns)} : *part;
+  }
+  return all;
+}
+
 // The first declaration wins, as in one store.
 Catalogue JoinedStore::catalogue() {
   Catalogue all;

@@ -80,6 +80,16 @@ class MemoryStore : public store::Store {
   std::vector<std::string> tag_keys() override { return {}; }
   std::vector<std::string> tag_values(std::string_view) override { return {}; }
 
+  std::optional<store::Range> extent(int64_t until_ns) override {
+    std::optional<store::Range> found;
+    for (const Kept &kept : all_)
+      for (const Point &point : kept.points) {
+        if (point.time_ns > until_ns) continue;
+        if (!found) found = store::Range{point.time_ns - 1, point.time_ns};
+        found = store::Range{std::min(found->from_ns, point.time_ns - 1), std::max(found->to_ns, point.time_ns)};
+      }
+    return found;
+  }
   std::vector<store::Series> series(const store::Selection &selection, size_t limit) override {
     std::vector<store::Series> found;
     const auto metrics = core::MatcherList::parse(selection.metrics).value();

@@ -4,8 +4,11 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <random>
+#include <set>
 #include <stdexcept>
 
 namespace atalaya::store::test {
@@ -68,6 +71,31 @@ TEST_CASE_TEMPLATE("metrics are stored with their declarations; the first one wi
   CHECK(catalogue.at("x.foreign.bytes")->kind == Kind::unknown);
   CHECK(catalogue.at("x.foreign.bytes")->unit.empty());
   for (const Series &series : reader->series({}, SIZE_MAX)) CHECK(series.kind() == catalogue.at(series.metric)->kind);
+}
+
+TEST_CASE_TEMPLATE("the extent is from the oldest to the newest sample of those up to a time", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  const auto writer = engine.writer();
+  CHECK(!engine.open()->extent(kNow + kDay));
+  std::mt19937 random(1);
+  std::set<int64_t> times;
+  for (int i = 0; i < 30; ++i) {
+    const int64_t time_ns = kNow - static_cast<int64_t>(random() % 200) * kHour;
+    auto samples = engine.samples();
+    samples.metrics(time_ns, {{"host", "ant"}}).real("x", i);
+    writer->write(samples.span(), kNow);
+    times.insert(time_ns);
+  }
+  const auto reader = engine.open();
+  for (const int64_t until : {kNow + kDay, *times.rbegin(), kNow - 50 * kHour, kNow - 100 * kHour, *times.begin()}) {
+    CAPTURE(until);
+    const auto extent = reader->extent(until);
+    REQUIRE(extent);
+    CHECK(extent->from_ns == *times.begin() - 1);
+    CHECK(extent->to_ns == *std::prev(times.upper_bound(until)));
+  }
+  CHECK(!reader->extent(*times.begin() - 1));
 }
 
 TEST_CASE_TEMPLATE("series are listed by metric and tags, in the matchers' grammar", Tested, Sqlite, ClickHouse) {

@@ -162,6 +162,11 @@ TEST_CASE("several stores answer as one with all of their samples, with any memo
       CHECK(joined->tag_keys() == whole->tag_keys());
       CHECK(joined->tag_values("pid") == whole->tag_values("pid"));
       CHECK(joined->catalogue().size() == whole->catalogue().size());
+      const auto extent = joined->extent(kNow), extent_of_whole = whole->extent(kNow);
+      REQUIRE(extent);
+      REQUIRE(extent_of_whole);
+      CHECK(extent->from_ns == extent_of_whole->from_ns);
+      CHECK(extent->to_ns == extent_of_whole->to_ns);
       CHECK(names_of(joined->series({}, 1000)) == names_of(whole->series({})));
       CHECK(joined->series({}, 5).size() == 5);
       for (const std::string metric : {"proc.cpu.user", "flow.sent.bytes"})

@@ -101,6 +101,18 @@ class Writing {
         if (time_ns > range.from_ns && time_ns <= range.to_ns) wanted[time_ns] = value;
       CHECK(found == wanted);
     }
+    check_extent(reader);
+  }
+  // The series of `rest` is later.
+  void check_extent(SqliteStore &reader) const {
+    std::set<int64_t> times;
+    for (const auto &[key, points] : expected_)
+      for (const auto &[time_ns, value] : points) times.insert(time_ns);
+    const auto extent = reader.extent(kStart + 39 * kDay);
+    REQUIRE(extent.has_value() == !times.empty());
+    if (times.empty()) return;
+    CHECK(extent->from_ns == *times.begin() - 1);
+    CHECK(extent->to_ns == *times.rbegin());
   }
   int64_t chunks() const { return store_.number("SELECT count(*) FROM chunks"); }
   int64_t rows(const char *where = "process IS NOT NULL") const {

@@ -2,7 +2,9 @@
 #include "plugins/shared/store/clickhouse/clickhouse_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -120,6 +122,28 @@ std::vector<std::string> ClickHouseStore::tag_values(std::string_view key) {
   from.bind(key) << ")] AS value FROM series WHERE has(tags.key, ";
   from.bind(key) << "))";
   return texts({{{"value", "name", Type::text}}, from, "name"});
+}
+
+// The small table of series knows the days. Points of one day may all be later than the end of the range, so there are two.
+std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const char *order) {
+  Sql from("points WHERE day GLOBAL IN (SELECT DISTINCT day FROM series WHERE metric != ''");
+  from << day_conditions(range) << " ORDER BY day " << order << " LIMIT 2)" << time_conditions(range);
+  std::optional<Range> found;
+  client_.select({{{"min(time_ns)", "first_at", Type::i64}, {"max(time_ns)", "last_at", Type::i64}, {"count()", "number", Type::u64}},
+                  from,
+                  "number"},
+                 [&](const std::vector<Cell> &row) {
+                   if (row[3].integer() > 0) found = Range{row[1].integer() - 1, row[2].integer()};
+                   return true;
+                 });
+  return found;
+}
+
+std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
+  const Range range{std::numeric_limits<int64_t>::min(), until_ns};
+  const auto first = extent_of_days(range, "ASC"), last = extent_of_days(range, "DESC");
+  if (!first || !last) return std::nullopt;
+  return Range{first->from_ns, last->to_ns};
 }
 
 std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t limit) {

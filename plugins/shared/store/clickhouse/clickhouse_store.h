@@ -22,6 +22,7 @@ class ClickHouseStore final : public Store {
   Catalogue catalogue() override;
   std::vector<std::string> tag_keys() override;
   std::vector<std::string> tag_values(std::string_view key) override;
+  std::optional<Range> extent(int64_t until_ns) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
   void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
@@ -34,6 +35,7 @@ class ClickHouseStore final : public Store {
   };
   struct SpanQuestion;
   std::vector<std::string> texts(const Query &query);
+  std::optional<Range> extent_of_days(const Range &range, const char *order);
   void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
   void scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor);
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);

@@ -107,6 +107,20 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
   return {values.begin(), values.end()};
 }
 
+// A packed window has no row unless it has stacks. An index holds the times of all chunks.
+std::optional<Range> SqliteStore::extent(int64_t until_ns) {
+  std::optional<Range> found;
+  Statement(database_,
+            "SELECT min(first_ns), max(last_ns) FROM ("
+            "SELECT (SELECT min(time_ns) FROM windows WHERE time_ns <= ?1) AS first_ns, "
+            "(SELECT max(time_ns) FROM windows WHERE time_ns <= ?1) AS last_ns "
+            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM chunks WHERE first_ns <= ?1 "
+            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1) "
+            "HAVING min(first_ns) IS NOT NULL")
+      .each([&](const Row &row) { found = Range{row.integer(0) - 1, row.integer(1)}; }, until_ns);
+  return found;
+}
+
 std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit) {
   const ReadTransaction transaction(database_);
   const core::MatcherList metrics = matchers_of(selection.metrics);
