@@ -94,6 +94,10 @@ bool Collector::take(size_t series, const store::Summary &summary) {
 
 void Collector::points(size_t series, const store::Points &points) {
   Kept &kept = kept_[series];
+  if (kept.integral && !kept.function && !query_.rate) {
+    kept.integral->add(points);
+    return budget_.work(points.times_ns.size());
+  }
   const size_t before = size_of(kept);
   for (size_t i = 0; i < points.times_ns.size(); ++i) {
     const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);

@@ -26,6 +26,10 @@ void Integral::add(int64_t time_ns, int64_t duration_ns, double value) {
   hold_.add(time_ns, duration_ns, value, [&](const Held &held) { add_held(held); });
 }
 
+void Integral::add(const store::Points &points) {
+  for (size_t i = 0; i < points.times_ns.size(); ++i) add(points.times_ns[i], points.durations_ns[i], points.values[i]);
+}
+
 void Integral::add_held(const Held &held) {
   const double whole = ns_between(0, held.duration_ns);
   add_stretch(held.time_ns - held.duration_ns, held.time_ns, amounts_ ? held.value / whole : held.value);

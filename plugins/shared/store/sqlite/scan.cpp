@@ -2,6 +2,7 @@
 #include "plugins/shared/store/sqlite/scan.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr size_t kEntitiesAtOnce = 64;
 constexpr int64_t kGap = 16;             // skip up to this number of entities instead of seeking
-constexpr size_t kBuffered = 256 << 10;  // points
+// Points: few, so that they are still in the processor's cache when they are handed over, if no chunk has to be looked for then.
+constexpr size_t kBuffered = 8 << 10, kBufferedBesideChunks = 256 << 10;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
 
 Points part_of(const Points &points, size_t begin, size_t end) {
   const size_t size = end - begin;
@@ -40,6 +43,9 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       chunks_(database,
               "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
               "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),
+      packed_(database,
+              "SELECT max(last_ns) FROM (SELECT max(last_ns) AS last_ns FROM chunks WHERE entity = ?1 UNION ALL "
+              "SELECT max(last_ns) FROM rolled WHERE entity = ?1)"),
       rolled_(database) {}
 
 void Scan::run() {
@@ -55,14 +61,21 @@ void Scan::run() {
     Group group;
     do {
       group.insert(all.extract(all.begin()));
-    } while (!all.empty() && group.size() < kEntitiesAtOnce && all.begin()->first - group.rbegin()->first <= kGap);
+      // To the end of a block, which is read once then.
+    } while (!all.empty() && all.begin()->first - group.rbegin()->first <= kGap &&
+             (group.size() < kEntitiesAtOnce || block_of(all.begin()->first) == block_of(group.rbegin()->first)));
     run_group(group);
   }
 }
 
 void Scan::run_group(Group &group) {
-  for (auto &[entity, wanted] : group)
+  packed_until_ns_.clear();
+  int64_t packed_ns = kNever;
+  for (auto &[entity, wanted] : group) {
     std::sort(wanted.begin(), wanted.end(), [](const Wanted &a, const Wanted &b) { return a.metric < b.metric; });
+    packed_until_ns_.push_back(packed_.number(entity).value_or(kNever));
+    packed_ns = std::max(packed_ns, packed_until_ns_.back());
+  }
   Range rest = range_;
   int64_t last_ns = rest.from_ns;
   const int64_t first = group.begin()->first, last = group.rbegin()->first;
@@ -70,7 +83,7 @@ void Scan::run_group(Group &group) {
       [&](const Row &row) {
         const int64_t time_ns = row.integer(0);
         // Only whole times: of those that windows of several lengths share, each has its part.
-        if (buffered_ >= kBuffered && time_ns != last_ns) {
+        if (time_ns != last_ns && buffered_ >= (last_ns >= packed_ns ? kBuffered : kBufferedBesideChunks)) {
           hand_over(group, {rest.from_ns, last_ns});
           rest.from_ns = last_ns;
         }
@@ -94,10 +107,17 @@ void Scan::add_block(Group &group, const Row &row) {
 
 bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields) {
   FieldReader reader(fields);
-  while (reader.next()) {
+  auto place = wanted.begin();
+  while (reader.next_key()) {
     const int64_t metric = reader.metric();
-    if (metric < 0 || static_cast<size_t>(metric) >= metrics_.size() || !metrics_[static_cast<size_t>(metric)]) continue;
-    auto place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
+    if (metric < 0 || static_cast<size_t>(metric) >= metrics_.size() || !metrics_[static_cast<size_t>(metric)]) {
+      reader.skip_value();
+      continue;
+    }
+    if (!reader.read_value()) break;
+    // Fields mostly come in ascending order.
+    if (place == wanted.end() || place->metric != metric)
+      place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
     for (; place != wanted.end() && place->metric == metric; ++place) {
       place->rows.add(time_ns, duration_ns, reader.value());
       ++buffered_;
@@ -107,15 +127,9 @@ bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
 }
 
 void Scan::hand_over(Group &group, const Range &range) {
+  auto packed_until_ns = packed_until_ns_.begin();
   for (auto &[entity, wanted] : group) {
-    rolled_.seek(entity, range);
-    chunks_.each(
-        [&, &all = wanted](const Row &row) {
-          take_rolled(all, row.integer(3), row.integer(4), range);
-          hand_over_chunk(all, row, range);
-        },
-        entity, range.from_ns, range.to_ns);
-    take_rolled(wanted, range.to_ns, range.to_ns, range);
+    if (*packed_until_ns++ > range.from_ns) hand_over_packed(entity, wanted, range);
     for (Wanted &one : wanted) {
       hand_over_until(one, range.to_ns);
       one.rows.clear();
@@ -123,6 +137,18 @@ void Scan::hand_over(Group &group, const Range &range) {
     }
   }
   buffered_ = 0;
+}
+
+// Chunks and rolled chunks, with the rows before and between them.
+void Scan::hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range) {
+  rolled_.seek(entity, range);
+  chunks_.each(
+      [&](const Row &row) {
+        take_rolled(wanted, row.integer(3), row.integer(4), range);
+        hand_over_chunk(wanted, row, range);
+      },
+      entity, range.from_ns, range.to_ns);
+  take_rolled(wanted, range.to_ns, range.to_ns, range);
 }
 
 void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range) {

@@ -37,6 +37,7 @@ class Scan {
   bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields);
   // Hands over everything in the range.
   void hand_over(Group &group, const Range &range);
+  void hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range);
   void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
   // Reads the rolled chunks that begin before the end of a stretch; points before both are handed over.
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
@@ -58,7 +59,7 @@ class Scan {
   Range range_;
   PointVisitor &visitor_;
   Damage &damage_;
-  Statement rows_, chunks_;
+  Statement rows_, chunks_, packed_;
   RolledChunks rolled_;
   std::vector<RolledPoint> rolled_points_;
   ChunkReader reader_;
@@ -66,6 +67,7 @@ class Scan {
   Column merged_;
   std::vector<bool> metrics_;  // wanted of any entity
   size_t buffered_ = 0;
+  std::vector<int64_t> packed_until_ns_;  // of the entities of a group: nothing later is in chunks
   std::vector<double> reals_;
   std::vector<int64_t> counts_;
 };

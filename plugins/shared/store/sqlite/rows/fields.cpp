@@ -39,7 +39,16 @@ bool ObjectReader::next_key() {
 
 bool FieldReader::next() {
   if (!object_.next_key()) return false;
-  return read_short_number() || read_number() ? true : object_.fail();
+  return read_value();
+}
+
+// A text with other characters than those of a number is damaged.
+bool FieldReader::skip_value() {
+  const char *at = object_.at();
+  while (at < object_.end() && (core::is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')) ++at;
+  if (at == object_.at() || !is_over(at)) return object_.fail();
+  object_.move_to(at);
+  return true;
 }
 
 // Most numbers are short: their digits are an integer that a double holds exactly, and so is the power of ten below the point, so

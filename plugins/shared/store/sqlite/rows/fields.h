@@ -51,6 +51,10 @@ class FieldReader {
  public:
   explicit FieldReader(std::string_view text) : object_(text) {}
   bool next();  // false at the end
+  // The same in two steps: only the numbers of some metrics are read, the others are stepped over.
+  bool next_key() { return object_.next_key(); }
+  bool read_value() { return read_short_number() || read_number() ? true : object_.fail(); }
+  bool skip_value();
   int64_t metric() const { return object_.key(); }
   const Number &value() const { return value_; }
   // The field as it stands there, with its key.
