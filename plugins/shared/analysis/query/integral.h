@@ -50,6 +50,7 @@ class Integral {
   const bool amounts_;
   Budget &budget_;
   Hold hold_;
+  int64_t interval_ns_ = 0, interval_end_ns_ = 0;  // of the last stretch
   double total_ = 0;
   std::vector<Point> points_;  // time: the begin of the interval
 };
