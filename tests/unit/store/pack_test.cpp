@@ -54,6 +54,23 @@ class Writing {
       if (maintain) writer_->maintain(time_ns);
     }
   }
+  // Windows of a second of many processes, with gaps.
+  void many(int64_t begin, int64_t end, int processes) {
+    for (int64_t second = begin + 1; second <= end; ++second) {
+      const int64_t time_ns = kStart + second * kSecond;
+      auto samples = store_.samples();
+      for (int i = 0; i < processes; ++i) {
+        if (random_() % 10 == 0) continue;
+        const std::string process = "m" + std::to_string(i);
+        const auto value = static_cast<double>(random_() % 1000) / 10;
+        samples.metrics(time_ns, {{"host", "ant"}, {"process", process}}).real("x", value).real("y", -value / 3).count("n", second);
+        expected_[{"x", process}][time_ns] = value;
+        expected_[{"y", process}][time_ns] = -value / 3;
+        expected_[{"n", process}][time_ns] = static_cast<double>(second);
+      }
+      writer_->write(samples.span(), kNow);
+    }
+  }
   // One batch, out of order, of two processes for a number of seconds from the start on.
   void import(int64_t begin, int64_t end) {
     auto samples = store_.samples();
@@ -102,6 +119,30 @@ class Writing {
       CHECK(found == wanted);
     }
     check_extent(reader);
+  }
+  // All series of these metrics in one scan.
+  void check_together(const std::vector<std::string> &metrics, const Range &range) const {
+    SqliteStore reader(store_.path);
+    const Selection selection{metrics, {{"process", {"*"}}}, range};
+    const auto series = reader.series(selection, expected_.size());
+    const auto all = scan(reader, selection);
+    size_t points = 0;
+    for (size_t i = 0; i < series.size(); ++i) {
+      std::map<int64_t, double> wanted;
+      for (const auto &[time_ns, value] : expected_.at({series[i].metric, series[i].tags.at("process")}))
+        if (time_ns > range.from_ns && time_ns <= range.to_ns) wanted[time_ns] = value;
+      std::vector<std::pair<int64_t, double>> found;
+      for (const Point &point : all[i]) found.emplace_back(point.time_ns, point.value);
+      CHECK(found == std::vector<std::pair<int64_t, double>>(wanted.begin(), wanted.end()));
+      points += found.size();
+    }
+    size_t expected = 0;
+    for (const auto &[key, values] : expected_)
+      for (const auto &[time_ns, value] : values)
+        if (std::find(metrics.begin(), metrics.end(), key.first) != metrics.end() && time_ns > range.from_ns &&
+            time_ns <= range.to_ns)
+          ++expected;
+    CHECK(points == expected);
   }
   // The series of `rest` is later.
   void check_extent(SqliteStore &reader) const {
@@ -182,6 +223,20 @@ TEST_CASE("a batch that writes to a range that is being packed is not lost") {
   writing.rest();
   CHECK(writing.rows() == 0);
   writing.check();
+}
+
+// Rows are handed over in parts of some thousand points, where no chunk is near.
+TEST_CASE("rows and chunks of many entities are read in one scan, each point once and in order") {
+  TestStore store;
+  Writing writing(store);
+  writing.many(0, 40, 150);
+  writing.rest();
+  REQUIRE(writing.chunks() > 0);
+  writing.many(30, 120, 150);  // ten seconds again, with other values
+  for (const std::vector<std::string> &metrics : {std::vector<std::string>{"x", "y", "n"}, {"y"}, {"n", "x"}})
+    for (const Range range :
+         {Range{}, Range{kStart + 25 * kSecond, kStart + 100 * kSecond}, Range{kStart + 60 * kSecond, kStart + 61 * kSecond}})
+      writing.check_together(metrics, range);
 }
 
 TEST_CASE("packing that was cut off is done again") {
