@@ -7,8 +7,8 @@
 #include <array>
 #include <optional>
 
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/mcp_tools.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -34,7 +34,7 @@ struct Refused {
 };
 
 std::string error_json(std::string_view id, const Refused &refused) {
-  JsonWriter json;
+  query::JsonWriter json;
   json.object().key("jsonrpc").text("2.0").key("id").raw(id);
   json.key("error").object().key("code").integer(static_cast<int64_t>(refused.fault)).key("message").text(refused.why);
   return json.end_object().end_object().take();
@@ -86,7 +86,7 @@ class Message {
     if (root_["params"]["protocolVersion"].get(wanted) != simdjson::SUCCESS)
       throw Refused{Fault::params, "params.protocolVersion is missing"};
     const auto *known = std::find(kVersions.begin(), kVersions.end(), wanted);
-    JsonWriter json;
+    query::JsonWriter json;
     json.object().key("protocolVersion").text(known == kVersions.end() ? kVersions.front() : *known);
     json.key("capabilities").object().key("tools").object().end_object().end_object();
     json.key("serverInfo").object().key("name").text("atalaya").key("version").text(version_).end_object();
@@ -111,7 +111,7 @@ class Message {
                    true);
   }
   static std::string content(std::string_view text, bool is_error) {
-    JsonWriter json;
+    query::JsonWriter json;
     json.object().key("content").list().object().key("type").text("text").key("text").text(text).end_object().end_list();
     return json.key("isError").boolean(is_error).end_object().take();
   }

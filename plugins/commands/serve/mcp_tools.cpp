@@ -5,7 +5,7 @@
 #include <array>
 
 #include "core/base/text.h"
-#include "plugins/commands/serve/json_writer.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -100,7 +100,7 @@ struct Default {
 constexpr std::array kDefaults = {Default{"series", "points", "60"}, Default{"processes", "limit", "20"},
                                   Default{"job", "limit", "0"}};
 
-void write_param(JsonWriter &json, const McpParam &param) {
+void write_param(query::JsonWriter &json, const McpParam &param) {
   json.key(param.name).object();
   if (param.type == Type::texts)
     json.key("type").text("array").key("items").object().key("type").text("string").end_object();
@@ -109,7 +109,7 @@ void write_param(JsonWriter &json, const McpParam &param) {
   json.key("description").text(param.summary).end_object();
 }
 
-void write_schema(JsonWriter &json, const McpTool &tool) {
+void write_schema(query::JsonWriter &json, const McpTool &tool) {
   json.object().key("type").text("object").key("properties").object();
   for (const McpParam &param : tool.params) write_param(json, param);
   json.end_object().key("required").list();
@@ -155,7 +155,7 @@ const McpTool *mcp_tool(std::string_view name) {
 }
 
 std::string mcp_tools_json() {
-  JsonWriter json;
+  query::JsonWriter json;
   json.list();
   for (const McpTool &tool : kTools) {
     json.object().key("name").text(tool.name).key("description").text(tool.summary);

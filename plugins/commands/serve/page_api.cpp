@@ -12,24 +12,15 @@ struct PagePath {
   std::string (*answer)(PageCall &call);
 };
 constexpr std::array kPagePaths = {
-    PagePath{"info", page_info},
-    PagePath{"metrics", page_metrics},
-    PagePath{"tags", page_tags},
-    PagePath{"series", page_series},
-    PagePath{"processes", page_processes},
-    PagePath{"process", page_process},
-    PagePath{"explain", page_explain},
-    PagePath{"flamegraph", page_flamegraph},
-    PagePath{"functions", page_functions},
-    PagePath{"graph", page_graph},
-    PagePath{"matrix", page_matrix},
-    PagePath{"jvms", page_jvms},
-    PagePath{"jobs", page_jobs},
-    PagePath{"job", page_job},
-    PagePath{"task", page_task},
-    PagePath{"health", page_health},
-    PagePath{"doctor", page_doctor},
-    PagePath{"experiments", page_experiments},
+    PagePath{"info", page_info},           PagePath{"metrics", page_metrics},
+    PagePath{"tags", page_tags},           PagePath{"series", page_series},
+    PagePath{"processes", page_processes}, PagePath{"process", page_process},
+    PagePath{"explain", page_explain},     PagePath{"flamegraph", page_flamegraph},
+    PagePath{"functions", page_functions}, PagePath{"graph", page_graph},
+    PagePath{"matrix", page_matrix},       PagePath{"jvms", page_jvms},
+    PagePath{"jobs", page_jobs},           PagePath{"job", page_job},
+    PagePath{"task", page_task},           PagePath{"health", page_health},
+    PagePath{"doctor", page_doctor},       PagePath{"experiments", page_experiments},
     PagePath{"spans", page_spans},
 };
 

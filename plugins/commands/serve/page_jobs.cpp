@@ -8,12 +8,12 @@
 #include <set>
 #include <vector>
 
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/shared/analysis/bottleneck/analyse.h"
 #include "plugins/shared/analysis/bottleneck/critical_path.h"
 #include "plugins/shared/analysis/bottleneck/read_jobs.h"
 #include "plugins/shared/analysis/bottleneck/what_if.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 
 namespace atalaya::serve {
 namespace {
@@ -53,7 +53,7 @@ std::vector<JobExtent> extents_of(const JobData &data) {
   return extents;
 }
 
-void write_end(JsonWriter &json, bool open, int64_t to_ns) {
+void write_end(query::JsonWriter &json, bool open, int64_t to_ns) {
   json.key("to");
   if (open)
     json.null();
@@ -61,7 +61,7 @@ void write_end(JsonWriter &json, bool open, int64_t to_ns) {
     json.milliseconds(to_ns);
 }
 
-void write_job(JsonWriter &json, const JobData &data, size_t index, const JobExtent &extent) {
+void write_job(query::JsonWriter &json, const JobData &data, size_t index, const JobExtent &extent) {
   const bottleneck::Job &job = data.jobs[index];
   const std::string_view state = extent.open ? "running" : bottleneck::outcome_text(job.outcome);
   json.object().key("id").text(data.name(job.id)).key("name").text_or_null(data.name(job.name));
@@ -70,7 +70,7 @@ void write_job(JsonWriter &json, const JobData &data, size_t index, const JobExt
   json.key("state").text_or_null(state).key("tasks").count(extent.tasks).end_object();
 }
 
-void write_phases(JsonWriter &json, const JobData &data, uint32_t task, size_t &next) {
+void write_phases(query::JsonWriter &json, const JobData &data, uint32_t task, size_t &next) {
   json.key("phases").list();
   for (; next < data.phases.size() && data.phases[next].task <= task; ++next) {
     const bottleneck::Phase &phase = data.phases[next];
@@ -82,7 +82,7 @@ void write_phases(JsonWriter &json, const JobData &data, uint32_t task, size_t &
   json.end_list();
 }
 
-void write_task(JsonWriter &json, const Analysis &all, uint32_t index, bool on_path, size_t &next_phase) {
+void write_task(query::JsonWriter &json, const Analysis &all, uint32_t index, bool on_path, size_t &next_phase) {
   const JobData &data = all.data;
   const bottleneck::Task &task = data.tasks[index];
   json.object().key("id").text(task.task()).key("attempt").text_or_null(task.attempt());
@@ -102,7 +102,7 @@ void write_task(JsonWriter &json, const Analysis &all, uint32_t index, bool on_p
 }
 
 // A gap has no task.
-void write_step(JsonWriter &json, const JobData &data, const bottleneck::PathStep &step) {
+void write_step(query::JsonWriter &json, const JobData &data, const bottleneck::PathStep &step) {
   const bottleneck::Task &task = data.tasks[step.task];
   const bool is_task = step.kind == bottleneck::PathStep::Kind::task;
   json.object().key("task").text_or_null(!is_task ? "" : task.attempt().empty() ? task.task() : task.attempt());
@@ -111,7 +111,7 @@ void write_step(JsonWriter &json, const JobData &data, const bottleneck::PathSte
 }
 
 // Its parts add up to the length of the job.
-void write_path(JsonWriter &json, const JobData &data, uint32_t job, const std::optional<bottleneck::CriticalPath> &path) {
+void write_path(query::JsonWriter &json, const JobData &data, uint32_t job, const std::optional<bottleneck::CriticalPath> &path) {
   json.key("path");
   if (!path) {
     json.null();
@@ -140,7 +140,7 @@ std::set<uint32_t> tasks_of(const std::optional<bottleneck::CriticalPath> &path)
 }
 
 // Tasks in the two lowest grades.
-void write_slow_nodes(JsonWriter &json, const Analysis &all) {
+void write_slow_nodes(query::JsonWriter &json, const Analysis &all) {
   std::map<std::string, size_t> nodes;
   for (size_t i = 0; i < all.data.tasks.size(); ++i)
     if (!std::isnan(all.speeds[i]) && all.grades[i] <= bottleneck::Grade::lower) ++nodes[all.data.name(all.data.tasks[i].host)];
@@ -153,7 +153,7 @@ void write_slow_nodes(JsonWriter &json, const Analysis &all) {
   json.end_list();
 }
 
-void write_findings(JsonWriter &json, const Analysis &all) {
+void write_findings(query::JsonWriter &json, const Analysis &all) {
   json.key("findings").list();
   for (const bottleneck::Finding &finding : all.findings) {
     json.object().key("text").text(finding.summary).key("node").text_or_null(all.data.name(finding.host)).key("evidence").list();
@@ -176,7 +176,7 @@ std::string page_jobs(PageCall &call) {
   // The latest first.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extents[a].from_ns > extents[b].from_ns; });
   order.resize(std::min(order.size(), kMostJobs));
-  JsonWriter json;
+  query::JsonWriter json;
   json.list();
   for (const size_t i : order) write_job(json, data, i, extents[i]);
   return json.end_list().take();
@@ -194,7 +194,7 @@ std::string page_job(PageCall &call) {
                                 [&](const bottleneck::Job &one) { return all.data.name(one.id) == id; });
   if (job == all.data.jobs.end()) throw query::Wrong("job " + id + " has no tasks");
   const auto index = static_cast<size_t>(job - all.data.jobs.begin());
-  JsonWriter json;
+  query::JsonWriter json;
   write_job(json.object().key("job"), all.data, index, extents[index]);
   const auto path = bottleneck::critical_path(all.data, static_cast<uint32_t>(index));
   write_path(json, all.data, static_cast<uint32_t>(index), path);

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
 #include "plugins/commands/serve/page_spans.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/store/catalogue.h"
@@ -43,7 +43,7 @@ bool add_tags(const store::Series &series, TagValues &values) {
   return more;
 }
 
-void write_extent(JsonWriter &json, PageCall &call) {
+void write_extent(query::JsonWriter &json, PageCall &call) {
   const auto extent = call.request.flag("extent") ? call.store.extent(call.now_ns) : std::nullopt;
   if (extent)
     json.key("from").milliseconds(extent->from_ns).key("to").milliseconds(extent->to_ns);
@@ -51,7 +51,7 @@ void write_extent(JsonWriter &json, PageCall &call) {
     json.key("from").null().key("to").null();
 }
 
-void write_span(JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
+void write_span(query::JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
   const bool open = span.duration_ns < 0;
   json.object().key("kind").text(kind).key("name").text(span.name).key("from").milliseconds(span.start_ns);
   json.key("to").milliseconds(open ? std::max(now_ns, span.start_ns) : span.start_ns + span.duration_ns).key("open").boolean(open);
@@ -72,7 +72,7 @@ void write_span(JsonWriter &json, const store::Span &span, std::string_view kind
 
 std::string page_info(PageCall &call) {
   const std::string name = call.store.name();
-  JsonWriter json;
+  query::JsonWriter json;
   json.object().key("now").milliseconds(call.now_ns).key("version").text(kPageVersion);
   json.key("store").object().key("name").text(name).key("kind").text(name.substr(0, name.find(':')));
   write_extent(json, call);
@@ -88,7 +88,7 @@ std::string page_info(PageCall &call) {
 }
 
 std::string page_metrics(PageCall &call) {
-  JsonWriter json;
+  query::JsonWriter json;
   json.list();
   for (const auto &[metric, info] : call.store.catalogue()) {
     json.object()
@@ -114,7 +114,7 @@ std::string page_tags(PageCall &call) {
     more = add_tags(series, values) || more;
     call.budget.work(1);
   }
-  JsonWriter json;
+  query::JsonWriter json;
   json.object().key("tags").object();
   for (const auto &[key, texts] : values) {
     json.key(key).list();
@@ -126,11 +126,11 @@ std::string page_tags(PageCall &call) {
 
 std::string page_experiments(PageCall &call) {
   const std::vector<query::Experiment> all = query::experiments(call.store);
-  const auto write = [&](JsonWriter &json, const query::Experiment &one, const std::string &name) -> JsonWriter & {
+  const auto write = [&](query::JsonWriter &json, const query::Experiment &one, const std::string &name) -> query::JsonWriter & {
     json.object().key("name").text(name).key("from").milliseconds(one.start_ns).key("to").milliseconds(one.end_ns(call.now_ns));
     return json.key("open").boolean(one.open());
   };
-  JsonWriter json;
+  query::JsonWriter json;
   json.list();
   for (const query::Experiment &experiment : all) {
     if (!experiment.workload.empty()) continue;
@@ -144,7 +144,7 @@ std::string page_experiments(PageCall &call) {
   return json.end_list().take();
 }
 
-void write_spans(JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call) {
+void write_spans(query::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call) {
   json.list();
   size_t count = 0;
   call.store.spans(selection, [&](const store::Span &span) {
@@ -157,7 +157,7 @@ void write_spans(JsonWriter &json, std::string_view kind, const store::Selection
 
 std::string page_spans(PageCall &call) {
   const std::string kind = page_choice(call.request, "kind", {"phase", "anomaly", "alert", "job", "stage", "task", "region"});
-  JsonWriter json;
+  query::JsonWriter json;
   write_spans(json, kind, {{kind}, page_filters(call.request), call.range()}, call);
   return json.take();
 }

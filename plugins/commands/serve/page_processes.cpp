@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_spans.h"
 #include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/render.h"
 
@@ -121,7 +121,7 @@ std::vector<std::string> sort_words() {
   return words;
 }
 
-void write_columns(JsonWriter &json) {
+void write_columns(query::JsonWriter &json) {
   json.key("columns").list();
   for (const ProcessColumn &column : kProcessColumns) {
     json.object().key("name").text(column.name).key("label").text(column.label).key("unit").text(column.unit);
@@ -144,7 +144,7 @@ bool has_stacks(PageCall &call, const store::Selection &selection) {
   return false;
 }
 
-void write_identity(JsonWriter &json, const std::vector<store::Series> &series) {
+void write_identity(query::JsonWriter &json, const std::vector<store::Series> &series) {
   std::map<std::string, std::set<std::string>> values;
   for (const store::Series &one : series)
     if (one.metric.starts_with("proc."))
@@ -169,7 +169,7 @@ std::string page_processes(PageCall &call) {
   });
   sort_rows(rows, by, direction.empty() ? !is_text : direction == "true");
 
-  JsonWriter json;
+  query::JsonWriter json;
   json.object().key("from").milliseconds(range.from_ns).key("to").milliseconds(range.to_ns);
   json.key("seconds").number(static_cast<double>(range.to_ns - range.from_ns) / 1e9);
   write_columns(json);
@@ -197,7 +197,7 @@ std::string page_process(PageCall &call) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const auto &one) { return one.first.starts_with(family); });
   };
 
-  JsonWriter json;
+  query::JsonWriter json;
   write_identity(json.object().key("identity"), series);
   json.key("metrics").list();
   for (const auto &[metric, info] : metrics) {

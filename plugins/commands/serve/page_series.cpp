@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "core/base/text.h"
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/render.h"
 
@@ -79,12 +79,12 @@ class TimeColumn {
     for (const query::Point &point : shown.other) all.insert(point.time_ns);
     times_.assign(all.begin(), all.end());
   }
-  void write_times(JsonWriter &json) const {
+  void write_times(query::JsonWriter &json) const {
     json.list();
     for (const int64_t time : times_) json.milliseconds(time);
     json.end_list();
   }
-  void write(JsonWriter &json, const std::vector<query::Point> &points) const {
+  void write(query::JsonWriter &json, const std::vector<query::Point> &points) const {
     json.list();
     size_t next = 0;
     for (const int64_t time : times_) {
@@ -99,7 +99,7 @@ class TimeColumn {
   std::vector<int64_t> times_;
 };
 
-void write_series(JsonWriter &json, const Shown &shown, const query::Query &wanted, const std::string &metric, bool other) {
+void write_series(query::JsonWriter &json, const Shown &shown, const query::Query &wanted, const std::string &metric, bool other) {
   const query::Tags common = query::common_tags(shown.answers);
   const TimeColumn column(shown);
   column.write_times(json.key("times"));
@@ -134,7 +134,7 @@ std::string page_series(PageCall &call) {
   const bool has_other = other && shown.left_out > 0;
   if (!has_other) shown.other.clear();
 
-  JsonWriter json;
+  query::JsonWriter json;
   json.object().key("metric").text(metric).key("unit").text_or_null(info ? info->unit : "");
   json.key("kind").text_or_null(info ? store::text_of(info->kind) : "");
   json.key("every").milliseconds(wanted.downsample->interval_ns);

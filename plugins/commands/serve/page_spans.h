@@ -3,12 +3,12 @@
 
 #include <string_view>
 
-#include "plugins/commands/serve/json_writer.h"
 #include "plugins/commands/serve/page_request.h"
+#include "plugins/shared/analysis/query/json_writer.h"
 
 namespace atalaya::serve {
 
 // A list of the spans. Throws query::TooMuch above 10,000.
-void write_spans(JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
+void write_spans(query::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
 
 }  // namespace atalaya::serve

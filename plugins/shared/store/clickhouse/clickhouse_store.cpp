@@ -129,13 +129,14 @@ std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const c
   Sql from("points WHERE day GLOBAL IN (SELECT DISTINCT day FROM series WHERE metric != ''");
   from << day_conditions(range) << " ORDER BY day " << order << " LIMIT 2)" << time_conditions(range);
   std::optional<Range> found;
-  client_.select({{{"min(time_ns)", "first_at", Type::i64}, {"max(time_ns)", "last_at", Type::i64}, {"count()", "number", Type::u64}},
-                  from,
-                  "number"},
-                 [&](const std::vector<Cell> &row) {
-                   if (row[3].integer() > 0) found = Range{row[1].integer() - 1, row[2].integer()};
-                   return true;
-                 });
+  client_.select(
+      {{{"min(time_ns)", "first_at", Type::i64}, {"max(time_ns)", "last_at", Type::i64}, {"count()", "number", Type::u64}},
+       from,
+       "number"},
+      [&](const std::vector<Cell> &row) {
+        if (row[3].integer() > 0) found = Range{row[1].integer() - 1, row[2].integer()};
+        return true;
+      });
   return found;
 }
 

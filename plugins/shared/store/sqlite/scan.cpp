@@ -12,7 +12,7 @@ namespace atalaya::store {
 namespace {
 
 constexpr size_t kEntitiesAtOnce = 64;
-constexpr int64_t kGap = 16;             // skip up to this number of entities instead of seeking
+constexpr int64_t kGap = 16;  // skip up to this number of entities instead of seeking
 // Points: few, so that they are still in the processor's cache when they are handed over, if no chunk has to be looked for then.
 constexpr size_t kBuffered = 8 << 10, kBufferedBesideChunks = 256 << 10;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::min();

@@ -117,7 +117,11 @@ std::optional<Range> SqliteStore::extent(int64_t until_ns) {
             "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM chunks WHERE first_ns <= ?1 "
             "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1) "
             "HAVING min(first_ns) IS NOT NULL")
-      .each([&](const Row &row) { found = Range{row.integer(0) - 1, row.integer(1)}; }, until_ns);
+      .each(
+          [&](const Row &row) {
+            found = Range{row.integer(0) - 1, row.integer(1)};
+          },
+          until_ns);
   return found;
 }
 
