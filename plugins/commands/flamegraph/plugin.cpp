@@ -12,6 +12,7 @@
 #include "plugins/commands/flamegraph/phases.h"
 #include "plugins/shared/analysis/bottleneck/stage_stacks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
+#include "plugins/shared/analysis/flamegraph/differences.h"
 #include "plugins/shared/analysis/flamegraph/folded.h"
 #include "plugins/shared/analysis/flamegraph/functions.h"
 #include "plugins/shared/analysis/flamegraph/group_table.h"
@@ -210,12 +211,12 @@ class FlamegraphCommand final : public Command {
   void read_stage(Tree &tree) {
     query::Reading reading(options_);
     range_ = reading.range;
-    const StageTasks tasks = stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
-    style_.subtitle = flamegraph::text_of(tasks, stage_);
+    const bottleneck::StageTasks tasks = bottleneck::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
+    style_.subtitle = bottleneck::text_of(tasks, stage_);
     std::fprintf(stderr, "%s\n", style_.subtitle.c_str());
     differs_not_ = tasks.slow.empty();
     if (differs_not_) return;
-    parts_ = add_stage(tree, tasks, *reading.store, wanted_, reading.budget);
+    parts_ = bottleneck::add_stage(tree, tasks, *reading.store, wanted_, reading.budget);
     if (parts_[0] == 0 || parts_[1] == 0)
       nothing_ = std::string("of the ") + (parts_[0] == 0 ? "slow" : "other") + " tasks of stage " + stage_ + kNeedsTasks;
   }

@@ -117,14 +117,14 @@ struct Drawn {
 
 // The slow tasks of a stage, compared with the middle half of its tasks.
 void draw_stage(PageCall &call, const std::string &stage, const flamegraph::Wanted &wanted, Drawn &drawn) {
-  const flamegraph::StageTasks tasks =
-      flamegraph::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
-  drawn.subtitle = flamegraph::text_of(tasks, stage);
+  const bottleneck::StageTasks tasks =
+      bottleneck::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
+  drawn.subtitle = bottleneck::text_of(tasks, stage);
   if (tasks.slow.empty()) {
     drawn.empty = drawn.subtitle;
     return;
   }
-  const flamegraph::Values parts = flamegraph::add_stage(drawn.tree, tasks, call.store, wanted, call.budget);
+  const flamegraph::Values parts = bottleneck::add_stage(drawn.tree, tasks, call.store, wanted, call.budget);
   drawn.tree.finish();
   if (parts[0] == 0 || parts[1] == 0)
     drawn.empty = drawn.subtitle + ", but they have no stacks; the source perf tags them with tasks = true";

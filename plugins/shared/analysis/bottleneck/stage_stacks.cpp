@@ -14,26 +14,25 @@
 #include "plugins/shared/analysis/bottleneck/statistics.h"
 #include "plugins/shared/analysis/query/pieces.h"
 
-namespace atalaya::flamegraph {
+namespace atalaya::bottleneck {
 namespace {
 
 constexpr size_t kMaxTasks = 500;                   // of each side; more say no more
 constexpr int64_t kLongestWindow = 60'000'000'000;  // the last stacks of a task are in a window that ends after it
-constexpr size_t kMaxFunctions = 10;
 
-void add_tagged(Tree &tree, Side side, const char *tag, const std::vector<std::string> &ids, store::Store &store, Wanted wanted,
-                const store::Range &range, query::Budget &budget, const Visitor &visitor = {}) {
+void add_tagged(flamegraph::Tree &tree, flamegraph::Side side, const char *tag, const std::vector<std::string> &ids,
+                store::Store &store, flamegraph::Wanted wanted, const store::Range &range, query::Budget &budget,
+                const flamegraph::Visitor &visitor = {}) {
   store::TagFilter filter{tag, {}};
   for (const std::string &id : ids) filter.patterns.push_back(query::exactly(id));
   wanted.tags.push_back(std::move(filter));
-  add_stored(tree, side, store, wanted, range, budget, visitor);
+  flamegraph::add_stored(tree, side, store, wanted, range, budget, visitor);
 }
 
-const bottleneck::Group &stage_of(const std::vector<bottleneck::Group> &groups, const bottleneck::JobData &data,
-                                  const std::string &stage) {
-  std::vector<const bottleneck::Group *> found;
+const Group &stage_of(const std::vector<Group> &groups, const JobData &data, const std::string &stage) {
+  std::vector<const Group *> found;
   std::set<std::string> stages;
-  for (const bottleneck::Group &group : groups) {
+  for (const Group &group : groups) {
     if (group.phase != 0) continue;
     stages.insert(data.name(group.stage));
     if (data.name(group.stage) == stage) found.push_back(&group);
@@ -43,14 +42,14 @@ const bottleneck::Group &stage_of(const std::vector<bottleneck::Group> &groups, 
                        core::did_you_mean(stage, std::vector<std::string>(stages.begin(), stages.end())));
   if (found.size() == 1) return *found.front();
   std::string jobs;
-  for (const bottleneck::Group *one : found) jobs += (jobs.empty() ? "" : ", ") + data.name(data.jobs[one->job].id);
+  for (const Group *one : found) jobs += (jobs.empty() ? "" : ", ") + data.name(data.jobs[one->job].id);
   throw query::Wrong("stage " + stage + ": several jobs in this range have this stage; name one as job: " + jobs);
 }
 
-std::vector<std::string> attempts_of(const bottleneck::JobData &data, const std::vector<uint32_t> &tasks) {
+std::vector<std::string> attempts_of(const JobData &data, const std::vector<uint32_t> &tasks) {
   std::vector<std::string> attempts;
-  for (const uint32_t number : bottleneck::evenly(tasks, kMaxTasks)) {
-    const bottleneck::Task &task = data.tasks[number];
+  for (const uint32_t number : evenly(tasks, kMaxTasks)) {
+    const Task &task = data.tasks[number];
     attempts.emplace_back(task.attempt().empty() ? task.task() : task.attempt());
   }
   return attempts;
@@ -62,17 +61,17 @@ StageTasks stage_tasks(const std::string &stage, const std::string &job, store::
                        query::Budget &budget) {
   std::vector<std::string> jobs;
   if (!job.empty()) jobs.push_back(job);
-  const bottleneck::JobData data = bottleneck::read_jobs(jobs, {}, range, store, budget);
-  const std::vector<bottleneck::Group> groups = bottleneck::grade(data, {}, budget);
-  const bottleneck::Group &group = stage_of(groups, data, stage);
-  const bottleneck::SlowTasks tasks = bottleneck::slow_tasks(group);
+  const JobData data = read_jobs(jobs, {}, range, store, budget);
+  const std::vector<Group> groups = grade(data, {}, budget);
+  const Group &group = stage_of(groups, data, stage);
+  const SlowTasks tasks = slow_tasks(group);
   StageTasks found{attempts_of(data, tasks.slow),
                    attempts_of(data, tasks.median),
                    tasks.slow_seconds,
                    tasks.median_seconds,
                    group.entries.size(),
                    {INT64_MAX, 0}};
-  for (const bottleneck::Entry &entry : group.entries) {
+  for (const Entry &entry : group.entries) {
     found.range.from_ns = std::min(found.range.from_ns, entry.start_ns);
     found.range.to_ns = std::max(found.range.to_ns, entry.start_ns + entry.time_ns + kLongestWindow);
   }
@@ -91,10 +90,11 @@ std::string text_of(const StageTasks &tasks, const std::string &stage) {
   return text.data();
 }
 
-Values add_stage(Tree &tree, const StageTasks &tasks, store::Store &store, const Wanted &wanted, query::Budget &budget) {
+flamegraph::Values add_stage(flamegraph::Tree &tree, const StageTasks &tasks, store::Store &store, const flamegraph::Wanted &wanted,
+                             query::Budget &budget) {
   std::array<std::set<std::string>, 2> seen;
-  for (const Side side : {Side::shown, Side::before}) {
-    const std::vector<std::string> &ids = side == Side::shown ? tasks.slow : tasks.median;
+  for (const flamegraph::Side side : {flamegraph::Side::shown, flamegraph::Side::before}) {
+    const std::vector<std::string> &ids = side == flamegraph::Side::shown ? tasks.slow : tasks.median;
     for (const std::string tag : {"attempt", "task"})
       if (std::set<std::string> &own = seen[static_cast<size_t>(side)]; own.empty())
         add_tagged(tree, side, tag.c_str(), ids, store, wanted, tasks.range, budget,
@@ -103,14 +103,4 @@ Values add_stage(Tree &tree, const StageTasks &tasks, store::Store &store, const
   return {static_cast<double>(seen[0].size()), static_cast<double>(seen[1].size())};
 }
 
-std::string text_of(const std::vector<Difference> &differences, Unit unit) {
-  std::string text;
-  for (size_t i = 0; i < std::min(differences.size(), kMaxFunctions); ++i) {
-    const Difference &one = differences[i];
-    text += "  +" + value_text(one.change(), unit) + " per task: " + one.function + " (" + value_text(one.shown, unit) + ", was " +
-            value_text(one.before, unit) + ")\n";
-  }
-  return text.empty() ? "  no function differs by more than chance\n" : text;
-}
-
-}  // namespace atalaya::flamegraph
+}  // namespace atalaya::bottleneck

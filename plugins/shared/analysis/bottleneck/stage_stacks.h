@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/flamegraph/differences.h"
-#include "plugins/shared/analysis/flamegraph/picture.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
 
-namespace atalaya::flamegraph {
+namespace atalaya::bottleneck {
 
 // The tasks of a stage to compare.
 struct StageTasks {
@@ -25,9 +24,7 @@ StageTasks stage_tasks(const std::string &stage, const std::string &job, store::
 std::string text_of(const StageTasks &tasks, const std::string &stage);
 
 // Side::shown: the slow ones; before: the others. Returns the number of tasks with stacks of each side.
-Values add_stage(Tree &tree, const StageTasks &tasks, store::Store &store, const Wanted &wanted, query::Budget &budget);
+flamegraph::Values add_stage(flamegraph::Tree &tree, const StageTasks &tasks, store::Store &store, const flamegraph::Wanted &wanted,
+                             query::Budget &budget);
 
-// One line per function, with the time per task of both sides.
-std::string text_of(const std::vector<Difference> &differences, Unit unit);
-
-}  // namespace atalaya::flamegraph
+}  // namespace atalaya::bottleneck

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kDeviations = 3;  // of counts: smaller changes are chance
 constexpr double kLeast = 0.05;    // of the largest change
+constexpr size_t kMaxFunctions = 10;
 
 // The part of the change that is not explained by the function being there before, too.
 double weight(const Difference &one) {
@@ -43,6 +44,16 @@ std::vector<Difference> differences(const Tree &tree, uint32_t group_depth, cons
     return weight(a) != weight(b) ? weight(a) > weight(b) : a.function < b.function;
   });
   return found;
+}
+
+std::string text_of(const std::vector<Difference> &differences, Unit unit) {
+  std::string text;
+  for (size_t i = 0; i < std::min(differences.size(), kMaxFunctions); ++i) {
+    const Difference &one = differences[i];
+    text += "  +" + value_text(one.change(), unit) + " per task: " + one.function + " (" + value_text(one.shown, unit) + ", was " +
+            value_text(one.before, unit) + ")\n";
+  }
+  return text.empty() ? "  no function differs by more than chance\n" : text;
 }
 
 }  // namespace atalaya::flamegraph

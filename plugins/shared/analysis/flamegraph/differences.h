@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/analysis/flamegraph/picture.h"
 #include "plugins/shared/analysis/flamegraph/tree.h"
 
 namespace atalaya::flamegraph {
@@ -20,5 +21,8 @@ struct Difference {
 // callers with time in both. Changes that chance explains, and those below 5 % of the largest one, are left out. parts: number of
 // parts of each side; `counts`: the values are counts of samples.
 std::vector<Difference> differences(const Tree &tree, uint32_t group_depth, const Values &parts, bool counts);
+
+// One line per function, with the time per task of both sides.
+std::string text_of(const std::vector<Difference> &differences, Unit unit);
 
 }  // namespace atalaya::flamegraph
