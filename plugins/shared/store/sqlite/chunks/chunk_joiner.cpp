@@ -13,13 +13,20 @@ constexpr int64_t kOldNs = int64_t{12} * 3600 * 1'000'000'000;  // since its arr
 constexpr int64_t kSmallBytes = 4062;
 constexpr int64_t kEnoughBytes = 8800;
 constexpr size_t kMaxJoined = 96;
-constexpr size_t kMaxWaiting = 100'000;  // entities
-constexpr int64_t kMaxPoints = 60'000;   // of a series; less than kMaxChunkPoints
+constexpr size_t kMaxWaiting = 100'000;      // entities
+constexpr int64_t kMaxPoints = 60'000;       // of a series; less than kMaxChunkPoints
+constexpr size_t kMaxAllPoints = 256 << 10;  // of all series of a chunk: 8 MB in memory
 constexpr int64_t kChunksALook = 64;
 constexpr int64_t kWorkALook = 4;     // at those before one
 constexpr int64_t kPointsAUnit = 16;  // of work
 constexpr int64_t kWorkAJoin = 64;
 static_assert(kMaxPoints < static_cast<int64_t>(kMaxChunkPoints));
+
+size_t points_of(const std::vector<Column> &columns) {
+  size_t points = 0;
+  for (const Column &column : columns) points += column.size();
+  return points;
+}
 
 }  // namespace
 
@@ -151,6 +158,7 @@ bool ChunkJoiner::append(const Candidate &chunk, int64_t &work) {
     for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values_.at(i));
     work -= static_cast<int64_t>(column.size()) / kPointsAUnit + 1;
   }
+  if (points_of(columns_) + points_of(fresh) > kMaxAllPoints) return false;
   const auto place_of = [&](const Column &column) {
     return std::find_if(columns_.begin(), columns_.end(), [&](const Column &one) { return one.metric == column.metric; });
   };
