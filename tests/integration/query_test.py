@@ -542,7 +542,7 @@ class Commands(QueryCase):
             self.assertIn(f"  {name} ", overview)
             self.assertIn("\n  atalaya " + name, self.atalaya(name, "--help"))
         self.assertIn("group\\-by", self.atalaya("help", "man"))
-        self.assertIn("--group-by", self.atalaya("help", "bash"))
+        self.assertIn("--group-by", self.atalaya("complete", "--", "query", "--gr"))
         self.assertEqual(subprocess.run(["bash", "-n"], input=self.atalaya("help", "bash").encode()).returncode, 0)
         self.atalaya("quer", status=2)
         self.assertIn('did you mean "query"?', self.errors)
