@@ -126,7 +126,7 @@ a.pipeline "jvm-alerts" { a.from "jvm", a.translate.alerts { rules = of_jvms }, 
 a.pipeline "service-alerts" { a.from "ended", a.translate.alerts { rules = of_services }, a.filter.match { alert = "*" }, store }
 a.pipeline "agent-alerts" { a.from "self", a.translate.alerts { rules = of_agent }, a.filter.match { alert = "*" }, store }
 
--- Send the alerts to an Alertmanager; for a webhook, format = "webhook". Such a pipeline for each of those above.
+-- Send the alerts to an Alertmanager; for a webhook, format = "webhook". Write one such pipeline for each one above.
 -- a.pipeline "notify" {
 --   a.from "host-alerts",
 --   a.sink.http { url = "http://127.0.0.1:9093", format = "alertmanager" },

@@ -91,14 +91,18 @@ std::vector<std::string> built_in_names() {
   return names;
 }
 
-PluginCommands plugin_commands(const std::vector<std::string> &words) {
+Arguments plugin_folder(const std::vector<std::string> &words) {
   Arguments arguments;
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--") break;
     if (words[i] == "--plugins" && i + 1 < words.size()) arguments.options["--plugins"] = {words[i + 1]};
     if (words[i].rfind("--plugins=", 0) == 0) arguments.options["--plugins"] = {words[i].substr(words[i].find('=') + 1)};
   }
-  return PluginCommands(scan_plugins(arguments));
+  return arguments;
+}
+
+PluginCommands plugin_commands(const std::vector<std::string> &words) {
+  return PluginCommands(scan_plugins(plugin_folder(words)));
 }
 
 CommandLine command_line(PluginCommands &plugins, bool log_errors) {

@@ -19,6 +19,8 @@ std::vector<std::string> built_in_names();
 
 // --plugins names a folder of commands, so it is read before the command is known.
 PluginCommands plugin_commands(const std::vector<std::string> &words);
+// The option --plugins among these words, in both forms.
+Arguments plugin_folder(const std::vector<std::string> &words);
 
 // All commands in the order of the overview. Opens every plugin that has one; `log_errors` reports those that cannot be opened.
 // Valid as long as `plugins`.

@@ -126,10 +126,7 @@ void add_options(const Command &command, Offers &offers) {
 }
 
 void add_components(const std::vector<std::string> &words, bool sources_only, Offers &offers) {
-  Arguments arguments;
-  const auto given = std::find(words.begin(), words.end(), "--plugins");
-  if (given != words.end() && given + 1 != words.end()) arguments.options["--plugins"] = {given[1]};
-  const Registry registry = scan_plugins(arguments);
+  const Registry registry = scan_plugins(plugin_folder(words));
   for (const uint32_t kind : kComponentKinds)
     if (!sources_only || kind == ATALAYA_SOURCE)
       for (const std::string &name : registry.names(kind)) offers.add(name, kind_name(kind));

@@ -32,7 +32,7 @@ _atalaya() {
   if [[ ${files:--} != - ]]; then
     compopt -o filenames
     piece=${words[-1]#"$before"}
-    COMPREPLY+=($(compgen -f -X "!$files" -- "$piece") $(compgen -d -- "$piece"))
+    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X "!$files" -- "$piece"; compgen -d -- "$piece")
   elif [[ ${COMPREPLY[0]} == *= ]]; then
     compopt -o nospace
   fi

@@ -158,7 +158,9 @@ Result<Subject> running_agent(const Arguments &arguments) {
 Result<Subject> this_process(const Arguments &arguments) {
   auto subject = subject_of_process(0);
   if (const auto launcher = arguments.get("--launcher"); launcher && subject) {
-    const auto given = capabilities_of(std::atoi(launcher->c_str()));
+    const auto pid = parse_number(*launcher);
+    if (!pid || *pid <= 0 || *pid > INT32_MAX) return Error{"--launcher " + *launcher + ": not a process id"};
+    const auto given = capabilities_of(static_cast<int>(*pid));
     if (!given) return Error{given.error()};
     subject->capabilities |= given.value();
   }

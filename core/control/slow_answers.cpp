@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 #include "core/base/status_socket.h"
@@ -34,11 +35,21 @@ SlowAnswers::~SlowAnswers() {
   if (thread_.joinable()) thread_.join();
 }
 
+// False: the limit of threads is reached.
+bool SlowAnswers::start() {
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error &) {
+    return false;
+  }
+  return true;
+}
+
 void SlowAnswers::add(Descriptor client) {
   const std::lock_guard lock(mutex_);
   if (!stop_read_ || waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back(std::move(client));
-  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+  if (!thread_.joinable() && !start()) waiting_.clear();  // turned away
   changed_.notify_all();
 }
 

@@ -27,6 +27,7 @@ class SlowAnswers {
   void add(Descriptor client);
 
  private:
+  bool start();
   void serve();
 
   const Make make_;

@@ -16,6 +16,7 @@ import unittest
 
 BINARY = os.environ.get("ATALAYA", "build/release/atalaya")
 PATIENCE = 60  # seconds until an expected event counts as missing
+os.environ.setdefault("ATALAYA_COMPLETION_TIMEOUT", str(PATIENCE))
 
 
 class Agent:

@@ -86,7 +86,10 @@ class Slurm:
         log.close()
 
     def run(self, *words):
-        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
+        try:
+            done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:  # the daemons are ended all the same
+            return ""
         return done.stdout if done.returncode == 0 else ""
 
     def wait(self, condition, problem, may_skip=False):

@@ -200,6 +200,16 @@ class Features(AgentCase):
             jvm.communicate()
             forget_jvm(jvm.pid)
 
+    def names_job_environment(self, names):
+        """The environment of root's process, which has a job's number in it."""
+        with subprocess.Popen(["sleep", "infinity"], env={"SLURM_JOB_ID": "777"}) as child:
+            try:
+                found = self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }',
+                                     'a.translate.names { job_environment = true, tags = { "job" } }')
+                return any(point["tags"].get("pid") == str(child.pid) and point["tags"].get("job") == "777" for point in found)
+            finally:
+                child.kill()
+
     def btrace_logs(self, names):
         """A line of a log that only root may read."""
         out = self.path("spans")

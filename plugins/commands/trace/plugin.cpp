@@ -187,7 +187,10 @@ class Trace final : public Command {
       const std::string process = process_of(stack.tags);
       if (lanes.add({process, stack.time_ns - stack.duration_ns, stack.time_ns, stack.folded, value})) reading.budget.hold(1);
     });
-    lanes.draw(timeline, stacks_);
+    lanes.draw(timeline, stacks_, [&](size_t slices) {
+      reading.budget.work(slices);
+      reading.budget.hold(slices);
+    });
   }
 
   static double value_of(const store::Stack &stack, std::string_view field) {

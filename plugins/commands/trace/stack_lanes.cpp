@@ -52,13 +52,13 @@ std::vector<std::string_view> StackLanes::largest(size_t processes) const {
   return names;
 }
 
-void StackLanes::draw(Timeline &timeline, size_t processes) const {
+void StackLanes::draw(Timeline &timeline, size_t processes, const Added &added) const {
   const std::vector<std::string_view> names = largest(processes);
   for (const auto &[window, stacks] : windows_)
-    if (std::find(names.begin(), names.end(), std::get<0>(window)) != names.end()) draw_window(timeline, window, stacks);
+    if (std::find(names.begin(), names.end(), std::get<0>(window)) != names.end()) draw_window(timeline, window, stacks, added);
 }
 
-void StackLanes::draw_window(Timeline &timeline, const Window &window, const Stacks &stacks) const {
+void StackLanes::draw_window(Timeline &timeline, const Window &window, const Stacks &stacks, const Added &added) const {
   const auto &[process, start, end] = window;
   double sum = 0;
   for (const auto &[folded, value] : stacks) sum += value;
@@ -84,8 +84,9 @@ void StackLanes::draw_window(Timeline &timeline, const Window &window, const Sta
     at = start + std::min(std::llround(static_cast<double>(end - start) * (passed / sum)), static_cast<long long>(end - start));
   }
   close_to(0);
-  for (Slice &slice : drawn)
-    if ((slice.end_ns - slice.start_ns) * kMinimumParts >= end - start) timeline.add(std::move(slice));
+  std::erase_if(drawn, [&](const Slice &slice) { return (slice.end_ns - slice.start_ns) * kMinimumParts < end - start; });
+  added(drawn.size());
+  for (Slice &slice : drawn) timeline.add(std::move(slice));
 }
 
 }  // namespace atalaya::trace

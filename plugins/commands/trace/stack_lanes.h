@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ struct StackValue {
 
 class StackLanes {
  public:
+  using Added = std::function<void(size_t)>;
+
   // The profile and the field that its values are from: "cpu", "profile.samples".
   StackLanes(std::string_view profile, std::string_view field) : profile_(profile), field_(field) {}
 
@@ -33,8 +36,8 @@ class StackLanes {
 
   // Draws the processes with the largest sums. A window is a slice of the profile with the sum of its values as argument. In it
   // each frame is as long as its share of that sum; their order is that of their names, because a window does not keep the order in
-  // time. Frames with shares of less than 0.1 % are omitted.
-  void draw(Timeline &timeline, size_t processes) const;
+  // time. Frames with shares of less than 0.1 % are omitted. `added` receives the number of slices before they are kept.
+  void draw(Timeline &timeline, size_t processes, const Added &added) const;
 
  private:
   using Window = std::tuple<std::string_view, int64_t, int64_t>;  // process, start, end
@@ -42,7 +45,7 @@ class StackLanes {
 
   std::string_view kept(std::string_view text) { return *texts_.emplace(text).first; }
   std::vector<std::string_view> largest(size_t processes) const;
-  void draw_window(Timeline &timeline, const Window &window, const Stacks &stacks) const;
+  void draw_window(Timeline &timeline, const Window &window, const Stacks &stacks, const Added &added) const;
 
   const std::string profile_, field_;
   std::unordered_set<std::string> texts_;

@@ -132,7 +132,7 @@ class Store {
   virtual std::vector<std::string> tag_values(std::string_view key) = 0;
 
   // From just before the time of the oldest sample to that of the newest one, of those up to `until_ns`; nothing if there is none.
-  // No sample is read for it: where samples are packed, the end may be as late as `until_ns`. Stacks may count, spans do not.
+  // SQLite reads no sample for it: where samples are packed, the end may be as late as `until_ns`. Stacks may count, spans do not.
   virtual std::optional<Range> extent(int64_t until_ns) = 0;
 
   // By metric, then by tags; at most `limit`, those found first. The range excludes series that surely have no point in it; others

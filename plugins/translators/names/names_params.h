@@ -63,6 +63,7 @@ inline constexpr Need kNamesNeeds[] = {
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "jvms"),
     need::optional_capability("CAP_DAC_READ_SEARCH", "no names of containers", "containers"),
     need::optional_capability("CAP_SYS_PTRACE", "job_environment: no jobs of other users' processes", "job_environment"),
+    need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "job_environment"),
 };
 
 // The parameter `rules`.

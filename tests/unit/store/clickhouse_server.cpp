@@ -147,4 +147,10 @@ std::string ClickHouseServer::make_database() {
   return "clickhouse:" + url + name;
 }
 
+void ClickHouseServer::execute(const std::string &location, const char *sql) {
+  clickhouse::Client client(options_of(location.substr(location.find(':') + 1)));
+  client.connect();
+  client.execute(clickhouse::Sql(sql));
+}
+
 }  // namespace atalaya::store::test

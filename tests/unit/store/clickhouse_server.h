@@ -25,6 +25,8 @@ class ClickHouseServer {
 
   // A new database without tables, as --store takes it.
   std::string make_database();
+  // A statement in a database that it made.
+  static void execute(const std::string &location, const char *sql);
 
  private:
   ClickHouseServer();

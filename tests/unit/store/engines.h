@@ -49,6 +49,7 @@ class ClickHouse : private Folder, public Engine {
  public:
   static const char *missing() { return ClickHouseServer::missing(); }
   ClickHouse() : Engine(ClickHouseServer::get().make_database(), path()) {}
+  void execute(const char *sql) const { ClickHouseServer::execute(location_, sql); }
   // As the sink makes it: its state folder knows the version of the last batch.
   std::unique_ptr<StoreWriter> writer() {
     constexpr std::chrono::seconds kPatience{60};

@@ -98,6 +98,26 @@ TEST_CASE_TEMPLATE("the extent is from the oldest to the newest sample of those 
   CHECK(!reader->extent(*times.begin() - 1));
 }
 
+TEST_CASE("the extent is that of the points, where those of whole days were deleted and their series were not") {
+  SKIP_WHERE_MISSING(ClickHouse)
+  ClickHouse engine;
+  const auto writer = engine.writer();
+  const auto write = [&](std::initializer_list<int> days) {
+    for (const int day : days) {
+      auto samples = engine.samples();
+      samples.metrics(kNow - day * kDay, {{"host", "ant"}}).real("x", 1);
+      writer->write(samples.span(), kNow);
+    }
+  };
+  write({0, 1, 2, 3, 4, 5, 6, 7});
+  engine.execute("TRUNCATE TABLE points");
+  write({3, 4});
+  const auto extent = engine.open()->extent(kNow + kDay);
+  REQUIRE(extent);
+  CHECK(extent->from_ns == kNow - 4 * kDay - 1);
+  CHECK(extent->to_ns == kNow - 3 * kDay);
+}
+
 TEST_CASE_TEMPLATE("series are listed by metric and tags, in the matchers' grammar", Tested, Sqlite, ClickHouse) {
   SKIP_WHERE_MISSING(Tested)
   Tested engine;

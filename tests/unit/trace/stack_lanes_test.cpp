@@ -26,7 +26,9 @@ struct Frame {
 
 std::vector<Frame> drawn(const StackLanes &lanes, size_t processes) {
   Timeline timeline;
-  lanes.draw(timeline, processes);
+  size_t added = 0;
+  lanes.draw(timeline, processes, [&](size_t slices) { added += slices; });
+  CHECK(added == timeline.size());
   const std::string text = timeline.text();
   simdjson::dom::parser parser;
   std::vector<Frame> found;

@@ -124,10 +124,17 @@ std::vector<std::string> ClickHouseStore::tag_values(std::string_view key) {
   return texts({{{"value", "name", Type::text}}, from, "name"});
 }
 
-// The small table of series knows the days. Points of one day may all be later than the end of the range, so there are two.
+// The small table of series knows the days: the first or the last two of them, because points of one day may all be later than the
+// end of the range. Without an order: of all days.
 std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const char *order) {
-  Sql from("points WHERE day GLOBAL IN (SELECT DISTINCT day FROM series WHERE metric != ''");
-  from << day_conditions(range) << " ORDER BY day " << order << " LIMIT 2)" << time_conditions(range);
+  Sql from("points WHERE 1");
+  if (order == nullptr) {
+    from << day_conditions(range);
+  } else {
+    from << " AND day GLOBAL IN (SELECT DISTINCT day FROM series WHERE metric != ''" << day_conditions(range) << " ORDER BY day "
+         << order << " LIMIT 2)";
+  }
+  from << time_conditions(range);
   std::optional<Range> found;
   client_.select(
       {{{"min(time_ns)", "first_at", Type::i64}, {"max(time_ns)", "last_at", Type::i64}, {"count()", "number", Type::u64}},
@@ -142,8 +149,9 @@ std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const c
 
 std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
   const Range range{std::numeric_limits<int64_t>::min(), until_ns};
-  const auto first = extent_of_days(range, "ASC"), last = extent_of_days(range, "DESC");
-  if (!first || !last) return std::nullopt;
+  auto first = extent_of_days(range, "ASC"), last = extent_of_days(range, "DESC");
+  if (!first || !last) first = last = extent_of_days(range, nullptr);  // points were deleted, and the series of their days were not
+  if (!first) return std::nullopt;
   return Range{first->from_ns, last->to_ns};
 }
 

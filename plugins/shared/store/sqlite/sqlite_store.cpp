@@ -115,11 +115,10 @@ std::optional<Range> SqliteStore::extent(int64_t until_ns) {
             "SELECT (SELECT min(time_ns) FROM windows WHERE time_ns <= ?1) AS first_ns, "
             "(SELECT max(time_ns) FROM windows WHERE time_ns <= ?1) AS last_ns "
             "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM chunks WHERE first_ns <= ?1 "
-            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1) "
-            "HAVING min(first_ns) IS NOT NULL")
+            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1)")
       .each(
           [&](const Row &row) {
-            found = Range{row.integer(0) - 1, row.integer(1)};
+            if (row.type(0) != SQLITE_NULL) found = Range{row.integer(0) - 1, row.integer(1)};
           },
           until_ns);
   return found;

@@ -38,10 +38,10 @@ class Logger(Peer):
         wanted = write(self.folder, "pmlogger.conf", f"log mandatory on {self.every} sec {{\n    {every}\n}}\n")
         self.group.start([binary("/usr/lib/pcp/bin/pmcd", "/usr/libexec/pcp/bin/pmcd", "pmcd"), "-f", "-A", "-c", agents, "-n", names,
                                    "-i", "127.0.0.1", "-s", os.path.join(self.folder, "pmcd.socket"), "-l", os.path.join(self.folder, "pmcd.log")],
-                         environment)
+                         environment, folder=self.folder)
         self.wait_until(lambda: os.path.exists(os.path.join(self.folder, "pmcd.socket")))
         self.group.start([binary("pmlogger", "/usr/lib/pcp/bin/pmlogger"), "-c", wanted, "-h", "127.0.0.1", "-t", f"{self.every}sec",
-                          "-l", os.path.join(self.folder, "pmlogger.log"), os.path.join(self.folder, "archive")], environment)
+                          "-l", os.path.join(self.folder, "pmlogger.log"), os.path.join(self.folder, "archive")], environment, folder=self.folder)
 
     def ready(self):
         """The archive has a record behind its label."""
