@@ -238,16 +238,13 @@ class Predictor {
     return hosts;
   }
 
-  // Tasks of other hosts that fetch from each host wait for a slow one, too: one of N answers takes as many times longer as its
-  // tasks do. These are the tasks of the stage in which it is slowest: where tasks fetch, they wait for it on all hosts.
+  // Tasks of other hosts fetch from all hosts at once, so they wait for the slowest one. It takes as many times longer to answer as
+  // its tasks take in the stage in which it is slowest: where tasks fetch, those of all hosts wait for it.
   std::vector<int64_t> with_usual_answers(uint32_t host) const {
     double slower = 1;
     for (const auto &[place, factor] : slowness(tasks_, stages_of(tasks_), times_))
       if (place.first == host) slower = std::max(slower, factor);
-    std::set<uint32_t> hosts;
-    for (const uint32_t i : tasks_.order()) hosts.insert(tasks_.of(i).host);
-    const auto count = static_cast<double>(hosts.size());
-    const double saved = 1 - count / (count - 1 + slower);
+    const double saved = 1 - 1 / slower;
     std::vector<int64_t> times = times_;
     for (const Phase &phase : data_.phases) {
       const Task &task = data_.tasks[phase.task];
