@@ -89,7 +89,7 @@ class Costs:
     error: list = field(default_factory=list)  # per cent of bytes
     lost: list = field(default_factory=list)  # a transfer
 
-    plain: list = field(default_factory=list)  # bytes a second without it
+    plain: list = field(default_factory=list)  # bytes a second, no agent
 
     def add_pair(self, binary, mode, size):
         first = iperf3("-n", AMOUNTS[size], "-l", size)

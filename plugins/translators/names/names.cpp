@@ -52,18 +52,6 @@ bool lists_any(Host host, std::string_view path) {
   return host.child(path, 0).has_value();
 }
 
-bool wants_jobs(Host host) {
-  const auto tags = host.texts("tags");
-  return std::any_of(tags.begin(), tags.end(), [](const std::string &tag) { return tag == "job" || tag.starts_with("job."); });
-}
-
-// An environment has secrets, so it is read for these tags only.
-bool reads_environments(Host host) {
-  if (!host.boolean("job_environment")) return false;
-  if (!wants_jobs(host)) throw Failure(Code::bad_config, "parameter \"job_environment\" has no effect: add \"job\" to tags");
-  return true;
-}
-
 std::function<ResolverThread::AnswerOne()> resolver_maker(Host host, const std::shared_ptr<const Rules> &rules) {
   return [rules, options = Resolver::Options{
                      .root = host.text("root"), .places = lists_any(host, "tags"), .job_environment = reads_environments(host)}] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/names/names_params.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -28,12 +29,23 @@ RuleText read_rule(Host host, const std::string &path) {
                       .attached = host.texts(path + ".attached")}};
 }
 
+bool wants_jobs(Host host) {
+  const auto tags = host.texts("tags");
+  return std::any_of(tags.begin(), tags.end(), [](const std::string &tag) { return tag == "job" || tag.starts_with("job."); });
+}
+
 }  // namespace
 
 std::vector<RuleText> read_rules(Host host) {
   std::vector<RuleText> rules;
   for (uint64_t i = 0; host.child("rules", i); ++i) rules.push_back(read_rule(host, "rules[" + std::to_string(i) + "]"));
   return rules;
+}
+
+bool reads_environments(Host host) {
+  if (!host.boolean("job_environment")) return false;
+  if (!wants_jobs(host)) throw Failure(Code::bad_config, "parameter \"job_environment\" has no effect: add \"job\" to tags");
+  return true;
 }
 
 }  // namespace atalaya::names

@@ -68,5 +68,7 @@ inline constexpr Need kNamesNeeds[] = {
 
 // The parameter `rules`.
 std::vector<RuleText> read_rules(Host host);
+// The parameter `job_environment`. An environment has secrets, so it is read for tags of jobs only; throws Failure without them.
+bool reads_environments(Host host);
 
 }  // namespace atalaya::names
