@@ -26,7 +26,7 @@ FAULTS = {
     "healthy": None,
     "disk": ("n1", {"spill"}),
     "remote": ("n2", {"read"}),
-    "cpu": ("n3", {"map", "collect"}),
+    "cpu": ("n3", {"map", "collect", "spill"}),  # a spill sorts before it writes
 }
 SPLIT = MIB
 # Sizes of jobs as in E5.2's mix (41 % small, 39 % medium, 12 % large, 8 % huge), in splits; the huge one is measured.
