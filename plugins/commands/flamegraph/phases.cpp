@@ -7,14 +7,12 @@
 #include "plugins/shared/analysis/phases/spans.h"
 #include "plugins/shared/analysis/query/types.h"
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::flamegraph {
 namespace {
 
-std::string tag_of(const store::Tags &tags, const char *key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string() : found->second;
-}
+using store::tag_of;
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "plugins/shared/analysis/query/layered_devices.h"
 #include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -39,10 +40,7 @@ std::array<Source, kResources.size()> sources() {
            {{"proc.net.tcp.out.mb", "proc.net.udp.out.mb"}, {"sys.net.out.mb"}, {}, "Mibit", kMib, "interface"}}};
 }
 
-std::string tag_of(const query::Usage &usage, const std::string &key) {
-  const auto found = usage.tags.find(key);
-  return found == usage.tags.end() ? "" : found->second;
-}
+using store::tag_of;
 
 class BillReader {
  public:
@@ -61,7 +59,7 @@ class BillReader {
       source_ = &all[i];
       for (const std::string &metric : source_->processes)
         for (const query::Usage &usage : usages(metric, processes_, {key_}))
-          add(groups_.try_emplace(tag_of(usage, key_), unknown()).first->second, i, usage.sum * source_->scale);
+          add(groups_.try_emplace(tag_of(usage.tags, key_), unknown()).first->second, i, usage.sum * source_->scale);
       for (const std::string &metric : source_->machine) add(total_, i, of_machines(metric, source_->device));
       for (const std::string &metric : source_->idle) add(idle_, i, of_machines(metric, ""));
     }
@@ -137,10 +135,10 @@ class BillReader {
     }
     const auto found = usages(metric, machines_, {"host", device});
     query::LayeredDevices layered(device == "disk" ? query::DeviceKind::disk : query::DeviceKind::interface);
-    for (const query::Usage &usage : found) layered.add(tag_of(usage, "host"), tag_of(usage, device));
+    for (const query::Usage &usage : found) layered.add(tag_of(usage.tags, "host"), tag_of(usage.tags, device));
     double sum = found.empty() ? kUnknown : 0;
     for (const query::Usage &usage : found)
-      if (!layered.contains(tag_of(usage, "host"), tag_of(usage, device))) sum += usage.sum;
+      if (!layered.contains(tag_of(usage.tags, "host"), tag_of(usage.tags, device))) sum += usage.sum;
     return sum * source_->scale;
   }
 

@@ -16,6 +16,7 @@
 #include "plugins/shared/analysis/query/json_writer.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::serve {
 namespace {
@@ -49,17 +50,12 @@ struct ProcessRow {
   ProcessValues values;
 };
 
-std::string tag_value(const query::Tags &tags, const char *key) {
-  const auto tag = tags.find(key);
-  return tag == tags.end() ? "" : tag->second;
-}
-
 // A metric that few sources report has no container.
 using ProcessTable = std::map<std::array<std::string, 3>, ProcessRow>;
 
 void add_value(const query::Answer &answer, size_t column, ProcessTable &table) {
   ProcessId id;
-  for (size_t i = 0; i < id.size(); ++i) id[i] = tag_value(answer.tags, kProcessKeys[i]);
+  for (size_t i = 0; i < id.size(); ++i) id[i] = store::tag_of(answer.tags, kProcessKeys[i]);
   ProcessRow &row = table[{id[0], id[1], id[2]}];
   if (id[3].empty()) id[3] = row.id[3];
   row.id = id;

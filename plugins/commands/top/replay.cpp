@@ -7,6 +7,7 @@
 #include "core/base/now.h"
 #include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::top {
 namespace {
@@ -32,10 +33,7 @@ class Newest final : public store::PointVisitor {
   int64_t time_ns = 0, length_ns = 0;
 };
 
-std::string tag_of(const query::Tags &tags, const char *key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string() : found->second;
-}
+using store::tag_of;
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "plugins/shared/analysis/query/experiments.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::trace {
 namespace {
@@ -22,10 +23,7 @@ using namespace atalaya::literals;
 
 const std::vector<std::string> kUsualMetrics = {"proc.cpu.user", "proc.cpu.kernel", "jvm.gc.time"};
 
-std::string tag_of(const store::Tags &tags, const char *key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string() : found->second;
-}
+using store::tag_of;
 
 // "h1: java-7"; a span of no process is one of its job, or of its host.
 std::string process_of(const store::Tags &tags) {
@@ -147,8 +145,7 @@ class Trace final : public Command {
     if (slice.name.empty()) slice.name = tag_of(span.tags, slice.category.c_str());
     for (const auto &[key, value] : span.tags) slice.texts.emplace_back(key, value);
     for (const store::Field &field : span.fields)
-      if (const double value = field.is_count ? static_cast<double>(field.count) : field.value; std::isfinite(value))
-        slice.numbers.emplace_back(field.name, value);
+      if (const double value = store::number_of(field); std::isfinite(value)) slice.numbers.emplace_back(field.name, value);
     return slice;
   }
 
@@ -181,7 +178,7 @@ class Trace final : public Command {
     StackLanes lanes(profile_, field);
     reading.store->stacks(selection, [&](const store::Stack &stack) {
       reading.budget.work(1);
-      const double value = value_of(stack, field);
+      const double value = store::field_of(stack.fields, field);
       // Without a window there is nothing to divide.
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
@@ -191,12 +188,6 @@ class Trace final : public Command {
       reading.budget.work(slices);
       reading.budget.hold(slices);
     });
-  }
-
-  static double value_of(const store::Stack &stack, std::string_view field) {
-    for (const store::Field &one : stack.fields)
-      if (one.name == field) return one.is_count ? static_cast<double>(one.count) : one.value;
-    return 0;
   }
 
   const query::ReadOptions options_;

@@ -44,11 +44,11 @@ void thin_out(std::vector<int64_t> &borders) {
 }
 
 std::string_view disk_of(const store::Series &series) {
-  return series.metric.starts_with("sys.disk.") ? tag_of(series.tags, "disk") : "";
+  return series.metric.starts_with("sys.disk.") ? std::string_view(tag_of(series.tags, "disk")) : "";
 }
 
 std::string_view interface_of(const store::Series &series) {
-  return series.metric.starts_with("sys.net.") ? tag_of(series.tags, "interface") : "";
+  return series.metric.starts_with("sys.net.") ? std::string_view(tag_of(series.tags, "interface")) : "";
 }
 
 void remove_layered_devices(std::vector<store::Series> &series) {
@@ -251,7 +251,7 @@ class MetricsReader : public store::PointVisitor {
     const SameHosts same(reported_hosts_, stored);
     all_.notes_ = same.notes("metrics");
     for (store::Series &series : found) {
-      const std::string *host = same.span_host_of(std::string(tag_of(series.tags, "host")));
+      const std::string *host = same.span_host_of(tag_of(series.tags, "host"));
       if (host == nullptr || !all_.bins_.contains(*host)) continue;
       targets_.push_back(target_of(series, *host));
       series_.push_back(std::move(series));

@@ -18,7 +18,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 std::string job_of(const store::Tags &tags) {
-  return std::string(tag_of(tags, "job"));
+  return tag_of(tags, "job");
 }
 
 // Spans that began before the range and have no end. Some never get one: if a master dies, its tasks stay open in all later

@@ -84,11 +84,6 @@ struct Collector::SpanValues {
   int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
 };
 
-std::string_view tag_of(const store::Tags &tags, std::string_view key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string_view() : std::string_view(found->second);
-}
-
 std::optional<int64_t> end_of(const store::Span &span) {
   int64_t end = 0;
   return span.duration_ns < 0 || __builtin_add_overflow(span.start_ns, span.duration_ns, &end) ? std::nullopt : std::optional(end);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/bottleneck/text_ids.h"
+#include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::bottleneck {
@@ -103,7 +104,7 @@ struct JobData {
   const std::string &name(uint32_t number) const { return names.text(number); }
 };
 
-std::string_view tag_of(const store::Tags &tags, std::string_view key);  // "" if absent
+using store::tag_of;
 // Nothing for an open span, and for invalid numbers of other senders.
 std::optional<int64_t> end_of(const store::Span &span);
 // A run of a region, without its names.

@@ -59,8 +59,7 @@ class UncapturedRuns final : public store::PointVisitor {
     std::set<std::string> stored;
     for (const store::Series &one : series_) stored.emplace(tag_of(one.tags, "host"));
     const SameHosts same(hosts_->names(), stored);
-    std::erase_if(series_,
-                  [&](const store::Series &one) { return same.span_host_of(std::string(tag_of(one.tags, "host"))) == nullptr; });
+    std::erase_if(series_, [&](const store::Series &one) { return same.span_host_of(tag_of(one.tags, "host")) == nullptr; });
   }
 
   void add(size_t series, int64_t begin_ns, int64_t end_ns) {

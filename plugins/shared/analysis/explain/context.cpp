@@ -8,20 +8,18 @@
 #include <utility>
 
 #include "plugins/shared/analysis/flamegraph/stored.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::explain {
 namespace {
 
-std::string value_of(const Tags &tags, const char *key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? "" : found->second;
-}
+using store::tag_of;
 
 // The series of a process: its name, its host, and its pid if it has one.
 std::vector<store::TagFilter> filters_of(const Tags &process, const Side &side) {
   std::vector<store::TagFilter> filters = side.tags;
   for (const char *key : {"host", "process", "pid"}) {
-    const std::string value = value_of(process, key);
+    const std::string value = tag_of(process, key);
     if (value.empty()) continue;
     std::erase_if(filters, [&](const store::TagFilter &filter) { return filter.key == key; });
     // As a regular expression: names may contain the signs of globs.
@@ -52,8 +50,8 @@ std::map<FactKey, FactValue> facts_in(const Side &side, bool first, Reader &read
   reader.store.spans(selection, [&](const store::Span &span) {
     reader.budget.work(1);
     if (span.tags.contains("job")) return;  // a setting of a job, not of the host
-    FactValue value{value_of(span.tags, "value"), span.start_ns};
-    const auto [known, is_new] = facts.try_emplace({value_of(span.tags, "host"), value_of(span.tags, "fact")}, value);
+    FactValue value{tag_of(span.tags, "value"), span.start_ns};
+    const auto [known, is_new] = facts.try_emplace({tag_of(span.tags, "host"), tag_of(span.tags, "fact")}, value);
     if (!is_new && (first ? span.start_ns < known->second.start_ns : span.start_ns > known->second.start_ns))
       known->second = std::move(value);
   });
@@ -115,8 +113,8 @@ std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline,
   for (const auto &[side, member] : {std::pair{&baseline, &PeerChange::before}, {&window, &PeerChange::after}}) {
     const Side own{side->range, filters_of(process, *side)};
     for (const auto &[tags, part] : parts_of(flows, own, Steps(own.range, 0, 1), false, reader)) {
-      PeerChange &peer = peers[value_of(tags, "remote")];
-      peer.remote = value_of(tags, "remote");
+      PeerChange &peer = peers[tag_of(tags, "remote")];
+      peer.remote = tag_of(tags, "remote");
       peer.*member += part.values.front();
     }
   }
@@ -137,7 +135,7 @@ std::vector<std::string> new_phases(const Tags &process, const Side &baseline, c
     store::Selection selection{{"phase"}, filters_of(process, *side), side->range};
     reader.store.spans(selection, [&](const store::Span &span) {
       reader.budget.work(1);
-      if (const std::string phase = value_of(span.tags, "phase"); !phase.empty()) names->insert(phase);
+      if (const std::string phase = tag_of(span.tags, "phase"); !phase.empty()) names->insert(phase);
     });
   }
   std::vector<std::string> phases;

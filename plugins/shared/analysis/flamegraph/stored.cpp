@@ -12,16 +12,10 @@
 #include "core/base/text.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::flamegraph {
 namespace {
-
-// The weight of a stack: time for waits, else samples.
-double value_of(const store::Stack &stack, std::string_view field) {
-  for (const store::Field &one : stack.fields)
-    if (one.name == field) return one.is_count ? static_cast<double>(one.count) : one.value;
-  return 0;
-}
 
 void append_frame(std::string &stack, std::string_view name) {
   if (!stack.empty()) stack += ';';
@@ -93,7 +87,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
   std::map<std::pair<int64_t, int64_t>, uint32_t> known;
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
-    const double value = value_of(stack, field);
+    const double value = store::field_of(stack.fields, field);
     if (value <= 0 || (wanted.only && !wanted.only(stack))) return;
     const auto [at, is_new] = known.try_emplace({stack.entity, stack.number});
     if (is_new) {

@@ -11,6 +11,7 @@
 #include "plugins/shared/analysis/jvms/frames.h"
 #include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::jvms {
 namespace {
@@ -20,25 +21,17 @@ using Key = std::pair<std::string, std::string>;  // host and pid
 
 const std::vector<std::string> kByJvm = {"host", "pid", "process"};
 
-std::string value(const store::Tags &tags, const char *key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string() : found->second;
-}
-Key key_of(const store::Tags &tags) {
-  return {value(tags, "host"), value(tags, "pid")};
-}
+using store::tag_of;
 
-double number(const store::Stack &stack, std::string_view name) {
-  for (const store::Field &field : stack.fields)
-    if (field.name == name) return field.is_count ? static_cast<double>(field.count) : field.value;
-  return 0;
+Key key_of(const store::Tags &tags) {
+  return {tag_of(tags, "host"), tag_of(tags, "pid")};
 }
 
 // The share of thread dumps that was on a CPU, for dumps that include waiting threads.
 double cpu_ns(const store::Stack &stack) {
   const bool has_part =
       std::any_of(stack.fields.begin(), stack.fields.end(), [](const store::Field &field) { return field.name == "profile.cpu"; });
-  return number(stack, has_part ? "profile.cpu" : "profile.ns");
+  return store::field_of(stack.fields, has_part ? "profile.cpu" : "profile.ns");
 }
 
 double seconds_of(const store::Range &range) {
@@ -79,7 +72,7 @@ class CpuSamples {
   void read(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range) {
     store.stacks(profile_of("cpu", tags, range), [&](const store::Stack &stack) {
       budget_.work(1);
-      const double samples = number(stack, "profile.samples");
+      const double samples = store::field_of(stack.fields, "profile.samples");
       if (samples <= 0) return;
       const auto [kind, is_new_stack] = stacks_.try_emplace(stack.number);
       if (is_new_stack) {
@@ -133,7 +126,7 @@ class Jvms {
       Known &known = jvms_[key_of(usage.tags)];
       if (usage.covered.end_ns() >= known.last_ns) {
         known.last_ns = usage.covered.end_ns();
-        known.jvm.process = value(usage.tags, "process");
+        known.jvm.process = tag_of(usage.tags, "process");
       }
       std::tie(known.jvm.host, known.jvm.pid) = key_of(usage.tags);
       if (member == nullptr) continue;
@@ -149,10 +142,10 @@ class Jvms {
       const auto found = jvms_.find(key_of(span.tags));
       if (found == jvms_.end()) return;
       Jvm &jvm = found->second.jvm;
-      jvm.version = value(span.tags, "version");
-      jvm.vm = value(span.tags, "vm");
-      jvm.collector = value(span.tags, "collector");
-      jvm.flags = value(span.tags, "flags");
+      jvm.version = tag_of(span.tags, "version");
+      jvm.vm = tag_of(span.tags, "vm");
+      jvm.collector = tag_of(span.tags, "collector");
+      jvm.flags = tag_of(span.tags, "flags");
     });
   }
   std::vector<Jvm> result() const {
@@ -202,7 +195,7 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
     overview.unattributed_share = rest / all;
   }
   for (const Usage &usage : usages) {
-    const std::string name = value(usage.tags, "function");
+    const std::string name = tag_of(usage.tags, "function");
     const double seconds = usage.average * seconds_of(overview.range);
     Function &function = functions[name];
     function.self = seconds / overview.covered_seconds;
@@ -285,13 +278,13 @@ std::optional<Exemplar> exemplar_of(const std::string &function, const store::Ra
   tags.push_back({"function", {query::exactly(function)}});
   store.stacks(dumps_of("exemplar", tags, range), [&](const store::Stack &stack) {
     budget.work(1);
-    const double ns = number(stack, "profile.ns");
+    const double ns = store::field_of(stack.fields, "profile.ns");
     const auto [sum, is_new] = sums.try_emplace(stack.number);
     if (is_new) {
       budget.hold(1);
       sum->second.folded = stack.folded;
     }
-    sum->second.jvms[{value(stack.tags, "host"), value(stack.tags, "pid"), value(stack.tags, "process")}] += ns;
+    sum->second.jvms[{tag_of(stack.tags, "host"), tag_of(stack.tags, "pid"), tag_of(stack.tags, "process")}] += ns;
     sum->second.all += ns;
     all += ns;
   });
@@ -313,7 +306,7 @@ std::vector<InJvm> jvms_with(const std::string &function, const Overview &overvi
   std::vector<InJvm> all;
   tags.push_back({"function", {query::exactly(function)}});
   for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
-    all.push_back({value(usage.tags, "host"), value(usage.tags, "pid"), value(usage.tags, "process"),
+    all.push_back({tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
                    usage.average * seconds_of(overview.range) / overview.covered_seconds});
   return all;
 }

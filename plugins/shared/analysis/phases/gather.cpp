@@ -6,16 +6,14 @@
 #include <utility>
 
 #include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::phases {
 namespace {
 
 using Process = std::tuple<std::string, std::string, std::string>;  // host, process, pid
 
-std::string tag_of(const store::Tags &tags, std::string_view key) {
-  const auto found = tags.find(key);
-  return found == tags.end() ? std::string() : found->second;
-}
+using store::tag_of;
 
 Process process_of(const store::Tags &tags) {
   return {tag_of(tags, "host"), tag_of(tags, "process"), tag_of(tags, "pid")};

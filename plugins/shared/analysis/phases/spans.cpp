@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/phases/spans.h"
+#include "plugins/shared/store/lookup.h"
 
 #include <cmath>
 #include <map>
@@ -25,16 +26,12 @@ Moments moments_of(double count, double mean, double deviation, double skewness)
   return moments;
 }
 
-std::string tag(const store::Span &span, std::string_view key) {
-  const auto found = span.tags.find(key);
-  return found == span.tags.end() ? std::string() : found->second;
-}
+using store::tag_of;
 
 class Fields {
  public:
   explicit Fields(const store::Span &span) {
-    for (const store::Field &field : span.fields)
-      values_[std::string(field.name)] = field.is_count ? static_cast<double>(field.count) : field.value;
+    for (const store::Field &field : span.fields) values_[std::string(field.name)] = store::number_of(field);
   }
   std::optional<double> at(const std::string &name) const {
     const auto found = values_.find(name);
@@ -61,7 +58,8 @@ NumberFields fields_of(const Occurrence &occurrence) {
 
 std::optional<StoredOccurrence> occurrence_of(const store::Span &span) {
   if (span.name != kPhaseSpan) return std::nullopt;
-  StoredOccurrence found{tag(span, "host"), tag(span, "process"), tag(span, "pid"), tag(span, "phase"), {}};
+  StoredOccurrence found{
+      tag_of(span.tags, "host"), tag_of(span.tags, "process"), tag_of(span.tags, "pid"), tag_of(span.tags, "phase"), {}};
   const Fields fields(span);
   const auto samples = fields.at("phase.samples");
   if (!samples || found.process.empty() || found.pid.empty() || found.phase.empty()) return std::nullopt;
@@ -77,9 +75,10 @@ std::optional<StoredOccurrence> occurrence_of(const store::Span &span) {
 ReadDefinitions read_definitions(store::Store &store, PhaseDatabase &database, std::string_view application) {
   std::map<std::tuple<std::string, std::string, std::string>, std::string> latest;
   store.spans({{std::string(kDefinitionSpan)}, {}, {}}, [&](const store::Span &span) {
-    std::string program = tag(span, kApplicationTag);
+    std::string program = tag_of(span.tags, kApplicationTag);
     if (!application.empty() && program != application) return;
-    latest.insert_or_assign({tag(span, "host"), std::move(program), tag(span, "phase")}, tag(span, kDefinitionTag));
+    latest.insert_or_assign({tag_of(span.tags, "host"), std::move(program), tag_of(span.tags, "phase")},
+                            tag_of(span.tags, kDefinitionTag));
   });
   ReadDefinitions result;
   for (const auto &[key, json] : latest) {
