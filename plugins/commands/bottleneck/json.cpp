@@ -1,52 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "core/base/json.h"
+#include "plugins/commands/bottleneck/json_object.h"
 #include "plugins/commands/bottleneck/output.h"
 
 namespace atalaya::bottleneck {
 namespace {
-
-// Members of an object. Unknown values are left out.
-class Object {
- public:
-  explicit Object(std::string &out) : out_(out) { out_ += '{'; }
-  ~Object() { out_ += '}'; }
-  Object(const Object &) = delete;
-  Object &operator=(const Object &) = delete;
-
-  std::string &key(const char *name) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    return ((out_ += '"') += name) += "\":";
-  }
-  void text(const char *name, std::string_view text) {
-    if (!text.empty()) core::append_json_string(key(name), text);
-  }
-  void number(const char *name, double value) {
-    if (std::isfinite(value)) core::append_number(key(name), value);
-  }
-  void count(const char *name, int64_t value) {
-    if (value != kUnknown) core::append_integer(key(name), value);
-  }
-  void flag(const char *name, bool value) { key(name) += value ? "true" : "false"; }
-  // Each of them, appended by a function.
-  template <class List, class Add>
-  void list(const char *name, const List &list, Add &&add) {
-    key(name) += '[';
-    const char *separator = "";
-    for (const auto &one : list) {
-      out_ += separator;
-      separator = ",\n";
-      add(one);
-    }
-    out_ += ']';
-  }
-
- private:
-  std::string &out_;
-  bool first_ = true;
-};
 
 int64_t count_of(size_t size) {
   return static_cast<int64_t>(size);
@@ -68,9 +27,9 @@ class Writer {
       object.list("regions", all_.regions, [&](const RegionCost &region) { add(region); });
       if (report_.change) add_change(object.key("compare"));
       add_tasks(object);
-      object.list("notes", all_.notes, [&](const std::string &note) { core::append_json_string(out_, note); });
+      object.list("notes", all_.notes, [&](const std::string &note) { out_.text(note); });
     }
-    return std::move(out_ += '\n');
+    return out_.take() + '\n';
   }
 
  private:
@@ -117,9 +76,9 @@ class Writer {
     object.list("phases", finding.phases, [&](const SlowPhase &phase) { add(phase); });
     object.list("tasks", finding.tasks, [&](uint32_t number) {
       const Task &task = data_.tasks[number];
-      core::append_json_string(out_, task.attempt().empty() ? task.task() : task.attempt());
+      out_.text(task.attempt().empty() ? task.task() : task.attempt());
     });
-    object.list("evidence", finding.evidence, [&](const std::string &text) { core::append_json_string(out_, text); });
+    object.list("evidence", finding.evidence, [&](const std::string &text) { out_.text(text); });
     object.list("checks", finding.checks, [&](const Check &check) { add(check); });
     if (!finding.index.empty()) add_metrics(object, finding);
   }
@@ -226,7 +185,7 @@ class Writer {
     object.flag("critical", region.critical);
   }
 
-  void add_change(std::string &out) {
+  void add_change(query::JsonWriter &out) {
     Object object(out);
     object.text("before", job(report_.change->before));
     object.text("after", job(report_.change->after));
@@ -266,7 +225,7 @@ class Writer {
   const Report &report_;
   const Analysis &all_;
   const JobData &data_;
-  std::string out_;
+  query::JsonWriter out_;
 };
 
 }  // namespace

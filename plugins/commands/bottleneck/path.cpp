@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "plugins/commands/bottleneck/json_object.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/shared/analysis/bottleneck/resource.h"
 #include "plugins/shared/analysis/query/pieces.h"
@@ -115,28 +115,30 @@ void add_what_if(std::string &out, const PathReport &report) {
            short_text(all.observed) + " s\n";
 }
 
-void add_text(std::string &out, const char *key, std::string_view text) {
-  ((out += '"') += key) += "\":";
-  core::append_json_string(out, text);
+void add_step(const PathReport &report, const PathStep &step, query::JsonWriter &out) {
+  const JobData &data = report.data;
+  const bool is_task = step.kind == PathStep::Kind::task;
+  const Task &task = data.tasks[step.task];
+  Object one(out);
+  one.text("kind", is_task ? "task" : "gap");
+  one.number("at", seconds_of(step.begin_ns - report.path.begin_ns));
+  one.number("seconds", seconds_of(step.end_ns - step.begin_ns));
+  if (!is_task) return;
+  one.text("task", id_of(task));
+  one.text("stage", data.name(task.stage));
+  one.text("node", data.name(task.host));
+  one.text("after", after_text(step.after));
 }
 
-void add_number(std::string &out, const char *key, double value) {
-  ((out += ",\"") += key) += "\":";
-  core::append_number(out, value);
-}
-
-// {..},{..}
-template <class List, class Add>
-void add_list(std::string &out, const char *key, const List &list, Add &&add) {
-  ((out += ",\n\"") += key) += "\":[";
-  const char *separator = "";
-  for (const auto &one : list) {
-    (out += separator) += '{';
-    add(one);
-    out += '}';
-    separator = ",\n";
-  }
-  out += ']';
+void add_what_if(const WhatIf &all, query::JsonWriter &out) {
+  Object what_if(out);
+  what_if.text("schedule", all.is_pinned ? "pinned" : "balanced");
+  what_if.number("replayed", all.replayed);
+  what_if.list("predictions", all.predictions, [&](const Prediction &prediction) {
+    Object one(out);
+    one.text("change", prediction.change);
+    one.number("seconds", prediction.seconds);
+  });
 }
 
 }  // namespace
@@ -162,40 +164,25 @@ std::string as_table(const PathReport &report) {
 
 std::string as_json(const PathReport &report) {
   const JobData &data = report.data;
-  std::string out = "{";
-  add_text(out, "job", data.name(data.jobs[report.job].id));
-  add_number(out, "seconds", length_of(report));
-  add_list(out, "parts", report.path.parts, [&](const PathPart &part) {
-    add_text(out, "part", part.name);
-    add_number(out, "seconds", seconds_of(part.ns));
-  });
-  add_list(out, "steps", report.path.steps, [&](const PathStep &step) {
-    const bool is_task = step.kind == PathStep::Kind::task;
-    const Task &task = data.tasks[step.task];
-    add_text(out, "kind", is_task ? "task" : "gap");
-    add_number(out, "at", seconds_of(step.begin_ns - report.path.begin_ns));
-    add_number(out, "seconds", seconds_of(step.end_ns - step.begin_ns));
-    if (!is_task) return;
-    add_text(out += ',', "task", id_of(task));
-    add_text(out += ',', "stage", data.name(task.stage));
-    add_text(out += ',', "node", data.name(task.host));
-    add_text(out += ',', "after", after_text(step.after));
-  });
-  add_list(out, "waits", report.waits, [&](const auto &wait) {
-    add_text(out, "reason", wait.first);
-    add_number(out, "seconds", seconds_of(wait.second));
-  });
-  if (report.what_if) {
-    out += ",\n\"whatIf\":{\"schedule\":";
-    out += report.what_if->is_pinned ? "\"pinned\"" : "\"balanced\"";
-    add_number(out, "replayed", report.what_if->replayed);
-    add_list(out, "predictions", report.what_if->predictions, [&](const Prediction &one) {
-      add_text(out, "change", one.change);
-      add_number(out, "seconds", one.seconds);
+  query::JsonWriter out;
+  {
+    Object all(out);
+    all.text("job", data.name(data.jobs[report.job].id));
+    all.number("seconds", length_of(report));
+    all.list("parts", report.path.parts, [&](const PathPart &part) {
+      Object one(out);
+      one.text("part", part.name);
+      one.number("seconds", seconds_of(part.ns));
     });
-    out += '}';
+    all.list("steps", report.path.steps, [&](const PathStep &step) { add_step(report, step, out); });
+    all.list("waits", report.waits, [&](const auto &wait) {
+      Object one(out);
+      one.text("reason", wait.first);
+      one.number("seconds", seconds_of(wait.second));
+    });
+    if (report.what_if) add_what_if(*report.what_if, all.key("whatIf"));
   }
-  return out += "}\n";
+  return out.take() + '\n';
 }
 
 }  // namespace atalaya::bottleneck

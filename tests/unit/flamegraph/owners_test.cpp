@@ -50,5 +50,12 @@ TEST_CASE("the table has a line per owner and process, the largest first, and al
         "       1.000 s   25.0 %  a timer  app\n");
 }
 
+TEST_CASE("names in the table cannot control the terminal") {
+  Tree tree;
+  tree.add(tree.leaf(process_frames({{"owner", "\x1b[2Jtimer"}, {"process", "app\n"}}, By::owner)), Side::shown, 1e9);
+  tree.finish();
+  CHECK(table_of(tree, 2, Unit::nanoseconds) == "       1.000 s  100.0 %  \\x1b[2Jtimer  app\\x0a\n");
+}
+
 }  // namespace
 }  // namespace atalaya::flamegraph

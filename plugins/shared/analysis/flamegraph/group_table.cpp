@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/safe_text.h"
+
 namespace atalaya::flamegraph {
 namespace {
 
@@ -38,7 +40,7 @@ std::string table_of(const Tree &tree, uint32_t group_depth, Unit unit) {
     std::snprintf(share.data(), share.size(), "%5.1f %%", 100 * line.value / tree.root().shown());
     const std::string value = value_text(line.value, unit);
     text.append(value.size() < 14 ? 14 - value.size() : 0, ' ').append(value).append("  ").append(share.data());
-    text.append("  ").append(line.names).append("\n");
+    text.append("  ").append(core::visible(line.names)).append("\n");
   }
   return text;
 }
