@@ -138,6 +138,11 @@ class NetCase(AgentCase):
         self.wait_windows(2)
         self.assertEqual(self.agent.stop(), 0)
         self.assertEqual(self.sum("unattributed", "proc.net.lost"), 0)
+        # A quiet window reports 0: a missing value means that the source did not run.
+        windows = sorted({sample["time"] for sample in self.samples()})
+        reported = sorted(sample["time"] for sample in self.samples() if "proc.net.lost" in sample["fields"])
+        inner = set(windows[2:-2])
+        self.assertEqual([time for time in reported if time in inner], sorted(inner))
 
     def check_moved(self, process, out, taken, **tags):
         self.assertEqual(self.sum(process, "flow.out.bytes", **tags), out)
