@@ -70,6 +70,13 @@ def at_least(name, key, least, unit, digits=2):
     return judge
 
 
+def between(name, key, least, most, unit, digits=2):
+    def judge(rows):
+        found = values(rows, name, key)
+        return f"{figure(found, digits)} {unit}", verdict(least <= statistics.median(found) <= most)
+    return judge
+
+
 def fraction(one, other, key, of):
     """`one` costs at most 1/of of `other`."""
     def judge(rows):
