@@ -118,6 +118,7 @@ BatchOwner BatchPool::take() {
     if (!idle_.empty()) {
       BatchOwner batch = std::move(idle_.back());
       idle_.pop_back();
+      least_idle_ = std::min(least_idle_, idle_.size());
       return batch;
     }
   }
@@ -129,6 +130,15 @@ void BatchPool::give_back(BatchOwner batch) {
   batch->recycle();
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(batch));
+  drop_unneeded();
+}
+
+// After a burst, such as a queue that was full, batches would lie idle with their memory for ever.
+void BatchPool::drop_unneeded() {
+  static constexpr unsigned kDropEvery = 64;
+  if (++given_ % kDropEvery != 0) return;
+  idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(std::min(least_idle_, idle_.size())));
+  least_idle_ = idle_.size();
 }
 
 BatchRef BatchPool::freeze(BatchOwner batch) {

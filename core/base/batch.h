@@ -75,9 +75,13 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
  private:
   BatchPool() = default;
+  void drop_unneeded();
+
   static constexpr size_t kMaxIdle = 16;
   std::mutex mutex_;
-  std::vector<BatchOwner> idle_;
+  std::vector<BatchOwner> idle_;  // the last ones given back are taken first
+  size_t least_idle_ = 0;         // since batches were last dropped
+  unsigned given_ = 0;
 };
 
 inline std::string_view view_of(atalaya_str text) {

@@ -353,16 +353,17 @@ void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const 
   hand_on(freeze(std::move(batch)), window, ack, transaction);
 }
 
-// Queues are bounded in bytes: a few samples must not keep the memory of many that were filtered out.
+// Queues are bounded in bytes: a few samples must not keep the memory of many that were filtered out. Their copy stays out of the
+// pool, where a later window would make it large: one more large batch per window that waits in a queue.
 BatchRef PipelineRun::freeze(BatchOwner batch) {
   static constexpr size_t kSlack = 16384;
-  if (batch->held_bytes() > 4 * batch->used_bytes() + kSlack || batch->count() < collected_ / 4) {
-    const size_t expected = batch->used_bytes() * batch->count() / std::max<uint64_t>({collected_, batch->count(), 1});
-    BatchOwner compact = std::make_unique<Batch>(expected + 1024);
-    compact->append(batch->raw());
-    shared_.pool->give_back(std::exchange(batch, std::move(compact)));
-  }
-  return shared_.pool->freeze(std::move(batch));
+  if (batch->held_bytes() <= 4 * batch->used_bytes() + kSlack && batch->count() >= collected_ / 4)
+    return shared_.pool->freeze(std::move(batch));
+  const size_t expected = batch->used_bytes() * batch->count() / std::max<uint64_t>({collected_, batch->count(), 1});
+  auto compact = std::make_shared<Batch>(expected + 1024);
+  compact->append(batch->raw());
+  shared_.pool->give_back(std::move(batch));
+  return compact;
 }
 
 void PipelineRun::hand_on(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,

@@ -2,6 +2,7 @@
 #include "core/pipeline/engine.h"
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <numeric>
@@ -88,6 +89,24 @@ TEST_CASE("a branch works on a copy: its filter does not change the input of the
   CHECK(std::equal(first_sums.begin(), first_sums.end(), kept(1).begin()));
   CHECK(find_row(rows, "sums", "1 from p")->counts.in == find_row(rows, "p", "1 source numbers")->counts.out);
   CHECK(find_row(rows, "sums", "3 translator total")->counts.merged == find_row(rows, "sums", "3 translator total")->counts.in);
+}
+
+TEST_CASE("a stage that removes most samples costs the memory of few batches, however many windows pass") {
+  script().reset();
+  script().per_window = 50'000;
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  REQUIRE(
+      engine.start(one_pipeline(builder, {builder.make(ATALAYA_TRANSLATOR, "total")}, builder.make(ATALAYA_SINK, "keep"))).ok());
+  RunningEngine running(engine);
+  const auto held_after = [](size_t windows) {
+    REQUIRE(script().wait([&] { return kept(0).size() >= windows; }));
+    const auto heap = ::mallinfo2();  // all 0 with a sanitizer's allocator
+    return heap.uordblks + heap.hblkhd;
+  };
+  const size_t after_start = held_after(5), later = held_after(40);
+  CHECK(running.stop());
+  CHECK(later < after_start + 2 * 50'000 * (sizeof(atalaya_sample) + sizeof(atalaya_field)));
 }
 
 TEST_CASE("a full queue that blocks pauses the source, loses nothing and continues when there is room") {

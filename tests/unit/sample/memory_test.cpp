@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -124,4 +125,22 @@ TEST_CASE("symbols: a full table refuses new names and keeps the old ones") {
   CHECK(symbols.intern("one more") == 0);
   CHECK(symbols.intern("77") == 78);
   CHECK(symbols.name(Symbols::kMaxNames) == std::to_string(Symbols::kMaxNames - 1));
+}
+
+TEST_CASE("pool: batches of a burst lose their memory when later windows do not need them") {
+  const auto pool = BatchPool::make();
+  const auto take_with_memory = [&](size_t count) {
+    std::vector<BatchOwner> taken;
+    for (size_t i = 0; i < count; ++i) taken.push_back(pool->take());
+    const auto held = std::count_if(taken.begin(), taken.end(), [](const BatchOwner &batch) { return batch->held_bytes() > 0; });
+    for (BatchOwner &batch : taken) {
+      batch->arena().allocate(100'000);
+      pool->give_back(std::move(batch));
+    }
+    return held;
+  };
+  CHECK(take_with_memory(10) == 0);
+  CHECK(take_with_memory(10) == 10);
+  for (int window = 0; window < 200; ++window) CHECK(take_with_memory(2) == 2);
+  CHECK(take_with_memory(10) == 2);
 }
