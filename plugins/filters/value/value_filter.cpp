@@ -19,7 +19,8 @@ ValueFilter::ValueFilter(Host host)
       hysteresis_(host.number("hysteresis") / 100),
       entities_(kMaxEntities) {
   for (uint64_t i = 0; const auto param = host.child("", i); ++i)
-    if (param->key().find('.') != std::string_view::npos) thresholds_.push_back({std::string(param->key()), param->number()});
+    if (param->key().find('.') != std::string_view::npos)
+      thresholds_.push_back({std::string(param->key()), param->number(), host_.intern(param->key())});
   if (thresholds_.empty())
     throw Failure(Code::bad_config, "no metric is listed; add one with its threshold, such as [\"proc.cpu.user\"] = 0.5");
   if (change_ && (below_ || hysteresis_ > 0))
@@ -55,17 +56,38 @@ ValueFilter::Meaning ValueFilter::meaning(uint32_t name) {
   return meaning;
 }
 
-bool ValueFilter::keeps(const Sample &sample) {
+void ValueFilter::add_present(uint32_t threshold, const atalaya_field &field) {
+  const double value = as_double(field);
+  if (!std::isnan(value)) present_.emplace_back(threshold, value);
+}
+
+// The samples of a source have their fields in one order. Where all listed fields are at their places, no other field matters.
+bool ValueFilter::find_at_places(const Sample &sample) {
+  present_.clear();
+  for (uint32_t i = 0; i < thresholds_.size(); ++i) {
+    const Threshold &threshold = thresholds_[i];
+    if (threshold.place >= sample.field_count || sample.fields[threshold.place].name != threshold.name) return false;
+    add_present(i, sample.fields[threshold.place]);
+  }
+  return true;
+}
+
+// False for a sample without a field of a listed family.
+bool ValueFilter::find_by_search(const Sample &sample) {
   bool in_family = false;
   present_.clear();
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const Meaning &of = meanings_.get(sample.fields[i].name, [&] { return meaning(sample.fields[i].name); });
     in_family |= of.in_family;
     if (!of.listed) continue;
-    const double value = as_double(sample.fields[i]);
-    if (!std::isnan(value)) present_.emplace_back(of.threshold, value);
+    thresholds_[of.threshold].place = i;
+    add_present(of.threshold, sample.fields[i]);
   }
-  if (!in_family) return true;
+  return in_family;
+}
+
+bool ValueFilter::keeps(const Sample &sample) {
+  if (!find_at_places(sample) && !find_by_search(sample)) return true;
   if (present_.empty()) return pass_absent_;
   if (change_ || hysteresis_ > 0) return keeps_by_memory(memory_of(sample));
   return std::any_of(present_.begin(), present_.end(),

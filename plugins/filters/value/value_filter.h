@@ -37,6 +37,8 @@ class ValueFilter final : public Filter {
   struct Threshold {
     std::string metric;
     double value;
+    uint32_t name;       // of the metric, interned
+    uint32_t place = 0;  // of its field in the last sample that had to be searched
   };
   // The role of a field name.
   struct Meaning {
@@ -51,6 +53,9 @@ class ValueFilter final : public Filter {
   };
 
   Meaning meaning(uint32_t name);
+  void add_present(uint32_t threshold, const atalaya_field &field);
+  bool find_at_places(const Sample &sample);
+  bool find_by_search(const Sample &sample);
   bool keeps(const Sample &sample);
   bool reaches(double value, const Threshold &threshold, bool reached_before) const;
   bool keeps_by_memory(Memory *memory);
