@@ -5,18 +5,17 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "plugins/shared/analysis/bottleneck/map_phase_ends.h"
+#include "plugins/shared/analysis/bottleneck/job_tasks.h"
 #include "plugins/shared/analysis/bottleneck/resource.h"
+#include "plugins/shared/analysis/bottleneck/slowness.h"
 #include "plugins/shared/analysis/bottleneck/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr size_t kMinToCompare = 3;  // tasks of an executor's host, and of the others
-constexpr double kSameSpeed = 0.1;   // smaller differences of medians are noise
+constexpr size_t kMinToCompare = 3;  // local and remote tasks
 constexpr double kRough = 0.1;
 constexpr double kWorthTelling = 0.02;  // of the tasks' time
 constexpr size_t kMaxNodes = 3;
@@ -24,52 +23,12 @@ constexpr double kFar = 0.5, kNear = 0.1;  // remote and local tasks: part of th
 
 using Key = std::pair<uint32_t, uint32_t>;  // host, executor
 
-// The tasks of a job that took time, in the order in which they started to work.
-class Tasks {
- public:
-  Tasks(const JobData &data, uint32_t job) : data_(data), ends_(data) {
-    for (uint32_t i = 0; i < data.tasks.size(); ++i)
-      if (data.tasks[i].job == job && data.tasks[i].work.duration_ns > 0) order_.push_back(i);
-    std::sort(order_.begin(), order_.end(),
-              [&](uint32_t a, uint32_t b) { return std::pair(begin(a), a) < std::pair(begin(b), b); });
-  }
-  const std::vector<uint32_t> &order() const { return order_; }
-  const Task &of(uint32_t i) const { return data_.tasks[i]; }
-  int64_t begin(uint32_t i) const { return ends_.begin(of(i)); }
-  int64_t end(uint32_t i) const { return of(i).work.end_ns(); }
-  Key key(uint32_t i) const { return {of(i).host, of(i).executor}; }
-  // Without the time in which it waited for maps.
-  int64_t fetch_time(const Phase &phase) const {
-    const int64_t end_ns = phase.work.end_ns();
-    return end_ns - ends_.begin(data_.tasks[phase.task], phase.work.start_ns, end_ns);
-  }
-
- private:
-  const JobData &data_;
-  const MapPhaseEnds ends_;
-  std::vector<uint32_t> order_;
-};
-
-struct Stages {
-  std::map<uint32_t, uint32_t> numbers;  // by name, in order of their start
-  std::vector<int64_t> begins, ends;
-};
-
-Stages stages_of(const Tasks &tasks) {
-  Stages all;
-  for (const uint32_t i : tasks.order()) {
-    const auto [stage, is_new] = all.numbers.try_emplace(tasks.of(i).stage, static_cast<uint32_t>(all.begins.size()));
-    if (is_new) {
-      all.begins.push_back(tasks.begin(i));
-      all.ends.push_back(tasks.end(i));
-    }
-    all.ends[stage->second] = std::max(all.ends[stage->second], tasks.end(i));
-  }
-  return all;
+Key key_of(const Task &task) {
+  return {task.host, task.executor};
 }
 
 // A stage waits for those that ended before it started.
-void add_stages(Plan &plan, const Stages &stages) {
+void add_stages(Plan &plan, const JobStages &stages) {
   plan.stages.resize(stages.begins.size());
   for (uint32_t stage = 0; stage < stages.begins.size(); ++stage) {
     int64_t ready = stages.begins.front();
@@ -85,7 +44,7 @@ void add_stages(Plan &plan, const Stages &stages) {
 // As many slots as tasks ran at once on an executor. The gap between two tasks of a slot is known while tasks of the stage wait.
 class Slots {
  public:
-  explicit Slots(const Stages &stages) : stages_(stages), gaps_(stages.begins.size()) {}
+  explicit Slots(const JobStages &stages) : stages_(stages), gaps_(stages.begins.size()) {}
 
   void add(uint32_t executor, uint32_t stage, int64_t begin_ns, int64_t end_ns) {
     const int64_t ready = stages_.begins[stage];
@@ -109,56 +68,11 @@ class Slots {
   }
 
  private:
-  const Stages &stages_;
+  const JobStages &stages_;
   std::vector<int64_t> slots_;       // free from then on
   std::vector<uint32_t> executors_;  // of each slot
   std::vector<std::vector<double>> gaps_;
 };
-
-// Of a host's tasks of a stage: their median time, in that of the other hosts' tasks.
-struct Factor {
-  double value = 1;
-  size_t tasks = 0;
-};
-using Factors = std::map<std::pair<uint32_t, uint32_t>, Factor>;  // by host and stage
-
-Factors factors_of(const Tasks &tasks, const Stages &stages, const std::vector<int64_t> &times) {
-  std::map<uint32_t, std::map<uint32_t, std::vector<double>>> by_stage;
-  for (const uint32_t i : tasks.order())
-    if (tasks.of(i).has_ended_well())
-      by_stage[stages.numbers.at(tasks.of(i).stage)][tasks.of(i).host].push_back(static_cast<double>(times[i]));
-  Factors found;
-  for (const auto &[stage, hosts] : by_stage)
-    for (const auto &[host, own] : hosts) {
-      std::vector<double> others;
-      for (const auto &[other, of_other] : hosts)
-        if (other != host) others.insert(others.end(), of_other.begin(), of_other.end());
-      const double usual = others.size() < kMinToCompare ? 0 : median(others);
-      if (usual > 0) found[{host, stage}] = {median(own) / usual, own.size()};
-    }
-  return found;
-}
-
-// The factors that are no noise. Where a host has few tasks of a stage, it is as slow as in its other stages, and at most as those
-// few.
-std::map<std::pair<uint32_t, uint32_t>, double> slowness(const Tasks &tasks, const Stages &stages,
-                                                         const std::vector<int64_t> &times) {
-  const Factors factors = factors_of(tasks, stages, times);
-  std::map<uint32_t, std::vector<double>> of_host;
-  for (const auto &[place, factor] : factors)
-    if (factor.tasks >= kMinToCompare) of_host[place.first].push_back(factor.value);
-  std::map<std::pair<uint32_t, uint32_t>, double> found;
-  for (const auto &[place, factor] : factors) {
-    double value = factor.value;
-    if (factor.tasks < kMinToCompare) {
-      const auto usual = of_host.find(place.first);
-      if (usual == of_host.end() || value <= 1) continue;
-      value = std::min(value, median(usual->second));
-    }
-    if (value > 0 && std::abs(value - 1) > kSameSpeed) found[place] = value;
-  }
-  return found;
-}
 
 int64_t length_with(Plan plan, bool is_pinned) {
   plan.is_pinned = is_pinned;
@@ -179,11 +93,12 @@ void add_executor(Plan &plan) {
 class Predictor {
  public:
   Predictor(const JobData &data, uint32_t job, double seconds)
-      : data_(data), job_(job), tasks_(data, job), times_(data.tasks.size()) {
+      : data_(data), job_(job), tasks_(data, job), stages_(tasks_), times_(data.tasks.size()) {
     for (const uint32_t i : tasks_.order()) {
       times_[i] = tasks_.end(i) - tasks_.begin(i);
       all_ += static_cast<double>(times_[i]);
     }
+    slowness_ = slowness_of(tasks_, stages_, times_);
     const Plan plan = plan_of(data, job, times_);
     const int64_t pinned = length_with(plan, true), balanced = length_with(plan, false);
     const double tasks_seconds = static_cast<double>(last_end() - tasks_.begin(tasks_.order().front())) / 1e9;
@@ -212,8 +127,10 @@ class Predictor {
     return last;
   }
 
+  // More speed lengthens a schedule at most by the order of its tasks, which is an accident.
   void add(std::string change, int64_t difference_ns) {
-    found_.predictions.push_back({std::move(change), found_.observed + static_cast<double>(difference_ns) / 1e9});
+    const int64_t shorter = std::min<int64_t>(difference_ns, 0);
+    found_.predictions.push_back({std::move(change), found_.observed + static_cast<double>(shorter) / 1e9});
   }
 
   int64_t with_times(const std::vector<int64_t> &times) const {
@@ -222,13 +139,11 @@ class Predictor {
 
   // Hosts whose tasks lost most by being slower, most first.
   std::vector<uint32_t> slow_hosts() const {
-    const Stages stages = stages_of(tasks_);
-    const auto factors = slowness(tasks_, stages, times_);
     std::map<uint32_t, double> lost;
     for (const uint32_t i : tasks_.order()) {
-      const auto factor = factors.find({tasks_.of(i).host, stages.numbers.at(tasks_.of(i).stage)});
-      if (factor != factors.end() && factor->second > 1)
-        lost[tasks_.of(i).host] += static_cast<double>(times_[i]) * (1 - 1 / factor->second);
+      const Task &task = tasks_.of(i);
+      const double factor = slowness_.factor(task.host, stages_.of(task));
+      if (factor > 1) lost[task.host] += static_cast<double>(times_[i]) * (1 - 1 / factor);
     }
     std::vector<uint32_t> hosts;
     for (const auto &[host, ns] : lost)
@@ -241,17 +156,13 @@ class Predictor {
   // Tasks of other hosts fetch from all hosts at once, so they wait for the slowest one. It takes as many times longer to answer as
   // its tasks take in the stage in which it is slowest: where tasks fetch, those of all hosts wait for it.
   std::vector<int64_t> with_usual_answers(uint32_t host) const {
-    double slower = 1;
-    for (const auto &[place, factor] : slowness(tasks_, stages_of(tasks_), times_))
-      if (place.first == host) slower = std::max(slower, factor);
-    const double saved = 1 - 1 / slower;
+    const auto most = slowness_.most.find(host);
+    const double slower = most == slowness_.most.end() ? 1 : std::max(1.0, most->second);
     std::vector<int64_t> times = times_;
     for (const Phase &phase : data_.phases) {
-      const Task &task = data_.tasks[phase.task];
-      const bool fetches = phase.work.duration_ns > 0 && needs_of(data_.name(phase.phase)).network;
-      if (task.job != job_ || task.host == host || !fetches) continue;
-      const int64_t fetch = std::min({tasks_.fetch_time(phase), std::max<int64_t>(phase.busy_ns, 0), times[phase.task]});
-      times[phase.task] -= std::llround(saved * static_cast<double>(fetch));
+      if (!tasks_.has(phase.task) || tasks_.of(phase.task).host == host || !needs_of(data_.name(phase.phase)).network) continue;
+      const int64_t fetch = std::min(tasks_.busy(phase), times[phase.task]);
+      times[phase.task] -= std::llround((1 - 1 / slower) * static_cast<double>(fetch));
     }
     return times;
   }
@@ -259,7 +170,7 @@ class Predictor {
   int64_t with_usual_speed(uint32_t host) const {
     Plan plan = plan_of(data_, job_, with_usual_answers(host));
     std::set<Key> keys;
-    for (const uint32_t i : tasks_.order()) keys.insert(tasks_.key(i));
+    for (const uint32_t i : tasks_.order()) keys.insert(key_of(tasks_.of(i)));
     uint32_t executor = 0;
     for (const Key &key : keys) {
       if (key.first == host)
@@ -310,7 +221,9 @@ class Predictor {
 
   const JobData &data_;
   const uint32_t job_;
-  const Tasks tasks_;
+  const JobTasks tasks_;
+  const JobStages stages_;
+  Slowness slowness_;
   std::vector<int64_t> times_;  // by task
   double all_ = 0;              // the sum of them
   int64_t base_ = 0;
@@ -324,23 +237,22 @@ bool WhatIf::is_rough() const {
 }
 
 Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &times) {
-  const Tasks tasks(data, job);
-  const Stages stages = stages_of(tasks);
-  const auto factors = slowness(tasks, stages, times);
+  const JobTasks tasks(data, job);
+  const JobStages stages(tasks);
+  const Slowness slowness = slowness_of(tasks, stages, times);
   Plan plan;
   add_stages(plan, stages);
   std::map<Key, uint32_t> executors;
-  for (const uint32_t i : tasks.order()) executors[tasks.key(i)];
+  for (const uint32_t i : tasks.order()) executors[key_of(tasks.of(i))];
   for (auto &[key, number] : executors) {
     number = static_cast<uint32_t>(plan.slower.size());
-    std::vector<double> slower(stages.begins.size(), 1);
-    for (uint32_t stage = 0; stage < slower.size(); ++stage)
-      if (const auto factor = factors.find({key.first, stage}); factor != factors.end()) slower[stage] = factor->second;
+    std::vector<double> slower;
+    for (uint32_t stage = 0; stage < stages.begins.size(); ++stage) slower.push_back(slowness.factor(key.first, stage));
     plan.slower.push_back(std::move(slower));
   }
   Slots slots(stages);
   for (const uint32_t i : tasks.order()) {
-    const uint32_t stage = stages.numbers.at(tasks.of(i).stage), executor = executors.at(tasks.key(i));
+    const uint32_t stage = stages.of(tasks.of(i)), executor = executors.at(key_of(tasks.of(i)));
     plan.tasks.push_back({stage, executor, std::llround(static_cast<double>(times[i]) / plan.slower[executor][stage])});
     slots.add(executor, stage, tasks.begin(i), tasks.end(i));
   }
@@ -349,7 +261,7 @@ Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &time
 }
 
 std::optional<WhatIf> what_if(const JobData &data, uint32_t job, double seconds) {
-  if (seconds <= 0 || Tasks(data, job).order().empty()) return std::nullopt;
+  if (seconds <= 0 || JobTasks(data, job).order().empty()) return std::nullopt;
   return Predictor(data, job, seconds).predict();
 }
 
