@@ -4,6 +4,7 @@
  * A stack is stored once, under the 64-bit hash of its frames: the kernel's own stack map uses a 32-bit hash and drops collisions.
  * Counts are in two maps; user space switches `set` to the other one and then reads the first.
  */
+#include "perf_regions.bpf.h"
 #include "perf_stacks.bpf.h"
 #include "perf_tasks.bpf.h"
 #include "perf_wakers.bpf.h"
@@ -84,6 +85,8 @@ static bool copy_stack(const struct perf_key *key, const char *comm, const char 
   copy->set = now;
   copy->thread = key->thread;
   copy->epoch = key->epoch;
+  copy->region = key->flags >> PERF_REGION_SHIFT;
+  copy->unused = 0;
   __builtin_memcpy(copy->comm, comm, PERF_COMM);
   __builtin_memcpy(copy->thread_name, thread, PERF_COMM);
   __builtin_memset(copy->registers, 0, sizeof(copy->registers));
@@ -124,6 +127,7 @@ int on_tick(void *context) {
   struct perf_key key = {};
   char comm[PERF_COMM] = {}, thread[PERF_COMM] = {};
   begin_key(&key, comm, thread, context, task, TICK);
+  drop_young(&key, begin);
   if (copies == PERF_COPY_NONE || !try_copy(&key, comm, thread, now)) {
     add_user(&key, context, TICK);
     add(&key, comm, thread, 0, now);
@@ -173,7 +177,8 @@ static void end_wait(__u32 thread, __u64 now, __u32 into) {
   __builtin_memcpy(wait.thread, entry->thread, PERF_COMM);
   bpf_map_delete_elem(&waiting, &thread);
   if (wait.ns || wait.queued_ns) announce(&wait.key.process, wait.comm, SWITCH);
-  if (!wait.key.thread || !blocked) return add_wait(&wait, into);
+  drop_young(&wait.key, now);
+  if (!wait.key.thread || !blocked || is_in_region(&wait.key)) return add_wait(&wait, into);
   release(thread, true, into);
   if (wait.ns || wait.queued_ns) bpf_map_update_elem(&held, &thread, &wait, BPF_ANY);
 }

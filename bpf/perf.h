@@ -18,6 +18,9 @@ enum {
   PERF_UNENDED = 8,  /* also PERF_OFF_CPU, in a burst: the wait had not ended at its end; set by user space */
 };
 
+/* Bits of perf_key.flags from this one: 1 + the number of the code region that the thread was in; 0: none. */
+enum { PERF_REGION_SHIFT = 8, PERF_REGIONS = 64 };
+
 /* Names of threads that may run tasks begin with one of these; an empty one stands for all names. */
 enum { PERF_PREFIXES = 8 };
 struct perf_prefix {
@@ -39,7 +42,7 @@ struct perf_key {
   __u64 kernel, user; /* hashes of the stacks; 0: none */
   __u32 flags;
   __u32 thread; /* that may run a task, else 0 */
-  __u64 epoch;  /* time at which it got its name, CLOCK_MONOTONIC; 0: before the first window */
+  __u64 epoch;  /* time at which it got its name or entered its region, CLOCK_MONOTONIC; 0: before the first window */
 };
 
 struct perf_count {
@@ -56,6 +59,14 @@ struct perf_renamed {
   __u32 thread;
   __u32 unused;
   char name[PERF_COMM];
+};
+
+/* A run of a region that is a task has ended. */
+struct perf_run {
+  struct perf_process process;
+  __u64 begin_ns, end_ns; /* CLOCK_MONOTONIC; begin_ns is the epoch of its stacks */
+  __u32 thread, region;
+  char comm[PERF_COMM]; /* of the process */
 };
 
 struct perf_stack {
@@ -116,6 +127,8 @@ struct perf_copy {
   __u64 epoch;  /* as in perf_key */
   __u32 thread; /* as in perf_key */
   __u32 set;    /* index of the set that counted it */
+  __u32 region; /* 1 + its number, 0: none */
+  __u32 unused;
   __u64 registers[PERF_REGISTERS];
   __u64 begin, size; /* of the copy */
   __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];

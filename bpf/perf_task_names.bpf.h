@@ -11,6 +11,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "perf.h"
+#include "perf_inside.bpf.h"
 
 const volatile __u32 prefixes;
 const volatile struct perf_prefix prefix[PERF_PREFIXES];
@@ -40,7 +41,7 @@ static __always_inline bool may_run_tasks(const char *name) {
 }
 
 static __always_inline void add_thread(struct perf_key *key, char *name, const struct task_struct *task) {
-  if (prefixes == 0) return;
+  if (add_region(key, task) || prefixes == 0) return;
   bpf_probe_read_kernel_str(name, PERF_COMM, &task->comm);
   if (!may_run_tasks(name)) return;
   key->thread = BPF_CORE_READ(task, pid);

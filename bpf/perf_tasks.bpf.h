@@ -67,6 +67,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task) {
   const __u32 thread = task->pid;
   bpf_map_delete_elem(&epochs, &thread);
+  bpf_map_delete_elem(&runs_of_threads, &thread);
   release(thread, false, set & 1);
   return 0;
 }

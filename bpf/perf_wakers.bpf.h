@@ -94,6 +94,7 @@ static void add_first(const struct task_struct *task, __u64 since, __u64 now) {
   if (!entry) return;
   const __u64 born = BPF_CORE_READ(task, start_time);
   describe_waiting(entry, task);
+  drop_young(&entry->key.wait, now);
   entry->since_ns = entry->woken_ns = born > since ? born : since;
   add_both(entry, now);
 }
@@ -104,6 +105,7 @@ static void end_blocked(const struct task_struct *task, __u64 since, __u64 now) 
   if (!entry) return add_first(task, since, now);
   if (!entry->woken_ns) entry->woken_ns = now;
   announce(&entry->key.wait.process, entry->names.process, SWITCH);
+  drop_young(&entry->key.wait, now);
   add_both(entry, now);
   bpf_map_delete_elem(&blocked, &thread);
 }

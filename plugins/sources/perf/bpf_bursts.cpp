@@ -66,7 +66,8 @@ void give(const perf_owner_key &key, const perf_owner_count &count, const Stacks
                    .ns = count.ns,
                    .thread = key.wait.thread,
                    .epoch = static_cast<int64_t>(key.wait.epoch),
-                   .thread_name = text_of(count.names.thread)};
+                   .thread_name = text_of(count.names.thread),
+                   .region = key.wait.flags >> PERF_REGION_SHIFT};
   stack.kernel = frames_of(stacks, key.wait.kernel, stack.kernel_lost);
   stack.user = frames_of(stacks, key.wait.user, stack.user_lost);
   if (stack.user.size() >= max_frames) stack.end = End::truncated;

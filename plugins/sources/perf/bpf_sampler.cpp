@@ -27,6 +27,7 @@
 #include "plugins/sources/perf/bpf_bursts.h"
 #include "plugins/sources/perf/bpf_maps.h"
 #include "plugins/sources/perf/bpf_task_names.h"
+#include "plugins/sources/perf/bpf_task_regions.h"
 #include "plugins/sources/perf/perf_events.h"
 #include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampler.h"
@@ -60,6 +61,16 @@ class BpfSampler final : public Sampler {
   std::vector<Renamed> take_renamed() override {
     const std::lock_guard lock(mutex_);
     return names_.take();
+  }
+
+  core::Result<std::unique_ptr<probes::Attachment>> attach_region(uint32_t region, int file,
+                                                                  const probes::Points &points) override {
+    return regions_.attach(*skeleton_, region, file, points);
+  }
+
+  TaskRuns take_runs() override {
+    const std::lock_guard lock(mutex_);
+    return regions_.take(*skeleton_);
   }
 
   BurstTotals take_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
@@ -103,7 +114,9 @@ class BpfSampler final : public Sampler {
   }
 
  private:
-  core::Status load() {
+  bool has_regions() const { return !options_.task_regions.empty(); }
+
+  core::Status load(bool with_multi = true) {
     skeleton_.reset(perf_bpf__open());
     if (!skeleton_) return load_error();
     bpf_program__set_autoload(skeleton_->progs.on_tick, options_.on_cpu);
@@ -111,6 +124,7 @@ class BpfSampler final : public Sampler {
     bpf_program__set_autoload(skeleton_->progs.on_wakeup, options_.off_cpu && options_.run_queue);
     skeleton_->rodata->with_queue = options_.run_queue;
     names_.prepare(*skeleton_, options_.task_threads, options_.off_cpu);
+    regions_.prepare(*skeleton_, options_, with_multi);
     Bursts::prepare(*skeleton_, has_bursts() ? options_.max_stacks : 0);
     const auto &maps = skeleton_->maps;
     for (bpf_map *map : {maps.counts_0, maps.counts_1, maps.tick_stacks, maps.switch_stacks})
@@ -126,11 +140,13 @@ class BpfSampler final : public Sampler {
                                 : options_.choose                   ? PERF_COPY_UNLISTED
                                                                     : PERF_COPY_ALL;
     if (perf_bpf__load(skeleton_.get()) != 0) return load_error();
+    if (has_regions() && with_multi && !TaskRegions::supports_multi(*skeleton_)) return load(false);
     skeleton_->bss->min_wait_ns = static_cast<uint64_t>(options_.min_wait_ns);
     ring_.reset(ring_buffer__new(bpf_map__fd(skeleton_->maps.seen), on_seen, this, nullptr));
     if (!ring_ || ring_buffer__add(ring_.get(), bpf_map__fd(skeleton_->maps.stack_copies), on_copy, this) != 0) return load_error();
     if (knows_threads())
       if (!names_.attach(*skeleton_, *ring_)) return load_error();
+    if (has_regions() && !regions_.start(*skeleton_, *ring_)) return load_error();
     if (options_.on_cpu)
       if (core::Status attached = attach_ticks(); !attached) return attached;
     if (options_.off_cpu)
@@ -239,7 +255,7 @@ class BpfSampler final : public Sampler {
     symbols::Registers registers{};
     std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
     const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
-    Unwound key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), {}, End::failed};
+    Unwound key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), copy.region, {}, End::failed};
     const auto end =
         unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
     if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
@@ -289,6 +305,7 @@ class BpfSampler final : public Sampler {
     uint64_t kernel = 0;
     uint32_t thread = 0;
     int64_t epoch = 0;
+    uint32_t region = 0;
     std::vector<uint64_t> frames;
     End end = End::failed;
     auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
@@ -326,7 +343,8 @@ class BpfSampler final : public Sampler {
                      .count = sum.count,
                      .thread = key.thread,
                      .epoch = key.epoch,
-                     .thread_name = sum.thread_name};
+                     .thread_name = sum.thread_name,
+                     .region = key.region};
     stack.kernel = frames_of(key.kernel, false, stack.kernel_lost);
     take(stack);
   }
@@ -352,7 +370,8 @@ class BpfSampler final : public Sampler {
                      .ns = count.ns,
                      .thread = key.thread,
                      .epoch = static_cast<int64_t>(key.epoch),
-                     .thread_name = text_of(count.thread)};
+                     .thread_name = text_of(count.thread),
+                     .region = key.flags >> PERF_REGION_SHIFT};
     stack.kernel = frames_of(key.kernel, stack.off_cpu, stack.kernel_lost);
     stack.user = frames_of(key.user, stack.off_cpu, stack.user_lost);
     if (stack.user.size() >= max_frames_) stack.end = End::truncated;
@@ -384,6 +403,7 @@ class BpfSampler final : public Sampler {
   std::mutex mutex_;
   std::vector<std::pair<ProcessId, bool>> seen_;
   TaskNameEvents names_;
+  TaskRegions regions_;
   std::array<Copies, 2> copies_;
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;

@@ -66,6 +66,7 @@ Collector::Names::Names(Host host)
       memory(host.intern("perf.symbols.memory")),
       jvm_failures(host.intern("perf.jvm.failures")),
       unnamed_tasks(host.intern("perf.tasks.unnamed")),
+      lost_tasks(host.intern("perf.tasks.lost")),
       burst_time(host.intern("perf.burst.time")),
       burst_waits(host.intern("perf.burst.waits")),
       burst_lost(host.intern("perf.burst.lost")),
@@ -80,7 +81,8 @@ Collector::Collector(Host host, Options options)
       jvm_({.every_ns = options_.jvm_refresh_ns}, [host](std::string_view text) { host.log(Level::warning, text); }),
       files_(options_.symbol_memory / 4 * 3),
       processes_(options_.symbol_memory / 4, options_.jvm ? &jvm_ : nullptr, options_.tasks != nullptr),
-      folder_(files_, options_.kernel, options_.modules) {}
+      folder_(files_, options_.kernel, options_.modules),
+      regions_(host, options_.task_regions) {}
 
 void Collector::start() {
   stop();
@@ -93,6 +95,7 @@ void Collector::start() {
     namer_ = std::make_unique<TaskNamer>(options_.tasks, [host = host_](std::string_view text) { host.log(Level::warning, text); });
     namer_->start();
   }
+  regions_.start(*sampler_);
   thread_ = std::thread([this] { pump(); });
 }
 
@@ -102,6 +105,7 @@ void Collector::stop() {
     (void)!::write(stop_.get(), &one, sizeof(one));
     thread_.join();
   }
+  regions_.stop();
   namer_.reset();
   sampler_.reset();
 }
@@ -171,6 +175,8 @@ void Collector::collect(const Window &window, Batch &batch) {
     if (!baseline) take_wait(stack, waker);
   });
   if (!baseline) emit_stacks(batch);
+  if (!baseline) emit_runs(batch);
+  regions_.update();
   const int64_t pump = pump_cpu_ns();
   const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin + pump - pump_before_ns_;
   pump_before_ns_ = pump;
@@ -291,6 +297,11 @@ Collector::Group &Collector::group_of(const StackCount &stack, const Process *pr
 tasks::TaskTags Collector::task_of(const StackCount &stack, const Process *process) {
   tasks::TaskTags of_process;
   if (process != nullptr) of_process = process->task;
+  if (of_process.empty() && stack.region != 0) {
+    tasks::TaskTags in_region = regions_.of(stack);
+    in_region.job = of_process.job;
+    return in_region;
+  }
   if (!of_process.empty() || stack.thread == 0 || !namer_) return of_process.empty() ? tasks::TaskTags() : of_process;
   bool is_unnamed = false;
   auto task = namer_->find(stack, is_unnamed);
@@ -319,6 +330,13 @@ void Collector::add(const StackCount &stack, Group &group) {
 
 void Collector::emit_stacks(Batch &batch) {
   for (const auto &[id, group] : groups_) emit_group(id, group, batch);
+}
+
+void Collector::emit_runs(Batch &batch) {
+  const auto wants = [this](const StackCount &of) {
+    return is_wanted(of, options_.cgroups.empty() ? nullptr : processes_.find(of.process));
+  };
+  account_.lost_tasks = regions_.emit(*sampler_, wants, batch);
 }
 
 void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) {
@@ -359,13 +377,14 @@ void Collector::add_bursts(const BurstTotals &bursts, Batch &batch, Sample &samp
 
 void Collector::emit_account(const Window &window, const Totals &totals, const BurstTotals &bursts, int64_t cpu_ns, Batch &batch) {
   const Folder::Frames frames = folder_.take_frames();
-  Sample &sample = batch.add(ATALAYA_METRICS, 0, 20);
+  Sample &sample = batch.add(ATALAYA_METRICS, 0, 21);
   batch.field(sample, names_.all, as_count(totals.samples));
   batch.field(sample, names_.lost, as_count(totals.lost));
   batch.field(sample, names_.lost_stacks, as_count(account_.lost_stacks));
   batch.field(sample, names_.incomplete, as_count(account_.incomplete));
   if (options_.sampler.dwarf) batch.field(sample, names_.not_copied, as_count(totals.not_copied));
   if (namer_) batch.field(sample, names_.unnamed_tasks, as_count(account_.unnamed_tasks));
+  if (!options_.task_regions.empty()) batch.field(sample, names_.lost_tasks, as_count(account_.lost_tasks));
   batch.field(sample, names_.filtered, as_count(account_.filtered));
   batch.field(sample, names_.frames, as_count(frames.all));
   batch.field(sample, names_.unnamed, as_count(frames.unnamed));

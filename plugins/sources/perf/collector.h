@@ -17,6 +17,7 @@
 #include "plugins/shared/match/matcher.h"
 #include "plugins/sources/perf/folder.h"
 #include "plugins/sources/perf/processes.h"
+#include "plugins/sources/perf/region_tasks.h"
 #include "plugins/sources/perf/sampler.h"
 #include "plugins/sources/perf/task_namer.h"
 
@@ -33,6 +34,7 @@ struct Options {
   size_t symbol_memory = size_t{64} << 20;
   bool container_tag = false, runtime_tag = false, reason_tag = false;
   std::shared_ptr<tasks::TaskNames> tasks;  // null: stacks have no tasks
+  std::vector<probes::Region> task_regions;
 };
 
 class Collector {
@@ -66,13 +68,13 @@ class Collector {
   };
   // Amounts of one window.
   struct Account {
-    uint64_t filtered = 0, filtered_waits = 0, incomplete = 0, lost_stacks = 0, unnamed_tasks = 0;
+    uint64_t filtered = 0, filtered_waits = 0, incomplete = 0, lost_stacks = 0, unnamed_tasks = 0, lost_tasks = 0;
   };
   struct Names {
     explicit Names(Host host);
     uint32_t profile, process, pid, container, runtime, reason, owner, job, stage, task, attempt, samples, ns;
     uint32_t all, lost, lost_stacks, incomplete, filtered, not_copied, frames, unnamed, cpu_kernel, cpu_user, memory, jvm_failures;
-    uint32_t unnamed_tasks;
+    uint32_t unnamed_tasks, lost_tasks;
     uint32_t burst_time, burst_waits, burst_lost, burst_filtered, burst_unfollowed;
   };
 
@@ -95,6 +97,7 @@ class Collector {
   void read_kernel_symbols();
   void forget_groups();
   void emit_stacks(Batch &batch);
+  void emit_runs(Batch &batch);
   void emit_group(const GroupId &id, const Group &group, Batch &batch);
   void emit_account(const Window &window, const Totals &totals, const BurstTotals &bursts, int64_t cpu_ns, Batch &batch);
   void add_bursts(const BurstTotals &bursts, Batch &batch, Sample &sample) const;
@@ -112,6 +115,7 @@ class Collector {
   size_t kernel_hash_ = 0;  // of the text of /proc/kallsyms
   std::unique_ptr<TaskNamer> namer_;
   std::unique_ptr<Sampler> sampler_;
+  RegionTasks regions_;  // its probes belong to the sampler
   std::thread thread_;
   core::Descriptor stop_;
   bool pump_failed_ = false;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/shared/probes/regions.h"
 #include "plugins/sources/perf/collector.h"
 #include "plugins/sources/perf/perf_metrics.h"
 
@@ -28,6 +29,12 @@ std::shared_ptr<tasks::TaskNames> tasks_of(const Host &host) {
   return host.boolean("tasks") ? std::make_shared<tasks::TaskNames>(std::move(*names)) : nullptr;
 }
 
+std::vector<probes::Region> regions_of(const Host &host) {
+  if (!host.child("task_regions", 0)) return {};
+  if (!host.boolean("tasks")) throw Failure(Code::bad_config, "task_regions requires tasks = true");
+  return probes::regions_of(host, "task_regions");
+}
+
 int64_t burst_of(const Host &host) {
   const int64_t length = host.integer("wakers"), every = host.integer("wakers_every");
   if (length > every / 2) throw Failure(Code::bad_config, "wakers is longer than half of wakers_every; shorten the bursts");
@@ -36,6 +43,7 @@ int64_t burst_of(const Host &host) {
 
 Options options_of(const Host &host) {
   const std::shared_ptr<tasks::TaskNames> tasks = tasks_of(host);
+  const std::vector<probes::Region> regions = regions_of(host);
   const std::string profile = host.text("profile");
   const std::vector<std::string> tags = host.texts("tags");
   const auto has = [&tags](const char *tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
@@ -52,7 +60,9 @@ Options options_of(const Host &host) {
                       .run_queue = host.boolean("run_queue"),
                       .burst_ns = burst_of(host),
                       .burst_every_ns = host.integer("wakers_every"),
-                      .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>()},
+                      .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>(),
+                      .task_regions = probes::by_return(regions),
+                      .min_task_ns = host.integer("task_min")},
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
           .modules = host.boolean("modules"),
@@ -64,11 +74,20 @@ Options options_of(const Host &host) {
           .container_tag = has("container"),
           .runtime_tag = has("runtime"),
           .reason_tag = has("reason"),
-          .tasks = tasks};
+          .tasks = tasks,
+          .task_regions = regions};
 }
 
 constexpr Param kPattern[] = {param::string("pattern", "A name, glob or ~regular expression")};
 constexpr Param kTaskName[] = {param::string("name", "A regular expression: ~^query-(?P<task>[0-9]+)")};
+constexpr Param kRegionMembers[] = {
+    param::string("name", "Value of the tag stage").required(),
+    param::string("binary", "Program or library that contains the code; a missing file is waited for").required(),
+    param::string("enter", "First function: ns::run, a name of the symbol table, or an address (0x401136)").required(),
+    param::string("leave",
+                  "Function whose call ends the region, or return (default: return). Write return if the binary has exceptions."),
+};
+constexpr Param kRegion[] = {param::record("", kRegionMembers, "A region")};
 constexpr Param kTag[] = {param::choice("tag", "container|runtime|reason", "An extra tag")};
 
 class Perf final : public CollectingSource<Collector> {
@@ -117,6 +136,9 @@ class Perf final : public CollectingSource<Collector> {
           .defaults("false"),
       param::list("task_names", kTaskName,
                   "More names of threads that run tasks, with the groups job, stage, task or attempt; requires tasks"),
+      param::list("task_regions", kRegion,
+                  "Code regions whose runs are tasks, at most 64, as of the source uprobe; requires tasks and BPF"),
+      param::duration("task_min", "Minimum length of a run of task_regions for a task").defaults("10ms").range(1e6, 86400e9),
   };
   // Each feature lists all that it needs: one drop-in file is enough.
   static constexpr Need needs[] = {

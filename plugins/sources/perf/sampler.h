@@ -15,6 +15,8 @@
 
 #include "core/base/result.h"
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/probes/attachment.h"
+#include "plugins/shared/probes/regions.h"
 
 namespace atalaya::perf {
 
@@ -41,8 +43,9 @@ struct StackCount {
   uint64_t count = 0;
   uint64_t ns = 0;               // off-CPU: the time waited
   uint32_t thread = 0;           // that may run a task, else 0
-  int64_t epoch = 0;             // time at which it got its name, CLOCK_MONOTONIC; 0: before the first window
+  int64_t epoch = 0;             // when it got its name or entered its region, CLOCK_MONOTONIC; 0: before the first window
   std::string_view thread_name;  // as the kernel has it: 15 bytes
+  uint32_t region = 0;           // 1 + its number, 0: none. If the thread is 0, the run may be too short for a task
 };
 
 // A thread that may run tasks got a name, perhaps the same one again.
@@ -51,6 +54,18 @@ struct Renamed {
   uint32_t thread = 0;
   int64_t epoch = 0;  // as in StackCount
   std::string name;   // as the kernel has it: 15 bytes
+};
+
+// A run of a region that is a task has ended.
+struct TaskRun {
+  ProcessId process;
+  std::string comm;
+  uint32_t thread = 0, region = 0;
+  int64_t epoch = 0, end_ns = 0;  // as in StackCount
+};
+struct TaskRuns {
+  std::vector<TaskRun> runs;
+  uint64_t lost = 0;
 };
 
 // What ended a wait during a burst, as far as it is known.
@@ -95,6 +110,8 @@ struct SamplerOptions {
   int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
   int64_t burst_every_ns = 60'000'000'000;
   std::vector<std::string> task_threads;  // beginnings of the names of threads that may run tasks
+  std::vector<uint8_t> task_regions;      // of each region: 1 if it ends where its function returns
+  int64_t min_task_ns = 0;                // shorter runs of regions are no tasks
 };
 
 class Sampler {
@@ -112,6 +129,13 @@ class Sampler {
   virtual BurstTotals take_bursts(const TakeWait &) { return {}; }
   // Names of threads since the last call; called by the thread that pumps.
   virtual std::vector<Renamed> take_renamed() { return {}; }
+  // Regions whose runs are tasks.
+  virtual core::Result<std::unique_ptr<probes::Attachment>> attach_region(uint32_t /*region*/, int /*file*/,
+                                                                          const probes::Points & /*points*/) {
+    return core::Error{"task_regions requires BPF"};
+  }
+  // That ended since the last call.
+  virtual TaskRuns take_runs() { return {}; }
   // Whether stacks carry threads.
   virtual bool knows_threads() const { return false; }
   // "cycles", "cpu-clock"

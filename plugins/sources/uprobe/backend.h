@@ -10,9 +10,13 @@
 
 #include "bpf/uprobe.h"
 #include "core/base/result.h"
-#include "plugins/sources/uprobe/regions.h"
+#include "plugins/shared/probes/attachment.h"
+#include "plugins/shared/probes/regions.h"
 
 namespace atalaya::uprobe {
+
+static_assert(UPROBE_REGIONS == probes::kMaxRegions && UPROBE_NO_BYTES == probes::kNoBytes &&
+              UPROBE_BYTES_RETURNED == probes::kBytesReturned);
 
 struct BackendOptions {
   std::vector<uint8_t> bytes;      // of each region: the source of its bytes, UPROBE_*
@@ -24,18 +28,12 @@ struct BackendOptions {
   size_t max_kept = 131072;     // runs between two calls of take
 };
 
-// Probes of one region in one file; the destructor detaches them.
-class Attachment {
- public:
-  virtual ~Attachment() = default;
-};
-
 class Backend {
  public:
   virtual ~Backend() = default;
 
   // Attaches to the open file `file`, which may be closed afterwards.
-  virtual core::Result<std::unique_ptr<Attachment>> attach(uint32_t region, int file, const Points &points) = 0;
+  virtual core::Result<std::unique_ptr<probes::Attachment>> attach(uint32_t region, int file, const probes::Points &points) = 0;
 
   // The reported runs that ended since the last call; returns the number of runs per region that were dropped because the buffer
   // here was full.

@@ -6,34 +6,16 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/probes/clock.h"
 
 namespace atalaya::uprobe {
 namespace {
 
-// Offset between the two clocks, to a few ns: of several readings the fastest.
-int64_t realtime_offset() {
-  int64_t best = INT64_MAX, offset = 0;
-  for (int i = 0; i < 3; ++i) {
-    const int64_t before = core::monotonic(), now = core::realtime(), after = core::monotonic();
-    if (after - before >= best) continue;
-    best = after - before;
-    offset = now - before - best / 2;
-  }
-  return offset;
-}
-
-std::vector<uint8_t> bytes_of(const std::vector<Region> &regions) {
+std::vector<uint8_t> bytes_of(const std::vector<probes::Region> &regions) {
   std::vector<uint8_t> bytes;
   bytes.reserve(regions.size());
-  for (const Region &region : regions) bytes.push_back(region.bytes);
+  for (const probes::Region &region : regions) bytes.push_back(region.bytes);
   return bytes;
-}
-
-std::vector<uint8_t> by_return(const std::vector<Region> &regions) {
-  std::vector<uint8_t> result;
-  result.reserve(regions.size());
-  for (const Region &region : regions) result.push_back(region.leave ? 0 : 1);
-  return result;
 }
 
 }  // namespace
@@ -59,14 +41,15 @@ void Collector::start() {
   stop();
   tally_.emplace(options_.regions.size(), options_.processes);
   auto backend = open_bpf_backend({.bytes = bytes_of(options_.regions),
-                                   .by_return = by_return(options_.regions),
+                                   .by_return = probes::by_return(options_.regions),
                                    .wants = wants(),
                                    .min_ns = options_.min_ns,
                                    .max_events = options_.max_events});
   if (!backend) throw Failure(Code::unsupported, "cannot trace code regions: " + backend.error());
   backend_ = std::move(*backend);
   binaries_.emplace(
-      options_.regions, [this](uint32_t region, int file, const Points &points) { return backend_->attach(region, file, points); },
+      options_.regions,
+      [this](uint32_t region, int file, const probes::Points &points) { return backend_->attach(region, file, points); },
       [host = host_](bool problem, std::string_view text) { host.log(problem ? Level::warning : Level::info, text); });
   binaries_->update(core::monotonic());
   if (const std::string reason = binaries_->fatal_error(); !reason.empty()) {
@@ -96,7 +79,7 @@ void Collector::collect(const Window &window, Batch &batch) {
 }
 
 void Collector::take_runs(Batch &batch) {
-  const int64_t offset = realtime_offset();
+  const int64_t offset = probes::realtime_offset();
   const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
     if (run.region < options_.regions.size()) emit(run, offset, batch);
   });

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "plugins/shared/match/matcher.h"
+#include "plugins/shared/probes/binaries.h"
+#include "plugins/shared/probes/regions.h"
 #include "plugins/sources/uprobe/backend.h"
-#include "plugins/sources/uprobe/binaries.h"
-#include "plugins/sources/uprobe/regions.h"
 #include "plugins/sources/uprobe/tally.h"
 
 namespace atalaya::uprobe {
 
 struct Options {
-  std::vector<Region> regions;
+  std::vector<probes::Region> regions;
   core::MatcherList processes;
   std::string job;  // empty: none
   uint64_t min_ns = 0, max_events = 10000;
@@ -49,7 +49,7 @@ class Collector {
   const Names names_;
   // Attachments belong to the backend: binaries_ is destroyed first.
   std::unique_ptr<Backend> backend_;
-  std::optional<Binaries> binaries_;
+  std::optional<probes::Binaries> binaries_;
   std::optional<Tally> tally_;
 };
 

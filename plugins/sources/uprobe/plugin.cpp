@@ -4,38 +4,19 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "plugins/shared/probes/regions.h"
 #include "plugins/sources/uprobe/collector.h"
 #include "plugins/sources/uprobe/uprobe_metrics.h"
 
 namespace atalaya::uprobe {
 namespace {
 
-std::vector<Region> regions_of(const Host &host) {
-  std::vector<RegionText> texts;
-  for (uint64_t i = 0; host.child("regions", i); ++i) {
-    const std::string path = "regions[" + std::to_string(i) + "].";
-    const auto text_of = [&](const char *member) {
-      const auto value = host.find(path + member);
-      return value ? std::string(value->text()) : std::string();
-    };
-    texts.push_back({.name = host.text(path + "name"),
-                     .binary = host.text(path + "binary"),
-                     .enter = host.text(path + "enter"),
-                     .leave = text_of("leave"),
-                     .bytes = text_of("bytes")});
-  }
-  auto regions = parse_regions(texts);
-  if (!regions) throw Failure(Code::bad_config, "parameter \"regions\": " + regions.error());
-  return std::move(*regions);
-}
-
 Options options_of(const Host &host) {
   auto processes = core::MatcherList::parse(host.texts("processes"));
   if (!processes) throw Failure(Code::bad_config, "parameter \"processes\": " + processes.error());
   const auto job = host.find("job");
-  return {.regions = regions_of(host),
+  return {.regions = probes::regions_of(host, "regions"),
           .processes = std::move(*processes),
           .job = job ? std::string(job->text()) : std::string(),
           .min_ns = static_cast<uint64_t>(host.integer("min")),

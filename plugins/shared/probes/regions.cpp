@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/uprobe/regions.h"
+#include "plugins/shared/probes/regions.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,12 +7,11 @@
 #include <set>
 #include <utility>
 
-#include "bpf/uprobe.h"
 #include "core/base/text.h"
 #include "plugins/shared/symbols/elf_image.h"
 #include "plugins/shared/symbols/functions.h"
 
-namespace atalaya::uprobe {
+namespace atalaya::probes {
 namespace {
 
 constexpr std::string_view kAtReturn = "return";
@@ -36,10 +35,10 @@ core::Result<Place> parse_place(std::string_view text) {
 }
 
 core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region) {
-  if (text.empty()) return uint8_t{UPROBE_NO_BYTES};
+  if (text.empty()) return kNoBytes;
   if (text == kAtReturn) {
     if (region.leave) return core::Error{"is \"return\", which requires leave = \"return\""};
-    return uint8_t{UPROBE_BYTES_RETURNED};
+    return kBytesReturned;
   }
   const bool argument = text.size() == 4 && text.starts_with("arg") && text[3] >= '1' && text[3] <= '5';
   if (!argument) return core::Error{"is " + core::in_quotes(text) + "; use arg1 to arg5, or return"};
@@ -49,7 +48,8 @@ core::Result<uint8_t> parse_bytes(const std::string &text, const Region &region)
 }
 
 core::Result<Region> parse_region(const RegionText &text) {
-  Region region{.name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kAtReturn, .bytes = 0};
+  Region region{
+      .name = text.name, .binary = text.binary, .enter = {}, .leave = {}, .is_safe = text.leave == kAtReturn, .bytes = kNoBytes};
   if (text.name.empty()) return core::Error{"name is empty"};
   if (text.binary.empty()) return core::Error{"binary is empty; name the program or library that contains the code"};
   auto enter = parse_place(text.enter);
@@ -104,8 +104,7 @@ core::Result<Points> points_until_return(const Region &region, uint64_t enter, i
 
 core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &texts) {
   if (texts.empty()) return core::Error{"has no region"};
-  if (texts.size() > UPROBE_REGIONS)
-    return core::Error{"has more than the maximum of " + std::to_string(UPROBE_REGIONS) + " regions"};
+  if (texts.size() > kMaxRegions) return core::Error{"has more than the maximum of " + std::to_string(kMaxRegions) + " regions"};
   std::vector<Region> regions;
   std::set<std::string> names;
   for (const RegionText &text : texts) {
@@ -118,6 +117,32 @@ core::Result<std::vector<Region>> parse_regions(const std::vector<RegionText> &t
   return regions;
 }
 
+std::vector<Region> regions_of(const Host &host, const std::string &parameter) {
+  std::vector<RegionText> texts;
+  for (uint64_t i = 0; host.child(parameter, i); ++i) {
+    const std::string path = parameter + "[" + std::to_string(i) + "].";
+    const auto text_of = [&](const char *member) {
+      const auto value = host.find(path + member);
+      return value ? std::string(value->text()) : std::string();
+    };
+    texts.push_back({.name = host.text(path + "name"),
+                     .binary = host.text(path + "binary"),
+                     .enter = host.text(path + "enter"),
+                     .leave = text_of("leave"),
+                     .bytes = text_of("bytes")});
+  }
+  auto regions = parse_regions(texts);
+  if (!regions) throw Failure(Code::bad_config, "parameter \"" + parameter + "\": " + regions.error());
+  return std::move(*regions);
+}
+
+std::vector<uint8_t> by_return(const std::vector<Region> &regions) {
+  std::vector<uint8_t> result;
+  result.reserve(regions.size());
+  for (const Region &region : regions) result.push_back(region.leave ? 0 : 1);
+  return result;
+}
+
 core::Result<Points> resolve(const Region &region, int file) {
   auto enter = resolve(region.enter, region.binary, file);
   if (!enter) return core::Error{enter.error()};
@@ -128,4 +153,4 @@ core::Result<Points> resolve(const Region &region, int file) {
   return Points{*enter, *leave};
 }
 
-}  // namespace atalaya::uprobe
+}  // namespace atalaya::probes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sources/uprobe/binaries.h"
+#include "plugins/shared/probes/binaries.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "core/base/text.h"
 #include "plugins/shared/symbols/process_root.h"
 
-namespace atalaya::uprobe {
+namespace atalaya::probes {
 namespace {
 
 constexpr int64_t kFirstPause = 1'000'000'000, kMaxPause = 60'000'000'000;
@@ -108,4 +108,4 @@ std::string Binaries::fatal_error() const {
   return all_refused ? prefix(watched_.front()) + watched_.front().problem : std::string();
 }
 
-}  // namespace atalaya::uprobe
+}  // namespace atalaya::probes

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/sources/uprobe/binaries.h"
+#include "plugins/shared/probes/binaries.h"
 #include "tests/unit/temporary_folder.h"
 
-namespace atalaya::uprobe {
+namespace atalaya::probes {
 
 extern "C" __attribute__((noinline, used)) int region_of_the_test(int value) {
   return value * 11;
@@ -240,4 +240,4 @@ TEST_CASE("a folder is no binary") {
                                   " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH"});
 }
 
-}  // namespace atalaya::uprobe
+}  // namespace atalaya::probes

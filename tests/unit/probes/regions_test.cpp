@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "bpf/uprobe.h"
 #include "core/base/files.h"
-#include "plugins/sources/uprobe/regions.h"
+#include "plugins/shared/probes/regions.h"
 
-namespace atalaya::uprobe {
+namespace atalaya::probes {
 
 extern "C" __attribute__((noinline, used)) int begins_of_the_test(int value) {
   return value * 3;
@@ -58,7 +57,7 @@ TEST_CASE("a region of a function, and one between two places") {
   CHECK(parse.enter.symbol == "parse_file");
   CHECK(parse.enter.offset == 0);
   CHECK_FALSE(parse.leave);
-  CHECK(parse.bytes == UPROBE_NO_BYTES);
+  CHECK(parse.bytes == kNoBytes);
 
   const Region load = parsed({"load", "/usr/bin/app", "a::operator+", "b+0x1c", "arg5"});
   CHECK(load.enter.symbol == "a::operator+");
@@ -66,7 +65,7 @@ TEST_CASE("a region of a function, and one between two places") {
   CHECK(load.leave->offset == 28);
   CHECK(load.bytes == 5);
   CHECK(parsed({"x", "/x", "a::operator++12", "b", ""}).enter.symbol == "a::operator+");
-  CHECK(parsed({"x", "/x", "read", "return", "return"}).bytes == UPROBE_BYTES_RETURNED);
+  CHECK(parsed({"x", "/x", "read", "return", "return"}).bytes == kBytesReturned);
 }
 
 TEST_CASE("invalid regions") {
@@ -116,4 +115,4 @@ TEST_CASE("a region that is nowhere in the file") {
   CHECK(none.error().starts_with(R"(no function "no_function_of_the_test" in /proc/self/exe)"));
 }
 
-}  // namespace atalaya::uprobe
+}  // namespace atalaya::probes

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "plugins/sources/uprobe/backend.h"
-#include "plugins/sources/uprobe/regions.h"
+#include "plugins/shared/probes/attachment.h"
+#include "plugins/shared/probes/regions.h"
 
-namespace atalaya::uprobe {
+namespace atalaya::probes {
 
 class Binaries {
  public:
@@ -66,4 +66,4 @@ class Binaries {
   std::vector<Watched> watched_;
 };
 
-}  // namespace atalaya::uprobe
+}  // namespace atalaya::probes

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a function as tasks: their spans, CPU time and waits, compared with the program's own log of them."""
+
+import os
+import subprocess
+import time
+import unittest
+
+from harness import BINARY, PATIENCE, AgentCase, main, so_far
+
+PROGRAM = os.environ.get("ATALAYA_PLANTED_RUNS", "build/release/tests/integration/planted_runs")
+RUNS, EVERY = 8, 4  # of each of two threads
+FREQUENCY = 499
+URGENT = -10
+REGIONS = """task_regions = {
+  { name = "query", binary = "%(binary)s", enter = "query", leave = "return" },
+  { name = "brief", binary = "%(binary)s", enter = "brief", leave = "return" } }"""
+
+
+def obstacle():
+    if os.geteuid() != 0:
+        return "probes in other processes take root"
+    if not os.path.exists("/sys/kernel/btf/vmlinux") or not os.path.exists("/sys/bus/event_source/devices/uprobe"):
+        return "the kernel has no BTF, or no uprobes"
+    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
+        return "in a pid namespace of its own"
+    return None
+
+
+@unittest.skipIf(obstacle(), obstacle())
+class RegionTasks(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.samples, self.store = self.path("samples"), self.path("store.db")
+        self.child = None
+
+    def tearDown(self):
+        if self.child:
+            self.child.kill()
+            self.child.communicate()
+        super().tearDown()
+
+    def agent(self, options):
+        options += ", " + REGIONS % {"binary": os.path.abspath(PROGRAM)}
+        return self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "profile" {{ every = "1s",
+              a.source.perf {{ tasks = true, unwind = "fp", processes = {{ "planted_runs" }}, {options} }},
+              a.sink.file {{ path = "{self.samples}", format = "samples" }}, a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}""",
+            preexec=lambda: os.nice(URGENT)).running()
+
+    def windows(self, agent, more):
+        """Waits for this number of windows after now."""
+        before = time.time()
+        agent.wait_status(lambda _: sum(sample["kind"] == "metrics" and sample["time"] / 1e9 > before
+                                        for sample in so_far(self.samples)) >= more)
+
+    def work(self, agent, every=EVERY):
+        """The program's log: (thread, begin, end, CPU seconds, whether it is slow), by thread and begin."""
+        self.child = subprocess.Popen([PROGRAM, str(RUNS), str(every)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        os.setpriority(os.PRIO_PROCESS, self.child.pid, URGENT)
+        self.windows(agent, 1)
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+        runs = []
+        for line in iter(self.child.stdout.readline, "done\n"):
+            thread, begin, end, cpu, slow = line.split()
+            runs.append((int(thread), int(begin), int(end), int(cpu) / 1e9, slow == "1"))
+        self.windows(agent, 2)
+        agent.stop()
+        self.assertEqual(len(runs), 2 * RUNS)
+        return sorted(runs)
+
+    def attempts(self, runs, stage="query"):
+        """The spans of the runs, in their order: each begins and ends within its call."""
+        spans = [sample for sample in so_far(self.samples) if sample["kind"] == "span" and sample["tags"]["stage"] == stage]
+        self.assertEqual({(span["text"], span["tags"]["process"], span["tags"]["pid"]) for span in spans},
+                         {("task", "planted_runs", str(self.child.pid))})
+        found = {}
+        for span in spans:
+            name, thread, begin = span["tags"]["attempt"].split(".")
+            self.assertEqual(name, stage)
+            found[int(thread), int(begin)] = span
+        self.assertEqual(len(found), len(spans))
+        self.assertEqual(len(found), len(runs))
+        for (thread, begin, end, _, _), place in zip(runs, sorted(found)):
+            self.assertEqual(place[0], thread)
+            self.assertGreaterEqual(place[1], begin // 1000)
+            self.assertLessEqual(place[1] * 1000 + found[place]["duration"], end)
+        return [found[place]["tags"]["attempt"] for place in sorted(found)]
+
+    def stacks(self, profile="cpu", **tags):
+        return [sample for sample in so_far(self.samples) if sample["kind"] == "stack" and sample["tags"]["profile"] == profile
+                and sample["tags"]["pid"] == str(self.child.pid) and all(sample["tags"].get(k) == v for k, v in tags.items())]
+
+    @staticmethod
+    def sum(samples, field="profile.samples"):
+        return sum(sample["fields"][field] for sample in samples)
+
+    def flamegraph(self, *words):
+        return subprocess.run([BINARY, "flamegraph", "--store", self.store, "--from", "-1h", *words], capture_output=True, text=True,
+                              timeout=PATIENCE, check=True)
+
+    def test_each_run_has_the_samples_of_its_thread_and_the_slow_ones_differ_in_the_planted_function(self):
+        runs = self.work(self.agent(f"frequency = {FREQUENCY}"))
+        attempts = self.attempts(runs)
+        near = 0
+        for attempt, (_, _, _, cpu, _) in zip(attempts, runs):
+            seconds = self.sum(self.stacks(attempt=attempt)) / FREQUENCY
+            self.assertLess(seconds, cpu * 1.15 + 0.05)  # chance of sampling: 4 deviations
+            near += cpu if abs(seconds - cpu) < 0.15 * cpu + 0.05 else 0
+        self.assertGreaterEqual(near, 0.9 * sum(run[3] for run in runs))
+        # Code of the region is in it, and other code is not: a sample may be taken while the probe itself works.
+        inside, outside = ("query", "usual", "planted", "brief"), ("between",)
+        own = [stack for stack in self.stacks() if set(stack["text"].split(";")) & set(inside)]
+        self.assertLessEqual(self.sum([stack for stack in own if "stage" not in stack["tags"]]), 0.01 * self.sum(own) + 1)
+        self.assertEqual([stack for stack in self.stacks() if "stage" in stack["tags"] and set(stack["text"].split(";")) & set(outside)], [])
+        for stage in ("query", "brief"):
+            others = {"query": "brief", "brief": "query"}[stage]
+            self.assertEqual([stack for stack in self.stacks(stage=stage) if others in stack["text"].split(";")], [])
+        # Tasks add up to no more than the region; less by the first 10 ms of each run.
+        tasks, region = sum(self.sum(self.stacks(attempt=attempt)) for attempt in attempts), self.sum(self.stacks(stage="query"))
+        self.assertLessEqual(tasks, region)
+        self.assertGreaterEqual(tasks, region - len(runs) * 10)
+        self.check_flamegraph(attempts, runs)
+
+    def check_flamegraph(self, attempts, runs):
+        own = ("--tag", f"pid={self.child.pid}", "--format", "folded")
+        one = self.flamegraph("--task", attempts[0], *own).stdout
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in one.splitlines()), self.sum(self.stacks(attempt=attempts[0])))
+        compared = self.flamegraph("--stage", "query", "--slow-against-median", *own)
+        self.assertIn(f"stage query has {sum(run[4] for run in runs)} slow tasks", compared.stderr)
+        first = [line for line in compared.stderr.splitlines() if line.startswith("  +")][0]
+        self.assertIn("planted", first)
+
+    def test_runs_that_are_too_short_are_no_tasks(self):
+        runs = self.work(self.agent(f'frequency = {FREQUENCY}, task_min = "300ms"'), every=4)
+        slow = [run for run in runs if run[4]]
+        attempts = self.attempts(slow)
+        self.assertEqual({stack["tags"].get("attempt") for stack in self.stacks() if "stage" in stack["tags"]}, {*attempts, None})
+        self.assertGreater(self.sum(self.stacks(stage="brief")), 0)
+
+    def test_waits_and_cpu_time_of_a_run_are_its_length(self):
+        before = self.stolen()
+        runs = self.work(self.agent('profile = "offcpu", min_wait = "0s", run_queue = true'))
+        stolen = self.stolen() - before
+        for attempt, (_, begin, end, cpu, _) in zip(self.attempts(runs), runs):
+            wall, waits = (end - begin) / 1e9, self.sum(self.stacks("offcpu", attempt=attempt), "profile.ns") / 1e9
+            self.assertLess(cpu + waits, 1.01 * wall)
+            # Interruptions in the first 10 ms are the region's.
+            self.assertGreater(cpu + waits, 0.99 * wall - stolen - 0.01)
+            self.assertGreater(waits, 0.04)  # it sleeps
+
+    @staticmethod
+    def stolen():
+        """Seconds that the host of this machine took."""
+        with open("/proc/stat") as file:
+            words = next(line for line in file if line.startswith("cpu ")).split()
+        return int(words[8]) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
