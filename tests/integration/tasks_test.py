@@ -194,6 +194,26 @@ class Tasks(AgentCase):
         self.assertIn("no job in this range has ended tasks of this stage",
                       self.flamegraph("--stage", "7", "--slow-against-median", status=2).stderr)
 
+    def test_thread_dumps_have_the_task_of_their_thread(self):
+        pool = self.pool()
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "dumps" {{ every = "1s", a.source.jvm {{ tasks = true, processes = {{ "java" }}, budget = 50 }},
+              a.sink.file {{ path = "{self.samples}", format = "samples" }}, a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}""",
+            preexec=lambda: os.nice(URGENT)).running()
+        tasks = self.run_pool(agent, pool)
+        for number, (index, _, _, cpu) in tasks.items():
+            own = self.stacks(pool.pid, "wall", attempt=number)
+            self.assertLessEqual({(s["tags"]["stage"], s["tags"]["task"]) for s in own}, {("2", f"2.{index}")})
+            self.assertLess(self.sum(own, "profile.ns") / 1e9, cpu + 0.05)  # the time in which it got its name is of no task
+            planted = [s for s in own if "TaskPool.planted" in s["text"]]
+            self.assertEqual(bool(planted), index % 8 == SLOW)
+        known = sum(self.sum(self.stacks(pool.pid, "wall", attempt=number), "profile.ns") for number in tasks) / 1e9
+        self.assertGreater(known, 0.3 * sum(task[3] for task in tasks.values()))
+        slow = next(number for number, task in tasks.items() if task[0] % 8 == SLOW)
+        folded = self.flamegraph("--profile", "wall", "--task", slow, "--tag", f"pid={pool.pid}", "--format", "folded").stdout
+        self.assertIn("TaskPool.planted", folded)
+
     def test_a_healthy_stage_has_no_difference(self):
         pool = self.pool(slow=-1)
         agent = self.agent('processes = { "java" }')

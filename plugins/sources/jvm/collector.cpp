@@ -57,6 +57,10 @@ Collector::Names::Names(Host host)
       vm(host.intern("vm")),
       collector(host.intern("collector")),
       flags(host.intern("flags")),
+      job(host.intern("job")),
+      stage(host.intern("stage")),
+      task(host.intern("task")),
+      attempt(host.intern("attempt")),
       start(host.intern("proc.start.time")),
       quality(host.intern("quality")),
       cause_seen(host.intern("jvm.gc.cause.seen")),
@@ -240,7 +244,7 @@ void Collector::emit(const JvmReading &seen, const Profiled *profiled, int64_t p
   emit_cause(seen, jvm_tags, batch);
   if (profiled == nullptr) return;
   emit_functions(profiled->profile, passed_ns, jvm_tags, batch);
-  emit_stacks(profiled->profile, jvm_tags, batch);
+  emit_stacks(*profiled, jvm_tags, batch);
 }
 
 void Collector::put_shared(const JvmReading &seen, Sample &sample, Batch &batch) {
@@ -346,19 +350,28 @@ void Collector::emit_functions(const Profile::Window &profile, int64_t passed_ns
   }
 }
 
-// With all threads, profile.ns is the elapsed time and profile.cpu the CPU time.
-void Collector::emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch) {
+// With all threads, profile.ns is the elapsed time and profile.cpu the CPU time. A process that runs a task as a whole has no tasks
+// of threads.
+void Collector::emit_stacks(const Profiled &profiled, const JvmTags &jvm_tags, Batch &batch) {
   if (options_.stacks == 0) return;
   const bool all = options_.sampler.all_threads;
-  for (const StackTime &stack : profile.tree.stacks(options_.stacks, !all)) {
-    Sample &sample = emit_stack("wall", stack.text, all ? stack.wall : stack.on_cpu, profile.is_model, jvm_tags, batch);
+  for (const StackTime &stack : profiled.profile.tree.stacks(options_.stacks, !all)) {
+    Sample &sample = emit_stack("wall", stack.text, all ? stack.wall : stack.on_cpu, profiled.profile.is_model, jvm_tags, batch);
     if (all) batch.field(sample, names_.on_cpu, stack.on_cpu.ns);
+    const tasks::TaskTags &task = profiled.task.empty() ? stack.task : profiled.task;
+    const auto tag = [&](uint32_t key, const std::string &value) {
+      if (!value.empty()) batch.tag(sample, key, value);
+    };
+    if (!task.empty()) tag(names_.job, task.job.empty() ? profiled.task.job : task.job);
+    tag(names_.stage, task.stage);
+    tag(names_.task, task.task);
+    tag(names_.attempt, task.attempt);
   }
 }
 
 Sample &Collector::emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags,
                               Batch &batch) {
-  Sample &sample = this->sample(ATALAYA_STACK, jvm_tags, 4, 3, batch);
+  Sample &sample = this->sample(ATALAYA_STACK, jvm_tags, 8, 3, batch);
   batch.tag(sample, names_.profile, kind);
   batch.tag(sample, names_.bias, "safepoint");
   if (is_model) batch.tag(sample, names_.quality, kModel);

@@ -49,7 +49,7 @@ class Collector {
   struct Names {
     explicit Names(Host host);
     std::vector<uint32_t> counters;  // in the order of kCounterMetrics
-    uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags;
+    uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags, job, stage, task, attempt;
     uint32_t start, quality, cause_seen, pauses, pause_mean, pause_max, running, native, blocked, waiting, sleeping;
     uint32_t rate, cost, pause, cpu, unseen, excess, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared,
         source_cost;
@@ -86,7 +86,7 @@ class Collector {
   void put_pauses(const JvmReading &seen, Sample &sample, const JvmTags &jvm_tags, Batch &batch);
   void emit_cause(const JvmReading &seen, const JvmTags &jvm_tags, Batch &batch);
   void emit_functions(const Profile::Window &profile, int64_t passed_ns, const JvmTags &jvm_tags, Batch &batch);
-  void emit_stacks(const Profile::Window &profile, const JvmTags &jvm_tags, Batch &batch);
+  void emit_stacks(const Profiled &profiled, const JvmTags &jvm_tags, Batch &batch);
   Sample &emit_stack(const char *kind, const std::string &text, const Time &time, bool is_model, const JvmTags &jvm_tags,
                      Batch &batch);
   void emit_span(const JvmId &id, const Known &known, int64_t until_ns, Batch &batch);

@@ -152,7 +152,8 @@ inline constexpr MetricTag kFunctionTags[] = {metric::identity("host"), metric::
                                               metric::identity("function"), metric::identity("quality")};
 inline constexpr MetricTag kStackTags[] = {metric::identity("host"),    metric::identity("profile"), metric::identity("bias"),
                                            metric::identity("process"), metric::identity("pid"),     metric::identity("function"),
-                                           metric::identity("quality")};
+                                           metric::identity("quality"), metric::extra("job"),        metric::extra("stage"),
+                                           metric::extra("task"),       metric::extra("attempt")};
 
 inline constexpr Metric kOtherMetrics[] = {
     metric::gauge("proc.start.time", "ns", metric::count, kJvmTags, "/proc/PID/stat", "Start of the process, Unix time"),

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/shared/tasks/task_params.h"
 #include "plugins/sources/jvm/collector.h"
 #include "plugins/sources/jvm/jvm_metrics.h"
 
@@ -26,7 +27,8 @@ Options options_of(const Host &host) {
           .sampler = {.budget = host.number("budget") / 100,
                       .least_interval_ns = host.integer("interval"),
                       .timeout_ns = host.integer("timeout"),
-                      .all_threads = host.text("threads") == "all"},
+                      .all_threads = host.text("threads") == "all",
+                      .tasks = tasks::read_names(host)},
           .top = static_cast<size_t>(host.integer("top")),
           .stacks = static_cast<size_t>(host.integer("stacks")),
           .flags = host.boolean("flags")};
@@ -60,6 +62,8 @@ class Jvm final : public CollectingSource<Collector> {
           .range(0, 65536),
       param::boolean("flags", "Reports the -X options of a JVM; properties, agents and arguments are never reported")
           .defaults("false"),
+      tasks::kTasks,
+      tasks::kTaskNames,
   };
   static constexpr Need needs[] = {
       need::optional_capability("CAP_SYS_PTRACE", "no JVMs of other users", "others"),

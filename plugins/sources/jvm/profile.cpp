@@ -74,6 +74,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   const auto [entry, is_new] = threads_.try_emplace(thread.id);
   Known &known = entry->second;
   known.dump = dumps_;
+  name(thread, known, is_new);
   const bool has_code = jvm::has_code(thread);
   known.is_java = known.is_java || has_code;
   const auto cpu = taken(thread, known, is_new);
@@ -95,7 +96,17 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
     known.old_ns = 0;
     window_.is_model = window_.is_model || !cpu;
   }
-  window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns});
+  window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns}, known.is_mixed ? tasks::TaskTags() : known.task);
+}
+
+// The time in which a thread got its name is also of its task before: it has no task.
+void Profile::name(const DumpedThread &thread, Known &known, bool is_new) const {
+  if (!names_) return;
+  if (known.owed_ns == 0) known.is_mixed = false;
+  if (known.name == thread.name && !is_new) return;
+  known.name = thread.name;
+  known.task = names_->of_thread(thread.name).value_or(tasks::TaskTags());
+  known.is_mixed = true;
 }
 
 void Profile::count(const DumpedThread &thread, bool is_running) {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
-#include "plugins/sources/jvm/stack_tree.h"
 #include "plugins/shared/jvm/thread_dump.h"
+#include "plugins/shared/tasks/task_names.h"
+#include "plugins/sources/jvm/stack_tree.h"
 
 namespace atalaya::jvm {
 
@@ -32,8 +36,11 @@ class Profile {
   // A thread's CPU time is reported as not seen running if it was not seen running for this long, at most twice as long.
   static constexpr int64_t kMaxDebtAge = 300'000'000'000;
 
-  // all_threads: include the stacks of waiting threads.
-  explicit Profile(bool all_threads, const StackTree::Limits &limits = {}) : all_threads_(all_threads) {
+  using Names = std::shared_ptr<const tasks::TaskNames>;
+
+  // all_threads: include the stacks of waiting threads. names: of threads that run tasks; null: none.
+  explicit Profile(bool all_threads, const StackTree::Limits &limits = {}, Names names = nullptr)
+      : all_threads_(all_threads), names_(std::move(names)) {
     window_.tree = StackTree(limits);
   }
 
@@ -70,6 +77,9 @@ class Profile {
     int64_t old_ns = 0;   // the part of owed_ns that is old
     uint64_t dump = 0;    // the last dump that contained it
     bool is_java = false;
+    std::string name;  // with tasks only
+    tasks::TaskTags task;
+    bool is_mixed = false;  // it had another name for a part of the time that is not yet attributed
   };
 
   // CPU time since the last dump. Nothing: not reported by the JVM.
@@ -79,11 +89,13 @@ class Profile {
   int64_t claim(int64_t ns);
   void take_thread(const DumpedThread &thread, int64_t passed_ns);
   bool is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const;
+  void name(const DumpedThread &thread, Known &known, bool is_new) const;
   void count(const DumpedThread &thread, bool is_running);
   void give_up(Known &known, int64_t ns);
   void give_up_old();
 
   bool all_threads_;
+  Names names_;
   Window window_;
   std::unordered_map<uint64_t, Known> threads_;
   std::optional<int64_t> last_ns_;

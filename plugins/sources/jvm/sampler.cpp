@@ -42,6 +42,11 @@ std::optional<int64_t> process_cpu_ns(int32_t pid) {
   return core::clock_ns(clock);
 }
 
+tasks::TaskTags task_of(int32_t pid) {
+  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cmdline", 65536);
+  return text ? tasks::of_process(*text) : tasks::TaskTags();
+}
+
 uint64_t processors() {
   static const long count = ::sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<uint64_t>(std::max(count, 1L));
@@ -125,6 +130,7 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
     sampled->window.last = last;
     window.jvm = sampled->jvm;
     window.identity = sampled->identity;
+    window.task = sampled->task;
     window.profile = sampled->profile.take_window(limits);
     window.is_whole = std::exchange(sampled->is_old, !sampled->is_waiting);
   }
@@ -244,9 +250,12 @@ void Sampler::add(const FoundJvm &jvm) {
   Identity identity = parse_identity(bytes);
   shared_.wipe();
   if (!is_wanted) return;
+  tasks::TaskTags task;
+  if (options_.tasks) task = task_of(jvm.target.pid);
   const std::lock_guard lock(mutex_);
   if (!make_room(jvm.target.status.user)) return;
-  const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_.all_threads, limits());
+  const auto sampled = std::make_shared<SampledJvm>(jvm, std::move(identity), options_, limits());
+  sampled->task = std::move(task);
   sampled_[id_of(jvm)] = sampled;
   sampled->next_ns = core::monotonic();
   if (now) sampled->window.last = {*now, sampled->next_ns};

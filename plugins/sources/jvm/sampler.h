@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/shared/tasks/task_names.h"
 #include "plugins/sources/jvm/discovery.h"
 #include "plugins/sources/jvm/hsperfdata_file.h"
 #include "plugins/sources/jvm/numbers.h"
@@ -33,6 +34,7 @@ struct SamplerOptions {
   int64_t least_interval_ns = 10'000'000;
   int64_t timeout_ns = 2'000'000'000;
   bool all_threads = false;
+  std::shared_ptr<const tasks::TaskNames> tasks;  // null: stacks have no tasks
 };
 
 // The profile of one JVM in one window.
@@ -44,6 +46,7 @@ struct Profiled {
   int64_t cost_ns = 0, pause_ns = 0;
   uint64_t failures = 0, skipped = 0;
   bool is_whole = false;  // sampled since the start of the window
+  tasks::TaskTags task;   // of the whole process; of an executor only the job
 
   bool has_news() const { return profile.dumps > 0 || failures > 0 || skipped > 0; }
 };
@@ -75,13 +78,14 @@ class Sampler {
 
  private:
   struct SampledJvm {
-    SampledJvm(const FoundJvm &found, Identity its_identity, bool all_threads, const StackTree::Limits &limits)
+    SampledJvm(const FoundJvm &found, Identity its_identity, const SamplerOptions &options, const StackTree::Limits &limits)
         : jvm(found),
           identity(std::move(its_identity)),
-          profile(all_threads, limits),
+          profile(options.all_threads, limits, options.tasks),
           pace(found.target.mark.start_ticks * 0x9e3779b97f4a7c15 + static_cast<uint64_t>(found.target.pid)) {}
     FoundJvm jvm;
     Identity identity;
+    tasks::TaskTags task;
     Attachment attachment;
     Profile profile;
     Pace pace;

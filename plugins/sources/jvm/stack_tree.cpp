@@ -93,15 +93,23 @@ void StackTree::lose(const Time &on_cpu, const Time &wall) {
   lost_wall_.add(wall);
 }
 
-void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall) {
+// None: no task, or there is no room.
+uint32_t StackTree::root_of(const tasks::TaskTags &task) {
+  if (task.empty() || (tasks_.size() >= kMaxTasks && !tasks_.contains(task))) return kNone;
+  const uint32_t number = tasks_.try_emplace(task, static_cast<uint32_t>(tasks_.size())).first->second;
+  return child_of(kNone, kFirstTask + number);
+}
+
+void StackTree::add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall,
+                    const tasks::TaskTags &task) {
   on_cpu_.add(on_cpu);
   if (frames.empty()) return lose(on_cpu, wall);
-  uint32_t node = kNone;
+  uint32_t node = root_of(task);
   if (is_cut) {
     const auto known = known_.find(kTruncated);
     const uint32_t frame =
         known != known_.end() ? known->second : add_frame(kTruncated, {.type = kTruncated, .method = {}, .file = {}});
-    if (frame != kNone) node = child_of(kNone, frame);
+    node = frame == kNone ? kNone : child_of(node, frame);
     if (node == kNone) return lose(on_cpu, wall);
   }
   for (size_t i = frames.size(); i-- > 0;) {
@@ -129,8 +137,14 @@ std::vector<uint32_t> StackTree::function_of_frames(std::vector<std::string> &na
 
 std::vector<uint32_t> StackTree::path_to(uint32_t node) const {
   std::vector<uint32_t> path;
-  for (; node != kNone; node = nodes_[node].parent) path.push_back(node);
+  for (; node != kNone; node = nodes_[node].parent)
+    if (!is_task(nodes_[node].frame)) path.push_back(node);
   return path;
+}
+
+uint32_t StackTree::root_frame(uint32_t node) const {
+  while (nodes_[node].parent != kNone) node = nodes_[node].parent;
+  return nodes_[node].frame;
 }
 
 FunctionTime StackTree::function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t room) const {
@@ -192,7 +206,8 @@ StackTree StackTree::of_functions(const std::vector<uint32_t> &function_of) cons
   std::vector<uint32_t> node_of(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const Node &node = nodes_[i];
-    node_of[i] = tree.child_of(node.parent == kNone ? kNone : node_of[node.parent], function_of[node.frame]);
+    const uint32_t frame = is_task(node.frame) ? node.frame : function_of[node.frame];
+    node_of[i] = tree.child_of(node.parent == kNone ? kNone : node_of[node.parent], frame);
     tree.nodes_[node_of[i]].on_cpu.add(node.on_cpu);
     tree.nodes_[node_of[i]].wall.add(node.wall);
   }
@@ -212,6 +227,8 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
   const auto time_of = [&](uint32_t node) { return (on_cpu ? tree.nodes_[node].on_cpu : tree.nodes_[node].wall).ns; };
   std::vector<StackTime> found;
   StackTime others{.text = "[other]", .on_cpu = {}, .wall = {}};
+  std::vector<const tasks::TaskTags *> task_of_number(tasks_.size());
+  for (const auto &[task, task_number] : tasks_) task_of_number[task_number] = &task;
   size_t room = limits_.bytes;
   for (const uint32_t number : largest(tree.nodes_.size(), most, [&](uint32_t a, uint32_t b) { return time_of(a) > time_of(b); })) {
     const Node &node = tree.nodes_[number];
@@ -224,6 +241,7 @@ std::vector<StackTime> StackTree::stacks(size_t most, bool on_cpu) const {
     }
     room -= text.size();
     found.push_back({.text = std::move(text), .on_cpu = node.on_cpu, .wall = node.wall});
+    if (const uint32_t root = tree.root_frame(number); is_task(root)) found.back().task = *task_of_number[root - kFirstTask];
   }
   add_rest(found, others);
   return found;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "plugins/shared/jvm/thread_dump.h"
+#include "plugins/shared/tasks/task_names.h"
 
 namespace atalaya::jvm {
 
@@ -25,6 +27,7 @@ struct Time {
 struct StackTime {
   std::string text;  // root first: "java.lang.Thread.run_[j];W.work_[j]"
   Time on_cpu, wall;
+  tasks::TaskTags task = {};
 };
 
 // A function with its self-time and its most frequent stack.
@@ -37,6 +40,7 @@ struct FunctionTime {
 
 class StackTree {
  public:
+  static constexpr size_t kMaxTasks = 4096;
   struct Limits {
     size_t nodes = 65536, frames = 32768, frame_bytes = 1024;
     size_t bytes = size_t{4} << 20;  // of all frames, and of all reported texts
@@ -45,8 +49,9 @@ class StackTree {
   explicit StackTree(Limits limits) : limits_(limits) {}
 
   // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits
-  // are reported as "[stack lost]". Allocates only for new frames.
-  void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall);
+  // are reported as "[stack lost]". Allocates only for new frames and tasks. Stacks of further tasks than kMaxTasks have none.
+  void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall,
+           const tasks::TaskTags &task = {});
   // CPU time without a stack, reported as "[not seen running]".
   void add_unseen(const Time &time) { unseen_.add(time); }
 
@@ -61,20 +66,23 @@ class StackTree {
 
  private:
   struct Node {
-    uint32_t parent, frame;
+    uint32_t parent, frame;  // frame: from kFirstTask on, the node is the root of the stacks of a task
     Time on_cpu, wall;
   };
   struct Text {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     using is_transparent = void;
   };
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNone = UINT32_MAX, kFirstTask = uint32_t{1} << 31;
+  static bool is_task(uint32_t frame) { return frame >= kFirstTask; }
 
   uint32_t frame_of(std::string_view line);
   uint32_t add_frame(std::string_view line, const Frame &frame);
   uint32_t child_of(uint32_t parent, uint32_t frame);
+  uint32_t root_of(const tasks::TaskTags &task);
+  uint32_t root_frame(uint32_t node) const;
   void lose(const Time &on_cpu, const Time &wall);
-  std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root
+  std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root, without a task
   // The stack of a tree of functions with these names; empty: longer than `room`.
   std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const;
   StackTree of_functions(const std::vector<uint32_t> &function_of) const;
@@ -87,6 +95,7 @@ class StackTree {
   std::vector<Frame> frames_;                        // in the keys of known_
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
   std::vector<Node> nodes_;                          // parents before their children
+  std::map<tasks::TaskTags, uint32_t> tasks_;        // their numbers
   Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
   uint64_t lost_ = 0;
   size_t bytes_ = 0;  // in frames

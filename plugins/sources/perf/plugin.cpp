@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/shared/probes/regions.h"
+#include "plugins/shared/tasks/task_params.h"
 #include "plugins/sources/perf/collector.h"
 #include "plugins/sources/perf/perf_metrics.h"
 
@@ -19,14 +20,6 @@ core::MatcherList matchers(const Host &host, const char *name) {
   auto list = core::MatcherList::parse(patterns);
   if (!list) throw Failure(Code::bad_config, std::string(name) + ": " + list.error());
   return std::move(*list);
-}
-
-std::shared_ptr<tasks::TaskNames> tasks_of(const Host &host) {
-  const std::vector<std::string> patterns = host.texts("task_names");
-  auto names = tasks::TaskNames::parse(patterns);
-  if (!names) throw Failure(Code::bad_config, "task_names: " + names.error());
-  if (!patterns.empty() && !host.boolean("tasks")) throw Failure(Code::bad_config, "task_names requires tasks = true");
-  return host.boolean("tasks") ? std::make_shared<tasks::TaskNames>(std::move(*names)) : nullptr;
 }
 
 std::vector<probes::Region> regions_of(const Host &host) {
@@ -42,7 +35,7 @@ int64_t burst_of(const Host &host) {
 }
 
 Options options_of(const Host &host) {
-  const std::shared_ptr<tasks::TaskNames> tasks = tasks_of(host);
+  const std::shared_ptr<tasks::TaskNames> tasks = tasks::read_names(host);
   const std::vector<probes::Region> regions = regions_of(host);
   const std::string profile = host.text("profile");
   const std::vector<std::string> tags = host.texts("tags");
@@ -79,7 +72,6 @@ Options options_of(const Host &host) {
 }
 
 constexpr Param kPattern[] = {param::string("pattern", "A name, glob or ~regular expression")};
-constexpr Param kTaskName[] = {param::string("name", "A regular expression: ~^query-(?P<task>[0-9]+)")};
 constexpr Param kRegionMembers[] = {
     param::string("name", "Value of the tag stage").required(),
     param::string("binary", "Program or library that contains the code; a missing file is waited for").required(),
@@ -132,10 +124,8 @@ class Perf final : public CollectingSource<Collector> {
       param::duration("wakers_every", "Time from the start of one burst to the start of the next")
           .defaults("1m")
           .range(1e9, 86400e9),
-      param::boolean("tasks", "Tags stacks with the tasks that threads and processes run: Spark, MapReduce, task_names")
-          .defaults("false"),
-      param::list("task_names", kTaskName,
-                  "More names of threads that run tasks, with the groups job, stage, task or attempt; requires tasks"),
+      tasks::kTasks,
+      tasks::kTaskNames,
       param::list("task_regions", kRegion,
                   "Code regions whose runs are tasks, at most 64, as of the source uprobe; requires tasks and BPF"),
       param::duration("task_min", "Minimum length of a run of task_regions for a task").defaults("10ms").range(1e6, 86400e9),

@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <memory>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace atalaya::jvm {
 namespace {
@@ -27,6 +31,18 @@ std::map<std::string, int64_t> functions(const StackTree &tree) {
   return all;
 }
 using Times = std::map<std::string, int64_t>;
+
+Profile::Names queries() {
+  const std::vector<std::string> patterns{"~^query-(?P<task>[0-9]+)$"};
+  auto names = tasks::TaskNames::parse(patterns);
+  REQUIRE(names);
+  return std::make_shared<tasks::TaskNames>(std::move(*names));
+}
+Times by_task(const StackTree &tree) {
+  Times all;
+  for (const StackTime &stack : tree.stacks(1000, true)) all[stack.task.task] += stack.on_cpu.ns / kMilli;
+  return all;
+}
 
 }  // namespace
 
@@ -167,6 +183,51 @@ TEST_CASE("the thread that answers reports the cost of the previous response") {
   profile.take(thread("Attach Listener", "RUNNABLE", 12, ""), 100 * kMilli);
   CHECK(profile.answering_ns() == 2 * kMilli);
   CHECK(profile.take_window({}).threads->native == 0);  // it runs no Java code
+}
+
+TEST_CASE("time under one name is of its task, and that in which a thread got its name is of none") {
+  Profile profile(false, {}, queries());
+  profile.take(thread("query-7", "RUNNABLE", 1000, kWork), 0);
+  profile.take(thread("query-7", "RUNNABLE", 1060, kWork), 100 * kMilli);
+  profile.take(thread("query-8", "RUNNABLE", 1100, kWork), 200 * kMilli);
+  profile.take(thread("query-8", "RUNNABLE", 1150, kWork), 300 * kMilli);
+  profile.take(thread("query-8", "WAITING (parking)", 1160, kWork), 400 * kMilli);
+  profile.take(thread("query-9", "WAITING (parking)", 1170, kWork), 500 * kMilli);
+  profile.take(thread("query-9", "RUNNABLE", 1180, kWork), 600 * kMilli);
+  const auto window = profile.take_window({});
+  CHECK(by_task(window.tree) == Times{{"7", 60}, {"8", 50}, {"", 70}});
+  CHECK(functions(window.tree) == Times{{"a.B work", 180}});
+}
+
+TEST_CASE("whatever a thread does, no task has more than its CPU time, and all together have all of it") {
+  std::mt19937 dice(5);  // NOLINT(cert-msc51-cpp): the same in each run
+  for (int run = 0; run < 50; ++run) {
+    Profile profile(false, {}, queries());
+    Times done;
+    int64_t cpu = 1000;
+    int task = 10;
+    for (int dump = 0; dump <= 40; ++dump) {
+      // Before the first dump it runs no task.
+      for (int step = 0; step < 3 && dump > 0; ++step) {
+        if (dice() % 8 == 0) ++task;
+        const auto taken = static_cast<int64_t>(dice() % 30);
+        cpu += taken;
+        done[std::to_string(task)] += taken;
+      }
+      const std::string name = "query-" + std::to_string(task);
+      const bool is_last = dump == 40;
+      if (is_last) ++cpu, ++done[std::to_string(task)];
+      profile.take(thread(name, is_last || dice() % 3 != 0 ? "RUNNABLE" : "BLOCKED", static_cast<double>(cpu),
+                          dice() % 2 == 0 ? kWork : kOther),
+                   dump * 100 * kMilli);
+    }
+    int64_t sum = 0;
+    for (const auto &[number, ms] : by_task(profile.take_window({}).tree)) {
+      sum += ms;
+      if (!number.empty()) CHECK(ms <= done[number]);
+    }
+    CHECK(sum == cpu - 1000);
+  }
 }
 
 }  // namespace atalaya::jvm
