@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <random>
 #include <string>
@@ -35,29 +37,35 @@ const std::map<std::string, std::vector<Part>> kParts = {
     {"reduce", {{"merge", 2e-6, true}, {"sort", 1e-6, false}, {"reduce", 1e-6, false}, {"write", 0.5e-6, true}}},
 };
 
+// Spans cuts seconds to whole ns.
+double seconds(int64_t ns) {
+  return (static_cast<double>(ns) + 0.25) / 1e9;
+}
+
 // Each node does its own tasks one after the other; reduces start when all maps have ended. Returns the job's length.
 double simulate(const std::vector<Work> &job, const std::string &slow_host, const Slow &slow, Spans *spans) {
-  double barrier = 0;
+  int64_t barrier = 0;
   int number = 0;
   for (const std::string stage : {"map", "reduce"}) {
-    std::map<std::string, double> free;
+    std::map<std::string, int64_t> free;
     for (const Work &work : job) {
       if (work.stage != stage) continue;
-      double &now = free.try_emplace(work.host, barrier).first->second;
+      int64_t &now = free.try_emplace(work.host, barrier).first->second;
       const Tags task = Spans::task(stage, "t" + std::to_string(++number), work.host);
-      const double begin = now;
+      const int64_t begin = now;
       for (const Part &part : kParts.at(stage)) {
         const double factor = work.host != slow_host ? 1 : part.on_disk ? slow.disk : slow.cpu;
-        const double length = part.per_byte * static_cast<double>(work.bytes) * factor;
-        if (spans != nullptr)
-          spans->add("phase", Spans::with(task, "phase", part.phase), now, length, {{"span.bytes", work.bytes}});
+        const int64_t length = std::llround(1e9 * part.per_byte * static_cast<double>(work.bytes) * factor);
+        const Tags phase = Spans::with(task, "phase", part.phase);
+        if (spans != nullptr) spans->add("phase", phase, seconds(now), seconds(length), {{"span.bytes", work.bytes}});
         now += length;
       }
-      if (spans != nullptr) spans->add("task", task, begin, now - begin, {{"span.outcome", 0}, {"span.bytes", work.bytes}});
+      if (spans != nullptr)
+        spans->add("task", task, seconds(begin), seconds(now - begin), {{"span.outcome", 0}, {"span.bytes", work.bytes}});
     }
     for (const auto &[host, end] : free) barrier = std::max(barrier, end);
   }
-  return barrier;
+  return seconds(barrier);
 }
 
 class Dice {

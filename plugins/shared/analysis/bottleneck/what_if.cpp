@@ -15,7 +15,7 @@
 namespace atalaya::bottleneck {
 namespace {
 
-constexpr size_t kMinToCompare = 3;  // local and remote tasks
+constexpr size_t kLeastOfBoth = 3;  // local and remote tasks
 constexpr double kRough = 0.1;
 constexpr double kWorthTelling = 0.02;  // of the tasks' time
 constexpr size_t kMaxNodes = 3;
@@ -200,7 +200,7 @@ class Predictor {
     for (const uint32_t i : tasks_.order()) {
       const auto &[local, remote] = stages[tasks_.of(i).stage];
       const auto part = share(tasks_.of(i));
-      if (!part || *part < kFar || local.size() < kMinToCompare || remote.size() < kMinToCompare) continue;
+      if (!part || *part < kFar || local.size() < kLeastOfBoth || remote.size() < kLeastOfBoth) continue;
       const double factor = std::min(1.0, median(local) / median(remote));
       times[i] = std::llround(static_cast<double>(times_[i]) * factor);
       saved += static_cast<double>(times_[i] - times[i]);
