@@ -55,9 +55,9 @@ class RegionTasks(AgentCase):
         agent.wait_status(lambda _: sum(sample["kind"] == "metrics" and sample["time"] / 1e9 > before
                                         for sample in so_far(self.samples)) >= more)
 
-    def work(self, agent, every=EVERY):
+    def work(self, agent):
         """The program's log: (thread, begin, end, CPU seconds, whether it is slow), by thread and begin."""
-        self.child = subprocess.Popen([PROGRAM, str(RUNS), str(every)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen([PROGRAM, str(RUNS), str(EVERY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.setpriority(os.PRIO_PROCESS, self.child.pid, URGENT)
         self.windows(agent, 1)
         self.child.stdin.write("\n")
@@ -71,17 +71,21 @@ class RegionTasks(AgentCase):
         self.assertEqual(len(runs), 2 * RUNS)
         return sorted(runs)
 
-    def attempts(self, runs, stage="query"):
-        """The spans of the runs, in their order: each begins and ends within its call."""
+    def spans(self, stage="query"):
+        """By thread and begin in us."""
         spans = [sample for sample in so_far(self.samples) if sample["kind"] == "span" and sample["tags"]["stage"] == stage]
-        self.assertEqual({(span["text"], span["tags"]["process"], span["tags"]["pid"]) for span in spans},
-                         {("task", "planted_runs", str(self.child.pid))})
         found = {}
         for span in spans:
             name, thread, begin = span["tags"]["attempt"].split(".")
-            self.assertEqual(name, stage)
+            self.assertEqual((name, span["text"], span["tags"]["process"], span["tags"]["pid"]),
+                             (stage, "task", "planted_runs", str(self.child.pid)))
             found[int(thread), int(begin)] = span
         self.assertEqual(len(found), len(spans))
+        return found
+
+    def attempts(self, runs):
+        """Of the runs, in their order: each begins and ends within its call."""
+        found = self.spans()
         self.assertEqual(len(found), len(runs))
         for (thread, begin, end, _, _), place in zip(runs, sorted(found)):
             self.assertEqual(place[0], thread)
@@ -131,13 +135,19 @@ class RegionTasks(AgentCase):
         compared = self.flamegraph("--stage", "query", "--slow-against-median", *own)
         self.assertIn(f"stage query has {sum(run[4] for run in runs)} slow tasks", compared.stderr)
         first = [line for line in compared.stderr.splitlines() if line.startswith("  +")][0]
-        self.assertIn("planted", first)
+        self.assertIn("planted", first, compared.stderr)
 
     def test_runs_that_are_too_short_are_no_tasks(self):
-        runs = self.work(self.agent(f'frequency = {FREQUENCY}, task_min = "300ms"'), every=4)
-        slow = [run for run in runs if run[4]]
-        attempts = self.attempts(slow)
-        self.assertEqual({stack["tags"].get("attempt") for stack in self.stacks() if "stage" in stack["tags"]}, {*attempts, None})
+        runs = self.work(self.agent(f'frequency = {FREQUENCY}, task_min = "300ms"'))
+        found = self.spans()
+        for thread, begin, end, _, _ in runs:  # a busy host makes them longer
+            own = [place for place in found if place[0] == thread and begin // 1000 <= place[1] <= end // 1000]
+            if end - begin < 300e6:
+                self.assertEqual(own, [])
+            elif end - begin > 310e6:
+                self.assertEqual(len(own), 1)
+        tagged = {stack["tags"].get("attempt") for stack in self.stacks() if "stage" in stack["tags"]}
+        self.assertLessEqual(tagged, {None, *(span["tags"]["attempt"] for span in found.values())})
         self.assertGreater(self.sum(self.stacks(stage="brief")), 0)
 
     def test_waits_and_cpu_time_of_a_run_are_its_length(self):
