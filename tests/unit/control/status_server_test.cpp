@@ -2,17 +2,21 @@
 #include "core/control/status_server.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <string>
 
+#include "core/base/files.h"
+#include "core/base/own_command.h"
 #include "core/base/status_socket.h"
-#include "core/control/own_command.h"
 #include "tests/unit/temporary_folder.h"
 
 using namespace atalaya::core;
@@ -123,6 +127,11 @@ TEST_CASE("never ends" * doctest::skip()) {
   for (;;) ::pause();
 }
 
+TEST_CASE("fails with a reason" * doctest::skip()) {
+  std::fputs("no store there\n", stderr);
+  std::_Exit(3);
+}
+
 TEST_CASE("the output of another command of this binary, whose time is limited") {
   int stop[2] = {-1, -1};
   REQUIRE(::pipe(stop) == 0);
@@ -139,4 +148,22 @@ TEST_CASE("the output of another command of this binary, whose time is limited")
   const auto stopped = output_of_own_command(endless, kLong, stop_read.get());
   REQUIRE(!stopped);
   CHECK(stopped.error() == "the agent stops");
+}
+
+TEST_CASE("the output of another command of this binary, into a file") {
+  int stop[2] = {-1, -1};
+  REQUIRE(::pipe(stop) == 0);
+  const Descriptor stop_read(stop[0]);
+  const Descriptor stop_write(stop[1]);
+  const atalaya::testing::TemporaryFolder folder;
+  const std::string path = folder / "output";
+  const Descriptor file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  REQUIRE(file);
+  CHECK(own_command_into(file.get(), {"--version"}, kLong, stop_read.get()));
+  const auto text = read_file(path, 1 << 20);
+  REQUIRE(text);
+  CHECK(text.value().find(DOCTEST_VERSION_STR) != std::string::npos);
+  const Status failed = own_command_into(file.get(), {"--no-skip", "--test-case=fails with a reason"}, kLong, stop_read.get());
+  REQUIRE(!failed);
+  CHECK(failed.error() == "no store there");
 }

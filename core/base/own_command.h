@@ -13,5 +13,8 @@ namespace atalaya::core {
 // The standard output of `atalaya WORDS...`, which runs with the privileges of this process. An error, and the end of the process,
 // after `limit_ns`, or when the descriptor `stop` becomes readable.
 Result<std::string> output_of_own_command(std::vector<std::string> words, int64_t limit_ns, int stop);
+// Its standard output goes to the open file, and it yields the CPU to other programs. Also an error if it fails: what it wrote to
+// its standard error.
+Status own_command_into(int file, std::vector<std::string> words, int64_t limit_ns, int stop);
 
 }  // namespace atalaya::core
