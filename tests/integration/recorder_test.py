@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flight recorder of a real agent: what it keeps is compared with all samples of the same sources, which another sink writes."""
 
+import decimal
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -25,12 +27,13 @@ class Recorder(AgentCase):
         super().setUp()
         self.store, self.recordings = self.path("atalaya.db"), self.path("recordings.db")
 
-    def start(self, more="", function="", recorder="after = \"500ms\"", source="a.source.proc { cgroups = false }", every="100ms"):
+    def start(self, more="", function="", recorder="after = \"500ms\"", source="a.source.proc { cgroups = false }", every="100ms",
+              store=""):
         agent = self.run_agent(f"""local a = require "atalaya"
             a.pipeline "all" {{ every = "{every}", {source}, a.sink.file {{ path = "{self.path("all")}", format = "samples" }} }}
             a.pipeline "fine" {{ a.from "all", {function} a.filter.recorder {{ {recorder} }},
               a.sink.file {{ path = "{self.path("kept")}", format = "samples" }},
-              a.sink.sqlite {{ path = "{self.recordings}", retain = "0s" }} }}
+              a.sink.sqlite {{ path = "{self.recordings}", retain = "0s", {store} }} }}
             {more}""")
         self.wait(lambda: len(self.times("all")) >= 15)
         return agent
@@ -100,6 +103,43 @@ class Recorder(AgentCase):
         self.assertGreater(len({event["ts"] for event in values}), 10)
         self.assertTrue(all(begin <= 1000 * event["ts"] <= end for event in values))
         self.assertIn("sys.mem.available", {event["name"] for event in events if event.get("ph") == "C"})
+
+    def test_the_agent_writes_one_file_per_recording(self):
+        traces = self.path("traces")
+        agent = self.start(store=f'traces = {{ folder = "{traces}" }}')
+        triggered_ns = time.time_ns()
+        self.record("--cause", "slow page")
+        recording, = self.wait(lambda: self.spans("kept"))
+        begin, end = self.bounds(recording)
+        name, = self.wait(lambda: os.path.isdir(traces) and [name for name in os.listdir(traces) if name.endswith(".json")])
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.join(traces, name)).st_mode), 0o640)
+        with open(os.path.join(traces, name)) as file:
+            events = json.load(file, parse_float=decimal.Decimal)["traceEvents"]  # microseconds since 1970 have more digits than a double
+        spans = [event for event in events if event.get("ph") == "X" and event["name"] == "recording"]
+        self.assertEqual([(1000 * span["ts"], 1000 * span["dur"]) for span in spans], [(begin, end - begin)])
+        self.assertEqual(spans[0]["args"]["cause"], "slow page")
+        # Each window of the recording, at its start: those before the trigger, and those after it.
+        shown = sorted({1000 * event["ts"] for event in events if event.get("ph") == "C" and event["name"] == "sys.mem.available"})
+        kept = sorted({sample["time"] - sample["duration"] for sample in self.samples("kept")
+                       if "sys.mem.available" in sample["fields"] and begin < sample["time"] <= end})
+        self.assertEqual(shown, kept)
+        self.assertGreaterEqual(len([start for start in shown if start < triggered_ns]), 10)
+        self.assertGreaterEqual(len([start for start in shown if start > triggered_ns]), 3)
+        self.assertIn("proc.mem.resident", {event["name"] for event in events if event.get("ph") == "C"})
+        self.assertIn(f"recording: {traces}/{name}", agent.errors())
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(os.listdir(traces), [name])
+
+    def test_a_folder_that_cannot_be_made_costs_no_sample(self):
+        with open(self.path("traces"), "w") as file:
+            file.write("a file")
+        agent = self.start(store=f'traces = {{ folder = "{self.path("traces")}" }}')
+        agent.wait_line("recordings have no files, until this folder can be made")
+        self.record()
+        self.wait(lambda: self.spans("kept"))
+        agent.wait_line("; 1 without a file since the start. The recording is in the store: atalaya trace --recording writes it")
+        self.check(self.spans("kept")[0])
+        self.assert_balanced(agent.status())
 
     def test_the_store_answers_the_same_with_and_without_a_recording(self):
         self.start(more=f'a.pipeline "usual" {{ every = "1s", a.source.proc {{ cgroups = false }}, a.sink.sqlite {{ path = "{self.store}" }} }}')

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink "sqlite": every batch is one transaction of the embedded store.
+#include <dlfcn.h>
+
 #include <atalaya/plugin.hpp>
+
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/files.h"
+#include "core/base/own_command.h"
 #include "plugins/shared/store/sqlite/writer.h"
+#include "plugins/sinks/sqlite/trace_files.h"
 
 namespace atalaya::sqlite_sink {
 namespace {
@@ -52,6 +61,40 @@ std::vector<store::RollupLevel> read_rollup(Host host) {
   return levels;
 }
 
+constexpr Param kTraces[] = {
+    param::string("folder", "Folder of the files, of this sink alone; a relative path is below the agent's state folder")
+        .required(),
+    param::integer("files", "Maximum number of files; the oldest are removed").defaults("20").range(1, 10000),
+    param::size("max_size", "Maximum size of all files; the oldest are removed").defaults("1 GiB").range(1 << 20, 1e15),
+};
+
+// Recordings of one trigger are complete within a few windows of the slowest recorder.
+constexpr int64_t kSettleNs = 2'000'000'000;
+constexpr int64_t kPatienceNs = int64_t{180} * 1'000'000'000;
+
+TraceLimits read_traces(Host host) {
+  return {std::filesystem::path(core::state_folder()) / host.text("traces.folder"),
+          static_cast<size_t>(host.integer("traces.files")), static_cast<uint64_t>(host.integer("traces.max_size"))};
+}
+
+// The folder of this plugin: the agent may have found it by --plugins.
+std::string own_folder() {
+  Dl_info about{};
+  if (::dladdr(reinterpret_cast<void *>(&own_folder), &about) == 0 || about.dli_fname == nullptr) return "";  // NOLINT
+  return std::filesystem::path(about.dli_fname).parent_path();
+}
+
+// The command reads the store, so this process needs none of its memory. Its times are in milliseconds.
+core::Status write_trace(const std::string &store, const RecordedTime &time, int file, int stop) {
+  constexpr int64_t kMs = 1'000'000;
+  std::vector<std::string> words = {"trace",   "--recording",
+                                    "--store", "sqlite:" + store,
+                                    "--from",  std::to_string(time.from_ns / kMs),
+                                    "--to",    std::to_string((time.until_ns + kMs - 1) / kMs)};
+  if (const std::string folder = own_folder(); !folder.empty()) words.insert(words.end(), {"--plugins", folder});
+  return core::own_command_into(file, std::move(words), kPatienceNs, stop);
+}
+
 class SqliteSink final : public Sink {
  public:
   static constexpr Param params[] = {
@@ -72,6 +115,7 @@ class SqliteSink final : public Sink {
       param::list("rollup", kRollup,
                   "Levels of roll-ups of old samples, such as { { after = \"2d\", every = \"1m\", retain = \"90d\" } } (default: "
                   "none, all samples are kept)"),
+      param::record("traces", kTraces, "Write each recording of the filter recorder as a file for Perfetto, too (absent: none)"),
       param::choice("sync", "normal|full",
                     "normal: a commit survives the end of the agent; full: a power cut too, with an fsync per batch")
           .defaults("normal"),
@@ -79,7 +123,7 @@ class SqliteSink final : public Sink {
   static constexpr Description description = {
       .name = "sqlite"_str, .summary = "Keep samples in the embedded store, one transaction per batch"_str, .params = params};
 
-  explicit SqliteSink(Host host) : host_(host) {
+  explicit SqliteSink(Host host) : host_(host), recording_(host.intern("recording")) {
     if (const auto path = host_.find("path")) options_.path = path->text();
     options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free"), read_rollup(host_),
                        host_.integer("min_retain")};
@@ -87,18 +131,24 @@ class SqliteSink final : public Sink {
       throw Failure(Code::bad_config, *problem);
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
+    if (host_.find("traces")) traces_ = read_traces(host_);
   }
 
   void start() override {
     if (!writer_) answer([&] { open(); });
+    if (traces_ && !trace_files_) open_traces();
   }
-  void stop() override { writer_.reset(); }
+  void stop() override {
+    trace_files_.reset();
+    writer_.reset();
+  }
 
   Code write(std::span<const Sample> samples, int64_t & /*retry_after_ns*/) override {
     const int64_t now = host_.realtime();
     ensure_place();
     answer([&] { report(writer_->write(samples, now)); });
     check_place();
+    if (trace_files_) add_recordings(samples);
     try {
       writer_->maintain_when_due(now);
     } catch (const std::exception &error) {
@@ -122,6 +172,19 @@ class SqliteSink final : public Sink {
     writer_.emplace(
         options_, [host = host_](uint32_t id) { return host.name_of(id); },
         [host = host_](uint32_t id) { return host.metric(id); });
+  }
+  void open_traces() {
+    trace_files_ = std::make_unique<TraceFiles>(
+        *traces_, kSettleNs,
+        [store = writer_->path()](const RecordedTime &time, int file, int stop) { return write_trace(store, time, file, stop); },
+        [host = host_](Level level, const std::string &text) { host.log(level, text); });
+  }
+  // The span of a recording follows its samples, so the store has them all.
+  void add_recordings(std::span<const Sample> samples) {
+    for (const Sample &sample : samples)
+      if (sample.kind == ATALAYA_SPAN && sample.duration_ns > 0 && view(sample.text) == "recording" &&
+          find_tag(sample, recording_) != nullptr)
+        trace_files_->add({sample.time_ns, sample.time_ns + sample.duration_ns});
   }
   // Only a start may fail for good: a batch waits for the store.
   void ensure_place() {
@@ -152,7 +215,10 @@ class SqliteSink final : public Sink {
   }
 
   Host host_;
+  const uint32_t recording_;
   store::Options options_;
+  std::optional<TraceLimits> traces_;
+  std::unique_ptr<TraceFiles> trace_files_;
   std::optional<store::Writer> writer_;
 };
 

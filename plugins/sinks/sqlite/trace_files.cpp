@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sinks/sqlite/trace_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/base/now.h"
+
+namespace atalaya::sqlite_sink {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kBegin = "recording-", kEnd = ".json", kPattern = "dddd-dd-ddTdd-dd-dd.dddZ";
+constexpr mode_t kMode = 0640;
+constexpr size_t kRemembered = 16;
+// Triggers that never end would make one file ever longer.
+constexpr int64_t kLongest = int64_t{15} * 60 * 1'000'000'000;
+constexpr int64_t kSecond = 1'000'000'000;
+
+RecordedTime joined(const RecordedTime &a, const RecordedTime &b) {
+  return {std::min(a.from_ns, b.from_ns), std::max(a.until_ns, b.until_ns)};
+}
+
+core::Error cannot(const std::string &action, const std::string &path) {
+  return {"cannot " + action + " " + path + ": " + core::error_text(errno)};
+}
+
+struct Known {
+  fs::path path;
+  uint64_t bytes = 0;
+};
+
+// The files of recordings, the oldest first.
+std::vector<Known> files_in(const std::string &folder) {
+  std::vector<Known> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!is_trace_file_name(at->path().filename().string())) continue;
+    std::error_code unknown;
+    const uint64_t bytes = at->file_size(unknown);
+    files.push_back({at->path(), unknown ? 0 : bytes});
+  }
+  std::sort(files.begin(), files.end(), [](const Known &a, const Known &b) { return a.path < b.path; });
+  return files;
+}
+
+}  // namespace
+
+std::string trace_file_name(int64_t from_ns) {
+  const std::time_t seconds = from_ns / kSecond;
+  std::tm time{};
+  ::gmtime_r(&seconds, &time);
+  std::array<char, 64> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H-%M-%S", &time);
+  std::array<char, 8> thousandths{};
+  std::snprintf(thousandths.data(), thousandths.size(), ".%03dZ", static_cast<int>(from_ns / 1'000'000 % 1000));
+  return std::string(kBegin) + text.data() + thousandths.data() + std::string(kEnd);
+}
+
+bool is_trace_file_name(std::string_view name) {
+  if (name.size() != kBegin.size() + kPattern.size() + kEnd.size() || !name.starts_with(kBegin) || !name.ends_with(kEnd))
+    return false;
+  const std::string_view time = name.substr(kBegin.size(), kPattern.size());
+  return std::equal(time.begin(), time.end(), kPattern.begin(),
+                    [](char c, char wanted) { return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted; });
+}
+
+TraceFiles::TraceFiles(TraceLimits limits, int64_t settle_ns, Write write, Log log)
+    : limits_(std::move(limits)), settle_ns_(settle_ns), write_(std::move(write)), log_(std::move(log)) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Failure(Code::retry, "pipe: " + core::error_text(errno));
+  stop_read_ = core::Descriptor(ends[0]);
+  stop_write_ = core::Descriptor(ends[1]);
+  if (const core::Status made = core::make_folders(limits_.folder); !made)
+    log_(Level::warning, made.error() + "; recordings have no files, until this folder can be made");
+  thread_ = std::thread([this] { run(); });
+}
+
+TraceFiles::~TraceFiles() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  stop_write_.reset();
+  thread_.join();
+}
+
+void TraceFiles::add(const RecordedTime &recording) {
+  const std::lock_guard lock(mutex_);
+  const auto same = std::find_if(all_.begin(), all_.end(), [&](const One &one) {
+    const RecordedTime both = joined(one.time, recording);
+    return one.time.overlaps(recording) && both.until_ns - both.from_ns <= kLongest;
+  });
+  const int64_t due_ns = core::monotonic() + settle_ns_;
+  if (same != all_.end()) {
+    *same = {joined(same->time, recording), same->name, due_ns, false};
+  } else {
+    if (all_.size() == kRemembered) all_.erase(all_.begin());
+    all_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
+  }
+  changed_.notify_all();
+}
+
+// The one that is to be written first; null if there is none.
+TraceFiles::One *TraceFiles::next_due() {
+  One *next = nullptr;
+  for (One &one : all_)
+    if (!one.is_written && (next == nullptr || one.due_ns < next->due_ns)) next = &one;
+  return next;
+}
+
+void TraceFiles::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    One *const next = next_due();
+    if (next == nullptr) {
+      changed_.wait(lock);
+      continue;
+    }
+    if (next->due_ns > core::monotonic()) {
+      changed_.wait_until(lock, core::at(next->due_ns));
+      continue;
+    }
+    next->is_written = true;  // a recording that comes meanwhile makes it due again
+    const One one = *next;
+    lock.unlock();
+    report(one, write(one));
+    lock.lock();
+  }
+}
+
+void TraceFiles::report(const One &one, const core::Status &written) {
+  if (written) return log_(Level::info, "recording: " + limits_.folder + "/" + one.name);
+  ++failed_;
+  log_(Level::warning, "no file " + one.name + " of a recording: " + written.error() + "; " + std::to_string(failed_) +
+                           " without a file since the start. The recording is in the store: atalaya trace --recording writes it");
+}
+
+core::Status TraceFiles::write(const One &one) const {
+  if (core::Status made = core::make_folders(limits_.folder); !made) return made;
+  if (core::Status owned = core::check_own_folder(limits_.folder); !owned) return owned;
+  const std::string path = limits_.folder + "/" + one.name, new_path = path + ".new";
+  ::unlink(new_path.c_str());  // of an agent that was killed
+  core::Status written = write_new(one, new_path);
+  if (written && ::rename(new_path.c_str(), path.c_str()) != 0) written = cannot("rename", new_path);
+  if (!written) ::unlink(new_path.c_str());
+  return written;
+}
+
+core::Status TraceFiles::write_new(const One &one, const std::string &path) const {
+  const core::Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kMode));
+  if (!file) return cannot("create", path);
+  // Readers by group, whatever the mask of the agent is.
+  if (::fchmod(file.get(), kMode) != 0) return cannot("set the mode of", path);
+  if (core::Status written = write_(one.time, file.get(), stop_read_.get()); !written) return written;
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return cannot("read the size of", path);
+  if (::fsync(file.get()) != 0) return cannot("write", path);
+  return make_room(one.name, static_cast<uint64_t>(info.st_size));
+}
+
+// Removes the oldest files, so that one more of this size fits.
+core::Status TraceFiles::make_room(const std::string &name, uint64_t bytes) const {
+  if (bytes > limits_.bytes)
+    return core::Error{"it has " + std::to_string(bytes) + " bytes; raise traces.max_size, or shorten the recordings"};
+  std::vector<Known> files = files_in(limits_.folder);
+  std::erase_if(files, [&](const Known &one) { return one.path.filename() == name; });
+  uint64_t all = bytes;
+  for (const Known &one : files) all += one.bytes;
+  for (size_t i = 0; i < files.size() && (files.size() - i + 1 > limits_.files || all > limits_.bytes); ++i) {
+    if (::unlink(files[i].path.c_str()) != 0 && errno != ENOENT) return cannot("remove", files[i].path.string());
+    all -= files[i].bytes;
+  }
+  return core::Done{};
+}
+
+}  // namespace atalaya::sqlite_sink
