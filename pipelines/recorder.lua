@@ -2,16 +2,19 @@
 -- for two minutes. They are written only around an alert, an OOM kill, a crash, or on request:
 --   atalaya run pipelines/recorder.lua        (as root)
 --   atalaya record --last 2m                  (on request)
---   atalaya trace --store recordings.db --recording -o recording.json      (for Perfetto)
--- Recordings are in recordings.db in the state folder, a store of its own; alerts are in atalaya.db. docs/how-to/recorder.md
+-- Recordings are in recordings.db in the state folder, a store of its own, and each is a file for ui.perfetto.dev in the folder
+-- recordings; alerts are in atalaya.db. docs/how-to/recorder.md
 local a = require "atalaya"
 
-local recordings = a.sink.sqlite { path = a.state_folder .. "/recordings.db", max_size = "2 GiB" }
+local recordings = a.sink.sqlite {
+  path = a.state_folder .. "/recordings.db",
+  max_size = "2 GiB",
+  traces = { folder = "recordings", files = 20, max_size = "1 GiB" },
+}
 
 a.pipeline "fine" {
   every = "100ms",
   a.source.proc { host = false, cgroups = false },
-  a.translate.names { recheck = 1 },
   -- Remove idle processes: the memory reaches back further without them.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,
@@ -20,9 +23,10 @@ a.pipeline "fine" {
     ["proc.disk.writes.mb"] = 0.01,
     ["proc.mem.resident"] = 50,
   },
+  a.translate.names { recheck = 1 },
   -- A slow task, a value that you watch: a tag `record` starts a recording.
   -- function(s) if (s.fields["proc.mem.resident"] or 0) > 8000 then s.tags.record = "large" end; return s end,
-  a.filter.recorder { size = "24 MiB" },
+  a.filter.recorder { size = "8 MiB" },
   recordings,
 }
 
@@ -31,7 +35,7 @@ a.pipeline "host" {
   a.source.proc { processes = false, cgroups = false },
   a.source.net {},
   a.translate.names { recheck = 1 },
-  a.filter.recorder { name = "host", size = "8 MiB" },
+  a.filter.recorder { name = "host", size = "3 MiB" },
   recordings,
 }
 
@@ -39,7 +43,7 @@ a.pipeline "stacks" {
   every = "1s",
   a.source.perf { frequency = 19 },
   a.translate.names {},
-  a.filter.recorder { name = "stacks", size = "8 MiB" },
+  a.filter.recorder { name = "stacks", size = "4 MiB" },
   recordings,
 }
 
@@ -50,9 +54,9 @@ a.pipeline "events" {
   a.source.kernel { throttled = false },
   a.translate.alerts { rules = {
     { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 20, clear = 5, lasts = "2s", keep = "1m",
-      summary = "Tasks wait for memory for more than 20 % of the time", advice = "Read the recording: atalaya trace --store recordings.db --recording" },
+      summary = "Tasks wait for memory for more than 20 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
     { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 60, clear = 25, lasts = "10s", keep = "1m",
-      summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Read the recording: atalaya trace --store recordings.db --recording" },
+      summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
   } },
   a.sink.sqlite {},
   a.sink.recorder {},

@@ -1,47 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/filters/recorder/packed_ring.h"
 
-#include <cstring>
+#include <bit>
+#include <cmath>
 #include <string_view>
 
 namespace atalaya::recorder {
 namespace {
 
-// Before the texts of its tags, its own text and its fields.
-struct Header {
-  int64_t time_ns = 0, duration_ns = 0;
-  uint32_t kind = 0, tags = 0, fields = 0, text = 0;
-};
-struct TagHeader {
-  uint32_t key = 0, size = 0;
-};
+// Before each number of a field, with its name. Rates that are 0 need no number, and most others have at most three decimals.
+enum Form : uint64_t { kZero, kWhole, kThousandths, kDouble };
+constexpr uint64_t kForms = 4;
+constexpr double kMostThousandths = 1e12;
+
+// Small numbers of both signs are small.
+uint64_t folded(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+int64_t unfolded(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
 
 class Writer {
  public:
-  explicit Writer(std::byte *at) : at_(at) {}
-  void put(const void *data, size_t size) {
-    if (size > 0) std::memcpy(at_, data, size);
-    at_ += size;
+  explicit Writer(std::string &out) : out_(out) {}
+
+  // Seven bits per byte, the lowest first.
+  void number(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
+    out_ += static_cast<char>(value);
+  }
+  void text(const atalaya_str &text) {
+    number(text.size);
+    if (text.size > 0) out_.append(text.data, text.size);
+  }
+  void field(const atalaya_field &field) {
+    if (field.type == ATALAYA_I64) return put(field, kWhole, folded(field.value.i64));
+    const double value = field.value.f64;
+    const auto bits = std::bit_cast<uint64_t>(value);
+    if (bits == 0) return number(field.name * kForms + kZero);
+    if (const double thousandths = std::round(value * 1000); std::abs(thousandths) <= kMostThousandths) {
+      const auto whole = static_cast<int64_t>(thousandths);
+      // Other bits, such as those of -0.0, are kept whole.
+      if (std::bit_cast<uint64_t>(static_cast<double>(whole) / 1000) == bits) return put(field, kThousandths, folded(whole));
+    }
+    number(field.name * kForms + kDouble);
+    out_.append(reinterpret_cast<const char *>(&bits), sizeof(bits));
   }
 
  private:
-  std::byte *at_;
+  void put(const atalaya_field &field, Form form, uint64_t value) {
+    number(field.name * kForms + form);
+    number(value);
+  }
+
+  std::string &out_;
 };
 
+// Of bytes that the Writer wrote.
 class Reader {
  public:
   explicit Reader(const std::byte *at) : at_(at) {}
-  template <class T>
-  T get() {
-    T value;
-    std::memcpy(&value, at_, sizeof(value));
-    at_ += sizeof(value);
-    return value;
+
+  uint64_t number() {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<uint64_t>(*at_++);
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
   }
-  std::string_view text(size_t size) {
+  std::string_view text() {
+    const size_t size = number();
     const std::string_view text(reinterpret_cast<const char *>(at_), size);
     at_ += size;
     return text;
+  }
+  atalaya_field field() {
+    const uint64_t key = number();
+    atalaya_field field{static_cast<uint32_t>(key / kForms), ATALAYA_F64, {}};
+    switch (key % kForms) {
+      case kWhole:
+        field.type = ATALAYA_I64;
+        field.value.i64 = unfolded(number());
+        break;
+      case kThousandths:
+        field.value.f64 = static_cast<double>(unfolded(number())) / 1000;
+        break;
+      case kDouble:
+        std::memcpy(&field.value.f64, at_, sizeof(double));
+        at_ += sizeof(double);
+        break;
+      default:
+        field.value.f64 = 0;
+    }
+    return field;
   }
 
  private:
@@ -52,50 +105,45 @@ class Reader {
 
 PackedRing::PackedRing(size_t bytes) : size_(bytes), bytes_(new std::byte[bytes]) {}
 
-size_t PackedRing::size_of(std::span<const Sample> samples) {
-  size_t size = samples.size() * sizeof(Header);
+void PackedRing::pack(const Window &window, std::span<const Sample> samples) {
+  packed_.clear();
+  Writer out(packed_);
   for (const Sample &sample : samples) {
-    size += sample.field_count * sizeof(atalaya_field) + sample.tag_count * sizeof(TagHeader) + sample.text.size;
-    for (uint32_t i = 0; i < sample.tag_count; ++i) size += sample.tags[i].value.size;
-  }
-  return size;
-}
-
-// A sample without a time has that of its window.
-void PackedRing::pack(const Window &window, std::span<const Sample> samples, size_t offset) {
-  Writer out(bytes_.get() + offset);
-  for (const Sample &sample : samples) {
-    const bool is_of_window = sample.time_ns == 0;
-    const Header header{is_of_window ? window.time_ns : sample.time_ns,
-                        is_of_window ? window.duration_ns : sample.duration_ns,
-                        sample.kind,
-                        sample.tag_count,
-                        sample.field_count,
-                        static_cast<uint32_t>(sample.text.size)};
-    out.put(&header, sizeof(header));
-    for (uint32_t i = 0; i < sample.tag_count; ++i) {
-      const TagHeader tag{sample.tags[i].key, static_cast<uint32_t>(sample.tags[i].value.size)};
-      out.put(&tag, sizeof(tag));
-      out.put(sample.tags[i].value.data, tag.size);
+    // A sample without a time has that of its window, as most others do.
+    const bool is_of_window = sample.time_ns == 0 || (sample.time_ns == window.time_ns && sample.duration_ns == window.duration_ns);
+    out.number(sample.kind * 2 + (is_of_window ? 1 : 0));
+    if (!is_of_window) {
+      out.number(folded(sample.time_ns));
+      out.number(folded(sample.duration_ns));
     }
-    out.put(sample.text.data, header.text);
-    out.put(sample.fields, sample.field_count * sizeof(atalaya_field));
+    out.number(sample.tag_count);
+    out.number(sample.field_count);
+    for (uint32_t i = 0; i < sample.tag_count; ++i) {
+      out.number(sample.tags[i].key);
+      out.text(sample.tags[i].value);
+    }
+    out.text(sample.text);
+    for (uint32_t i = 0; i < sample.field_count; ++i) out.field(sample.fields[i]);
   }
 }
 
 void PackedRing::append_to(Batch &batch, const RingEntry &entry) const {
   Reader in(bytes_.get() + entry.offset);
   for (uint64_t n = 0; n < entry.samples; ++n) {
-    const auto header = in.get<Header>();
-    Sample &sample = batch.add(header.kind, header.tags, header.fields);
-    sample.time_ns = header.time_ns;
-    sample.duration_ns = header.duration_ns;
-    for (uint32_t i = 0; i < header.tags; ++i) {
-      const auto tag = in.get<TagHeader>();
-      batch.tag(sample, tag.key, in.text(tag.size));
+    const uint64_t kind = in.number();
+    const bool is_of_window = kind % 2 != 0;
+    const int64_t time_ns = is_of_window ? entry.time_ns : unfolded(in.number());
+    const int64_t duration_ns = is_of_window ? entry.duration_ns : unfolded(in.number());
+    const auto tags = static_cast<uint32_t>(in.number()), fields = static_cast<uint32_t>(in.number());
+    Sample &sample = batch.add(static_cast<uint32_t>(kind / 2), tags, fields);
+    sample.time_ns = time_ns;
+    sample.duration_ns = duration_ns;
+    for (uint32_t i = 0; i < tags; ++i) {
+      const auto key = static_cast<uint32_t>(in.number());
+      batch.tag(sample, key, in.text());
     }
-    sample.text = batch.copy(in.text(header.text));
-    for (uint32_t i = 0; i < header.fields; ++i) batch.put(sample, in.get<atalaya_field>());
+    sample.text = batch.copy(in.text());
+    for (uint32_t i = 0; i < fields; ++i) batch.put(sample, in.field());
   }
 }
 

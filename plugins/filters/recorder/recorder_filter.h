@@ -24,7 +24,7 @@ class RecorderFilter final : public Filter {
       param::string("name", "Name of the recorder, in its socket and its recordings").defaults("main"),
       param::duration("keep", "Time before a trigger that is kept").defaults("2m").range(1e9, 3600e9),
       param::size("size", "Maximum memory of the samples that are kept; they reach back less far if it is too small")
-          .defaults("48 MiB")
+          .defaults("16 MiB")
           .range(1 << 20, 4e9),
       param::duration("after", "Time after the last trigger that is recorded, too").defaults("10s").range(0, 600e9),
       param::duration("longest", "Maximum time of a recording from its first trigger; then samples start none for as long")

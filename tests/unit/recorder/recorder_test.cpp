@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <random>
 #include <set>
@@ -30,6 +31,7 @@ struct Windows {
       Sample &sample = batch.add(ATALAYA_METRICS, 1, 1);
       batch.tag(sample, tag, std::string(text, 'x'));
       batch.field(sample, field, static_cast<int64_t>(next));
+      texts[next] = text;
       times[next++] = window * kWindow;
     }
     Window now{};
@@ -59,6 +61,7 @@ struct Windows {
   core::Batch in, out;
   Recorder recorder;
   std::map<int64_t, int64_t> times;  // of all samples
+  std::map<int64_t, size_t> texts;   // the length of each one's tag
   int64_t next = 0;
   std::optional<Recording> complete;
 };
@@ -136,7 +139,79 @@ TEST_CASE("a ring of limited size has the last windows, unchanged") {
     for (size_t i = 1; i < passed.size(); ++i) CHECK(passed[i] == passed[i - 1] + 1);
     const auto is_begin = [&](const auto &one) { return one.second == passed.front(); };
     CHECK(std::any_of(begins.begin(), begins.end(), is_begin));
-    CHECK(passed.size() * 60 < kBytes);  // of at least 60 bytes each
+    size_t bytes = 0;
+    for (const int64_t number : passed) bytes += windows.texts.at(number);
+    CHECK(bytes <= kBytes);
+    CHECK(bytes > kBytes / 4);  // they fill it
+  }
+}
+
+// Numbers of all kinds, to the last bit; samples with a time of their own; texts with any byte.
+TEST_CASE("a sample leaves the ring as it came") {
+  proc::test::FakeHost host;
+  std::mt19937_64 random(23);
+  const auto any_double = [&]() -> double {
+    switch (random() % 6) {
+      case 0:
+        return 0;
+      case 1:
+        return static_cast<double>(static_cast<int64_t>(random() % 2'000'001) - 1'000'000) / 1000;
+      case 2:
+        return static_cast<double>(random() % 1000) / 7;
+      case 3:
+        return std::bit_cast<double>((random() & ~(uint64_t{0x7ff} << 52)) | (random() % 0x7ff) << 52);  // any finite one
+      case 4:
+        return -0.0;
+      default:
+        return static_cast<double>(random() >> 20) * 1000;
+    }
+  };
+  for (uint32_t round = 0; round < test::rounds(200); ++round) {
+    core::Batch in, out;
+    Batch batch(host.host(), &in.raw());
+    for (uint64_t i = 0, samples = random() % 5 + 1; i < samples; ++i) {
+      const auto tags = static_cast<uint32_t>(random() % 4), fields = static_cast<uint32_t>(random() % 40);
+      Sample &sample = batch.add(static_cast<uint32_t>(random() % 3), tags, fields);
+      if (random() % 2 == 0) {
+        sample.time_ns = static_cast<int64_t>(random());
+        sample.duration_ns = random() % 2 == 0 ? -1 : static_cast<int64_t>(random() % kSecond);
+      }
+      const std::string any(random() % 300, static_cast<char>(random()));
+      for (uint32_t t = 0; t < tags; ++t) batch.tag(sample, static_cast<uint32_t>(random()), any);
+      if (random() % 2 == 0) sample.text = batch.copy(any);
+      for (uint32_t f = 0; f < fields; ++f)
+        if (random() % 2 == 0)
+          batch.field(sample, static_cast<uint32_t>(random()), static_cast<int64_t>(random() >> random() % 64));
+        else
+          batch.field(sample, static_cast<uint32_t>(random() % 500), any_double());
+    }
+    Window window{};
+    window.time_ns = static_cast<int64_t>(random() % (1000 * kSecond)) + 1;
+    window.duration_ns = kWindow;
+    PackedRing ring(kLarge);
+    REQUIRE(ring.push(window, batch.samples(), [](const RingEntry &) {}));
+    Batch unpacked(host.host(), &out.raw());
+    ring.append_to(unpacked, ring.entries().front());
+    REQUIRE(unpacked.samples().size() == batch.samples().size());
+    for (size_t i = 0; i < batch.samples().size(); ++i) {
+      const Sample &before = batch.samples()[i], &after = unpacked.samples()[i];
+      const bool is_of_window = before.time_ns == 0;
+      CHECK(after.time_ns == (is_of_window ? window.time_ns : before.time_ns));
+      CHECK(after.duration_ns == (is_of_window ? window.duration_ns : before.duration_ns));
+      CHECK(after.kind == before.kind);
+      CHECK(view(after.text) == view(before.text));
+      REQUIRE(after.tag_count == before.tag_count);
+      for (uint32_t t = 0; t < before.tag_count; ++t) {
+        CHECK(after.tags[t].key == before.tags[t].key);
+        CHECK(view(after.tags[t].value) == view(before.tags[t].value));
+      }
+      REQUIRE(after.field_count == before.field_count);
+      for (uint32_t f = 0; f < before.field_count; ++f) {
+        CHECK(after.fields[f].name == before.fields[f].name);
+        CHECK(after.fields[f].type == before.fields[f].type);
+        CHECK(after.fields[f].value.i64 == before.fields[f].value.i64);
+      }
+    }
   }
 }
 
@@ -152,9 +227,9 @@ TEST_CASE("windows that leave before they pass are counted") {
   }
   CHECK(windows.recorder.lost() == 0);  // one window always passes
   Windows slow(limits_of(60, 1, 60, 4000));
-  for (int64_t window = 1; window <= 10; ++window) slow.add(window, 5);
+  for (int64_t window = 1; window <= 10; ++window) slow.add(window, 5, 50);
   slow.recorder.trigger({"x", std::nullopt, false}, 10 * kWindow);
-  slow.add(11, 60);
+  slow.add(11, 60, 50);
   CHECK(slow.recorder.lost() > 0);
   CHECK(slow.recorder.recording()->lost == slow.recorder.lost());
 }
