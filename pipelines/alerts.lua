@@ -3,6 +3,7 @@
 --   atalaya serve                           (view Alerts of the page)
 -- The store is atalaya.db in the state folder. The rules, Alertmanager and webhooks: docs/how-to/alerts.md.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
@@ -72,31 +73,9 @@ local of_agent = {
 }
 
 -- As in host.lua and jvm.lua: in one run with these, each is collected once.
-a.pipeline "host" {
-  every = "5s",
-  a.source.proc { processes = false },
-  store,
-}
-
-a.pipeline "processes" {
-  every = "5s",
-  a.source.proc { host = false, cgroups = false },
-  a.translate.names { tags = { "container", "unit", "job" } },
-  a.filter.value {
-    ["proc.cpu.user"] = 0.1,
-    ["proc.cpu.kernel"] = 0.1,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 10,
-  },
-  store,
-}
-
-a.pipeline "self" {
-  every = "30s",
-  a.source.self {},
-  store,
-}
+common.host { every = "5s", store }
+common.processes { every = "5s", store }
+common.self { every = "30s", store }
 
 a.pipeline "jvm" {
   every = "20s",
@@ -112,7 +91,7 @@ a.pipeline "kernel" {
   store,
 }
 
--- Processes that ended, idle ones too, which the filter above removes: for rules only, not for the store.
+-- Processes that ended, idle ones too, which the pipeline "processes" removes: for rules only, not for the store.
 a.pipeline "ended" {
   every = "10s",
   a.source.proc { host = false, cgroups = false, unattributed = false },

@@ -4,6 +4,7 @@
 --   atalaya query --metric sys.counters.ipc --from -10m
 -- The store is atalaya.db in the state folder.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
@@ -15,25 +16,8 @@ a.pipeline "counters" {
 }
 
 -- As in host.lua: in one run with it, each is collected once.
-a.pipeline "host" {
-  every = "5s",
-  a.source.proc { processes = false },
-  store,
-}
-
-a.pipeline "processes" {
-  every = "5s",
-  a.source.proc { host = false, cgroups = false },
-  a.translate.names { tags = { "container", "unit", "job" } },
-  a.filter.value {
-    ["proc.cpu.user"] = 0.1,
-    ["proc.cpu.kernel"] = 0.1,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 10,
-  },
-  store,
-}
+common.host { every = "5s", store }
+common.processes { every = "5s", store }
 
 -- Rare changes: read every ten minutes, reported when they change.
 a.pipeline "inventory" {

@@ -2,6 +2,7 @@
 --   atalaya run pipelines/network.lua        (as root, or with the drop-ins net-bpf and nat)
 -- talkers.jsonl in the folder of the store has the current largest flows.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
@@ -31,8 +32,4 @@ a.pipeline "talkers" {
   a.sink.file { path = a.state_folder .. "/talkers.jsonl", rotate_size = "64 MiB", keep = 3 },
 }
 
-a.pipeline "self" {
-  every = "30s",
-  a.source.self {},
-  store,
-}
+common.self { every = "30s", store }

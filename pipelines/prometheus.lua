@@ -7,6 +7,7 @@
 --       static_configs: [{ targets: ["127.0.0.1:9464"] }]
 -- For a Prometheus on another host: listen = "*:9464", and a file of tokens.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local prometheus = a.sink.prometheus {}
 
@@ -34,8 +35,4 @@ a.pipeline "processes" {
   prometheus,
 }
 
-a.pipeline "self" {
-  every = "30s",
-  a.source.self {},
-  prometheus,
-}
+common.self { every = "30s", prometheus }

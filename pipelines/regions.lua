@@ -5,6 +5,7 @@
 -- Each call costs the program microseconds: name functions with at most a few thousand calls per second
 -- (plugins/sources/uprobe/README.md).
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local app = "/usr/local/bin/app"
 local store = a.sink.sqlite {}
@@ -24,22 +25,5 @@ a.pipeline "regions" {
 
 -- The host at the same time.
 -- As in host.lua: in one run with it, each is collected once.
-a.pipeline "host" {
-  every = "5s",
-  a.source.proc { processes = false },
-  store,
-}
-
-a.pipeline "processes" {
-  every = "5s",
-  a.source.proc { host = false, cgroups = false },
-  a.translate.names { tags = { "container", "unit", "job" } },
-  a.filter.value {
-    ["proc.cpu.user"] = 0.1,
-    ["proc.cpu.kernel"] = 0.1,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 10,
-  },
-  store,
-}
+common.host { every = "5s", store }
+common.processes { every = "5s", store }

@@ -103,6 +103,31 @@ class SeveralFiles(AgentCase):
         """The values of the logs, without those about the source."""
         return [point for point in so_far(path) if re.fullmatch(r"btrace\.(shared|a|b)\d", point["metric"])]
 
+    def test_the_common_pipelines_are_equal_in_all_files_and_in_that_of_the_service(self):
+        names = ("host", "alerts", "profile", "hardware", "network")
+        service = os.path.join(TOP, "packaging", "atalaya.lua")
+        for paths in (self.shipped(*names), [service, *self.shipped(*names)], [service, *self.shipped("aggressive")]):
+            done = self.check(*paths)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("stored twice", done.stderr)
+        # No file writes them again.
+        for path in sorted(os.listdir(os.path.join(TOP, "pipelines"))):
+            with open(os.path.join(TOP, "pipelines", path)) as file:
+                text = file.read()
+            self.assertFalse('tags = { "container", "unit", "job" }' in text, path)
+            self.assertEqual(text.count("a.source.self {}"), 0, path)
+
+    def test_a_mistake_in_a_common_pipeline_has_the_line_of_the_file(self):
+        head = 'local a = require "atalaya"\nlocal common = require "atalaya.common"\n'
+        for line, error in (('common.processes { every = "5 parsecs", a.sink.stdout {} }', r'3: pipeline "processes": .*every'),
+                            ('common.host { evry = "5s", a.sink.stdout {} }', r'3: pipeline "host": .*"evry"'),
+                            ('common.self { every = "30s" }', r'3: pipeline "self": '),
+                            ('common.host "5s"', r'3: common\.host takes a table, such as \{ every = "5s", a\.sink\.sqlite \{\} \}')):
+            path = self.file("wrong.lua", head + line)
+            done = self.check(path)
+            self.assertEqual(done.returncode, 2, line)
+            self.assertRegex(done.stderr, "(?m)^" + re.escape(path) + ":" + error)
+
     def test_an_error_in_the_second_file_names_that_file(self):
         good = self.file("good.lua", shipped("host"))
         bad = self.file("bad.lua", shipped("jvm").replace("a.source.jvm", "a.source.jmv"))
