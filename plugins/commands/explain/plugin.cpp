@@ -22,7 +22,8 @@ class Explain final : public Command {
       query::kWindowParams,
       query::listed(param::string("against",
                                   "Baseline: before (the same length of time just before), yesterday, "
-                                  "FROM..TO, an experiment, or host=NAME (another host, at the same time)")
+                                  "FROM..TO, an experiment, host=NAME (another host, at the same time), or hosts (the mean of all "
+                                  "other hosts)")
                         .defaults("before")
                         .unit("BASELINE"),
                     query::kTag,

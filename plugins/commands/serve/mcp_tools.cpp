@@ -43,8 +43,10 @@ constexpr std::array kTopParams = {
     kTo,
     kExperiment};
 constexpr std::array kExplainParams = {
-    McpParam{"against", Type::text,
-             "Baseline: before (default: the same length of time just before), yesterday, FROM..TO, an experiment, or host=NAME"},
+    McpParam{
+        "against", Type::text,
+        "Baseline: before (default: the same length of time just before), yesterday, FROM..TO, an experiment, host=NAME, or hosts "
+        "(the mean of all hosts but the one of host)"},
     McpParam{"by", Type::text, "Parts of a difference: process (default), pid, container, unit, user, cgroup, host"},
     McpParam{"top", Type::whole, "Maximum parts of a difference by name (default: 5)"},
     kHost,

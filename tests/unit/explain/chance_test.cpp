@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace atalaya::explain {
@@ -88,6 +89,32 @@ TEST_CASE("under no difference, small chances are as rare as they claim to be") 
     small += chance_of(before, after) <= 0.05 ? 1 : 0;
   }
   CHECK(small <= kRounds * 0.05);
+}
+
+TEST_CASE("the chance of one more value is that of the tables of Student's t") {
+  // Two-sided 5 %, 1 % and 0.1 % for 1 to 9 degrees of freedom, and 30.
+  const std::vector<std::pair<size_t, std::vector<double>>> table = {
+      {1, {12.7062, 63.6567, 636.619}}, {2, {4.30265, 9.92484, 31.5991}}, {3, {3.18245, 5.84091, 12.9240}},
+      {4, {2.77645, 4.60409, 8.61030}}, {5, {2.57058, 4.03214, 6.86883}}, {9, {2.26216, 3.24984, 4.78091}},
+      {30, {2.04227, 2.75000, 3.64596}}};
+  for (const auto &[freedom, limits] : table) {
+    // Pairs around 10, whose deviation is known by construction.
+    std::vector<double> others(freedom + 1, 10);
+    for (size_t i = 0; i + 1 < others.size(); i += 2) {
+      others[i] -= 1;
+      others[i + 1] += 1;
+    }
+    const auto count = static_cast<double>(others.size());
+    const double squares = 2 * std::floor(count / 2);
+    const double deviation = std::sqrt(squares / (count - 1) * (1 + 1 / count));
+    for (size_t i = 0; i < 3; ++i)
+      for (const int sign : {-1, 1})
+        CHECK(chance_of_one_more(others, 10 + sign * limits[i] * deviation) ==
+              doctest::Approx(std::vector<double>{0.05, 0.01, 0.001}[i]).epsilon(1e-4));
+  }
+  CHECK(chance_of_one_more(std::vector<double>{1}, 100) == 1);
+  CHECK(chance_of_one_more(std::vector<double>{0, 0, 0}, 1) == 0);
+  CHECK(chance_of_one_more(std::vector<double>{5, 5, 5}, 5) == 1);
 }
 
 TEST_CASE("groups without values have no chance to differ") {

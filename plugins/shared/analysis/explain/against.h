@@ -7,8 +7,8 @@
 
 namespace atalaya::explain {
 
-// Sets the baseline of the wish, whose window is set: "before", "yesterday", "FROM..TO", an experiment, "host=NAME". Throws
-// query::Wrong.
+// Sets the baseline of the wish, whose window is set: "before", "yesterday", "FROM..TO", an experiment, "host=NAME",
+// "hosts". Throws query::Wrong.
 void set_baseline(Wish &wish, const std::string &against, store::Store &store, int64_t now_ns);
 
 }  // namespace atalaya::explain

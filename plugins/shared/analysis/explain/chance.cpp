@@ -66,7 +66,31 @@ double far_values_chance(std::span<const double> before, std::span<const double>
   return std::min(1.0, 2 * beyond_chance(before.size(), after.size(), std::max(above, below)));
 }
 
+// The probability that |t| is smaller, for whole degrees of freedom. Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+double student_within(double t, size_t freedom) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
+  const double sine = std::sin(angle), square = std::cos(angle) * std::cos(angle);
+  const bool is_odd = freedom % 2 != 0;
+  double term = is_odd ? std::cos(angle) : 1, sum = 0;
+  for (size_t next = is_odd ? 3 : 2; next <= freedom; next += 2) {
+    sum += term;
+    term *= square * static_cast<double>(next - 1) / static_cast<double>(next);
+  }
+  return is_odd ? (angle + sine * sum) / std::acos(0.0) : sine * sum;
+}
+
 }  // namespace
+
+double chance_of_one_more(std::span<const double> others, double value) {
+  if (others.size() < 2) return 1;
+  const auto count = static_cast<double>(others.size());
+  const double mean = mean_of(others), distance = std::abs(value - mean);
+  double squares = 0;
+  for (const double other : others) squares += (other - mean) * (other - mean);
+  if (squares == 0) return distance == 0 ? 1 : 0;
+  const double deviation = std::sqrt(squares / (count - 1) * (1 + 1 / count));
+  return std::clamp(1 - student_within(distance / deviation, others.size() - 1), 0.0, 1.0);
+}
 
 double chance_of(std::span<const double> before, std::span<const double> after) {
   if (before.empty() || after.empty()) return 1;

@@ -38,6 +38,12 @@ bool is_large(const Difference &difference, const Change &change) {
   return size >= change.least() && size > kSpreads * difference.spread && size >= kLeastPart * std::abs(difference.before);
 }
 
+// A part that no peer has: all of them use nothing.
+double chance_among(const PeerMeans &peers, const Tags &part, double value) {
+  const auto known = peers.parts.find(part);
+  return known == peers.parts.end() ? 0 : chance_of_one_more(known->second, value);
+}
+
 void judge(Difference &difference, const Change &change, size_t tests) {
   difference.beyond = is_large(difference, change) && difference.chance * static_cast<double>(tests) <= kChance;
 }
@@ -59,8 +65,34 @@ double Change::severity() const {
   return std::min(1.0, capacity > 0 ? most / capacity : 0);
 }
 
+Parts mean_of_peers(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means) {
+  const auto number_of = [&](const Tags &tags) {
+    const auto host = tags.find("host");
+    return host == tags.end() ? hosts.end() : std::find(hosts.begin(), hosts.end(), host->second);
+  };
+  Parts mean;
+  means = {{}, Values(hosts.size(), 0)};
+  for (const auto &[tags, part] : by_host) {
+    const auto host = number_of(tags);
+    if (host == hosts.end()) continue;
+    Tags name = tags;
+    name.erase("host");
+    Part &sum = mean[name];
+    sum.tags = name;
+    sum.values.resize(part.values.size(), 0);
+    for (size_t i = 0; i < part.values.size(); ++i) sum.values[i] += part.values[i] / static_cast<double>(hosts.size());
+    const auto number = static_cast<size_t>(host - hosts.begin());
+    const double own = mean_of(steps.kept(part.values));
+    Values &known = means.parts[name];
+    known.resize(hosts.size(), 0);
+    known[number] += own;
+    means.total[number] += own;
+  }
+  return mean;
+}
+
 Change change_of(const Resource &resource, const Parts &before, const Parts &after, const Steps &baseline, const Steps &window,
-                 double capacity) {
+                 double capacity, const PeerMeans *peers) {
   Change change;
   change.resource = resource;
   change.capacity = capacity;
@@ -73,11 +105,15 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
     add(total_before, own_before);
     add(total_after, own_after);
     Difference difference = difference_of(own_before, own_after);
-    if (is_large(difference, change)) difference.chance = chance_of(own_before, own_after);
+    if (is_large(difference, change)) {
+      difference.chance = chance_of(own_before, own_after);
+      if (peers != nullptr) difference.chance = std::max(difference.chance, chance_among(*peers, tags, difference.after));
+    }
     change.parts.push_back({tags, part->common, difference});
   }
   change.total = difference_of(total_before, total_after);
   change.total.chance = chance_of(total_before, total_after);
+  if (peers != nullptr) change.total.chance = std::max(change.total.chance, chance_of_one_more(peers->total, change.total.after));
   std::stable_sort(change.parts.begin(), change.parts.end(), [](const PartChange &a, const PartChange &b) {
     return std::abs(a.difference.change()) > std::abs(b.difference.change());
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,17 @@ inline constexpr double kChance = 0.01;
 inline constexpr double kSpreads = 1.5;
 inline constexpr double kLeastPart = 0.05;
 
-// Without a verdict.
+// The baseline may be the mean of other hosts. The means of each of them, by part, and of all parts.
+struct PeerMeans {
+  std::map<Tags, std::vector<double>> parts;
+  std::vector<double> total;
+};
+// The mean of the parts of these hosts, without their names.
+Parts mean_of_peers(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means);
+
+// Without a verdict. With `peers`, the chance is at least that of one more host.
 Change change_of(const Resource &resource, const Parts &before, const Parts &after, const Steps &baseline, const Steps &window,
-                 double capacity);
+                 double capacity, const PeerMeans *peers = nullptr);
 // Differences that are large enough to be tested.
 size_t tests_of(const Change &change);
 // Sets the verdicts, and names at most `most` parts.

@@ -14,7 +14,8 @@ namespace atalaya::explain {
 namespace {
 
 constexpr size_t kMostSteps = 30, kLeastSteps = 8;
-constexpr double kComplete = 0.9;  // the measured share of a complete step
+constexpr size_t kLeastOthers = 3;  // with two, hardly any difference is beyond chance
+constexpr double kComplete = 0.9;   // the measured share of a complete step
 
 struct Capacities {
   double cores = 1, memory = 1024, disk = 200, network = 1000;
@@ -145,6 +146,7 @@ class Explainer {
 
   // Hosts that were measured in one of the ranges only would be all of the difference.
   void choose_hosts(Presence &window, Presence &baseline) {
+    if (wish_.others) return choose_others(window, baseline);
     if (!wish_.by_host) {
       for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
       return;
@@ -173,6 +175,24 @@ class Explainer {
     }
   }
 
+  void choose_others(const Presence &window, Presence &baseline) {
+    for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
+    if (result_.hosts.size() != 1)
+      throw query::Wrong("--against hosts compares one host with all others: " + std::to_string(result_.hosts.size()) +
+                         " hosts with this name were measured");
+    std::erase_if(baseline.covered, [&](const auto &host) {
+      if (is_measured(host.second)) return false;
+      result_.notes.push_back("host " + core::visible(host.first) + " is left out: it was not measured in this range");
+      return true;
+    });
+    for (const auto &[host, covered] : baseline.covered) result_.others.push_back(host);
+    if (result_.others.size() < kLeastOthers)
+      throw query::Wrong("--against hosts needs at least " + std::to_string(kLeastOthers) + " other hosts, and " +
+                         std::to_string(result_.others.size()) + " were measured: compare two hosts with --against host=NAME");
+    std::erase_if(result_.baseline.tags, [](const store::TagFilter &filter) { return filter.key == "host"; });
+    result_.baseline.tags.push_back({"host", result_.others});
+  }
+
   static void mark_complete(Steps &steps, const Presence &presence) {
     for (size_t step = 0; step < steps.count(); ++step)
       steps.set_complete(
@@ -191,22 +211,37 @@ class Explainer {
   }
 
   // Of a resource without samples: its source ran, so nothing was used.
-  bool was_collected(const Resource &resource, const Side &side, const Steps &steps) {
-    return !resource.witness.empty() && has_values(resource.witness, result_.hosts, side, steps, reader_);
+  bool was_collected(const Resource &resource, const std::vector<std::string> &hosts, const Side &side, const Steps &steps) {
+    return !resource.witness.empty() && has_values(resource.witness, hosts, side, steps, reader_);
+  }
+
+  Parts parts_of_baseline(const Resource &resource, PeerMeans &peers) {
+    const Steps &steps = result_.baseline_steps;
+    const Parts parts = parts_of(resource, result_.baseline, steps, wish_.by_host || wish_.others, reader_);
+    return wish_.others ? mean_of_peers(parts, result_.others, steps, peers) : parts;
+  }
+
+  // A disk of one host is not that of all others together.
+  Capacities capacities() {
+    const Side &baseline = wish_.others ? result_.window : result_.baseline;
+    return capacities_of({result_.window, baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
   }
 
   void measure() {
-    const Capacities capacities = capacities_of({result_.window, result_.baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
+    const Capacities all = capacities();
+    const std::vector<std::string> &hosts_before = wish_.others ? result_.others : result_.hosts;
     for (const Resource &resource : resources(wish_.by)) {
-      const Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, wish_.by_host, reader_);
+      PeerMeans peers;
+      const Parts before = parts_of_baseline(resource, peers);
       const Parts after = parts_of(resource, result_.window, result_.window_steps, wish_.by_host, reader_);
       if (before.empty() && after.empty()) continue;
-      if ((before.empty() && !was_collected(resource, result_.baseline, result_.baseline_steps)) ||
-          (after.empty() && !was_collected(resource, result_.window, result_.window_steps))) {
+      if ((before.empty() && !was_collected(resource, hosts_before, result_.baseline, result_.baseline_steps)) ||
+          (after.empty() && !was_collected(resource, result_.hosts, result_.window, result_.window_steps))) {
         result_.notes.push_back(std::string(resource.name) + " is not compared: one of the ranges has no samples of it");
         continue;
       }
-      changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, capacities.of(resource)));
+      changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, all.of(resource),
+                                   wish_.others ? &peers : nullptr));
     }
     if (changes_.empty())
       throw query::Wrong("the store has no metrics of processes or hosts from " + query::time_text(wish_.window.range.from_ns) +
@@ -259,6 +294,8 @@ class Explainer {
     const PartChange &first = finding.change.parts.front();
     Tags process = first.common;
     process.insert(first.tags.begin(), first.tags.end());
+    if (!wish_.by_host)
+      for (const char *key : {"host", "pid"}) process.erase(key);  // the same program on each host
     if (!process.contains("process") || first.difference.change() <= 0) return;
     const std::string_view id = finding.change.resource.id;
     if (id == "cpu") finding.functions = grown_functions(process, result_.baseline, result_.window, 3, reader_);
@@ -272,7 +309,7 @@ class Explainer {
     for (const std::string &metric : resource.metrics) metrics += " --metric " + metric;
     std::string group;
     for (const std::string &key : resource.keys) group += (group.empty() ? " --group-by " : ",") + key;
-    if (wish_.by_host) group += group.empty() ? " --group-by host" : ",host";
+    if (wish_.by_host || wish_.others) group += group.empty() ? " --group-by host" : ",host";
     for (const Side *side : {&result_.window, &result_.baseline}) {
       std::string command = "atalaya query" + metrics + group + " --top 10 --every 0all";
       for (const store::TagFilter &filter : side->tags)

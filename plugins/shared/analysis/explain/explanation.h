@@ -15,6 +15,7 @@ struct Wish {
   std::string by = "process";
   bool by_host = true;  // parts of different hosts differ; false: hosts are compared with each other
   size_t top = 5;       // parts of a finding
+  bool others = false;  // the baseline is the mean of its hosts
 };
 
 struct Finding {
@@ -30,10 +31,11 @@ struct Explanation {
   Side window, baseline;
   Steps window_steps, baseline_steps;
   std::vector<std::string> hosts;
-  std::vector<Finding> findings;   // causes first, the largest first; then effects
-  std::vector<FactChange> facts;   // changed settings
-  std::vector<Change> unchanged;   // measured, and not beyond chance
-  std::vector<std::string> notes;  // limits of this result
+  std::vector<std::string> others;  // the baseline is their mean
+  std::vector<Finding> findings;    // causes first, the largest first; then effects
+  std::vector<FactChange> facts;    // changed settings
+  std::vector<Change> unchanged;    // measured, and not beyond chance
+  std::vector<std::string> notes;   // limits of this result
   size_t tests = 0;
   bool names_hosts = true;  // there are several
 };

@@ -125,6 +125,7 @@ std::string as_json(const Explanation &explanation) {
   append_side(out, "range", explanation.window, explanation.window_steps);
   append_side(out, "baseline", explanation.baseline, explanation.baseline_steps);
   append_texts(out, "hosts", explanation.hosts);
+  append_texts(out, "others", explanation.others);
   append_all(out, "findings", explanation.findings,
              [&](const Finding &finding) { append_finding(out, finding, explanation.names_hosts); });
   append_all(out, "facts", explanation.facts, [&](const FactChange &fact) {

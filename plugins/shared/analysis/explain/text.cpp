@@ -106,6 +106,15 @@ void append_findings(std::string &out, const Explanation &explanation, bool caus
   }
 }
 
+std::string others_text(const Explanation &explanation) {
+  constexpr size_t kShown = 8;
+  const std::vector<std::string> &others = explanation.others;
+  std::string names;
+  for (size_t i = 0; i < std::min(others.size(), kShown); ++i) names += (i == 0 ? "" : ", ") + core::visible(others[i]);
+  if (others.size() > kShown) names += ", ...";
+  return "at the same time, the mean of " + std::to_string(others.size()) + " other hosts: " + names;
+}
+
 }  // namespace
 
 std::string part_name(const Tags &tags, bool names_hosts) {
@@ -144,12 +153,15 @@ std::string statistics_text(const Explanation &explanation) {
       "the range of the baseline's steps (without one at each end), and %.0f %% of the baseline.",
       explanation.window_steps.complete(), explanation.baseline_steps.complete(), kChance, std::max<size_t>(explanation.tests, 1),
       kSpreads, 100 * kLeastPart);
-  return text.data();
+  if (explanation.others.empty()) return text.data();
+  return std::string(text.data()) + " p is also at least that of one more host among the " +
+         std::to_string(explanation.others.size()) + " others (Student's t).";
 }
 
 std::string as_text(const Explanation &explanation) {
   std::string out = "Range:    " + query::span_text(explanation.window.range) + "\n";
-  out += "Baseline: " + query::span_text(explanation.baseline.range) + "\n";
+  out +=
+      "Baseline: " + (explanation.others.empty() ? query::span_text(explanation.baseline.range) : others_text(explanation)) + "\n";
   const auto has = [&](bool causes) {
     return std::any_of(explanation.findings.begin(), explanation.findings.end(),
                        [&](const Finding &finding) { return finding.is_cause == causes; });
