@@ -126,7 +126,7 @@ class Recorder(AgentCase):
         self.assertGreaterEqual(len([start for start in shown if start < triggered_ns]), 10)
         self.assertGreaterEqual(len([start for start in shown if start > triggered_ns]), 3)
         self.assertIn("proc.mem.resident", {event["name"] for event in events if event.get("ph") == "C"})
-        self.assertIn(f"recording: {traces}/{name}", agent.errors())
+        agent.wait_line(f"recording: {traces}/{name}")
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(os.listdir(traces), [name])
 
