@@ -131,7 +131,7 @@ class SqliteSink final : public Sink {
       throw Failure(Code::bad_config, *problem);
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
-    if (host_.find("traces")) traces_ = read_traces(host_);
+    if (host_.find("traces.folder")) traces_ = read_traces(host_);
   }
 
   void start() override {

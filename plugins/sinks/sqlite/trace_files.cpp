@@ -2,6 +2,7 @@
 #include "plugins/sinks/sqlite/trace_files.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kNew = ".new";  // a file that is being written
 constexpr std::string_view kBegin = "recording-", kEnd = ".json", kPattern = "dddd-dd-ddTdd-dd-dd.dddZ";
 constexpr mode_t kMode = 0640;
 constexpr size_t kRemembered = 16;
@@ -55,6 +57,17 @@ std::vector<Known> files_in(const std::string &folder) {
   return files;
 }
 
+// Files of an agent that was killed.
+void remove_unfinished(const std::string &folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::string name = at->path().filename();
+    if (!name.ends_with(kNew)) continue;
+    name.resize(name.size() - kNew.size());
+    if (is_trace_file_name(name)) ::unlink(at->path().c_str());
+  }
+}
+
 }  // namespace
 
 std::string trace_file_name(int64_t from_ns) {
@@ -84,6 +97,7 @@ TraceFiles::TraceFiles(TraceLimits limits, int64_t settle_ns, Write write, Log l
   stop_write_ = core::Descriptor(ends[1]);
   if (const core::Status made = core::make_folders(limits_.folder); !made)
     log_(Level::warning, made.error() + "; recordings have no files, until this folder can be made");
+  remove_unfinished(limits_.folder);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -122,6 +136,7 @@ TraceFiles::One *TraceFiles::next_due() {
 }
 
 void TraceFiles::run() {
+  pthread_setname_np(pthread_self(), "traces");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     One *const next = next_due();
@@ -150,8 +165,7 @@ void TraceFiles::report(const One &one, const core::Status &written) {
 
 core::Status TraceFiles::write(const One &one) const {
   if (core::Status made = core::make_folders(limits_.folder); !made) return made;
-  const std::string path = limits_.folder + "/" + one.name, new_path = path + ".new";
-  ::unlink(new_path.c_str());  // of an agent that was killed
+  const std::string path = limits_.folder + "/" + one.name, new_path = path + std::string(kNew);
   core::Status written = write_new(one, new_path);
   if (written && ::rename(new_path.c_str(), path.c_str()) != 0) written = cannot("rename", new_path);
   if (!written) ::unlink(new_path.c_str());

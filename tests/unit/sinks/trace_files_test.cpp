@@ -114,6 +114,7 @@ TEST_CASE("the folder has at most so many files and bytes; other files in it sta
   std::filesystem::create_directory(at.folder / "traces");
   std::ofstream(at.folder / "traces/recording-of-mine.json") << "x";
   std::ofstream(at.folder / "traces/recording-2020-01-01T00-00-00.000Z.json") << "x";
+  std::ofstream(at.folder / "traces/recording-2020-01-01T00-00-01.000Z.json.new") << "of an agent that was killed";
   const auto write = [](const RecordedTime &time, int file, int) {
     return core::Status(::ftruncate(file, (time.until_ns - time.from_ns) / kSecond * 1000) == 0 ? core::Status(core::Done{})
                                                                                                 : core::Status(core::Error{"no"}));
