@@ -31,7 +31,7 @@ class Recorder {
       component.form = form;
       component.kind = kind;
       component.name = name;
-      component.where = caller();
+      component.where = caller(&component.of_library);
       component.file = file;
       result.components.push_back(std::move(component));
       component_refs.push_back(reference);
@@ -73,12 +73,13 @@ class Recorder {
   }
 
   // The line of a file that the native function was called from, through functions of the library if need be.
-  Location caller() {
+  Location caller(bool *of_library = nullptr) {
     lua_State *lua = result.state->raw();
     lua_Debug info{};
     for (int level = 1; lua_getstack(lua, level, &info) != 0; ++level) {
       lua_getinfo(lua, "Sl", &info);
       if (auto where = location_of(info, info.currentline); where.line > 0) return where;
+      if (of_library != nullptr && info.what[0] != 'C') *of_library = true;
     }
     return {};
   }
@@ -263,6 +264,7 @@ void read_components(Recorder &recorder, LuaReader &reader, lua_State *lua) {
     }
     component.parameters = reader.take(component.problems);
     const bool call = component.form == RawComponent::Form::call;
+    if (component.of_library) continue;
     written_nil.add_to(component.parameters, call ? "call" : component.name, component.where);
   }
 }

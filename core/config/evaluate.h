@@ -29,7 +29,8 @@ struct RawComponent {
   uint32_t kind = 0;
   std::string name;
   Location where;
-  size_t file = 0;  // -> Evaluation::paths
+  bool of_library = false;  // a module of the library wrote its parameters, not the file at `where`
+  size_t file = 0;          // -> Evaluation::paths
   Value parameters;
   std::vector<Problem> problems;  // of reading the parameters
   int function = LUA_NOREF;       // of a.call: its place in the state's registry

