@@ -123,7 +123,7 @@ class SqliteSink final : public Sink {
   static constexpr Description description = {
       .name = "sqlite"_str, .summary = "Keep samples in the embedded store, one transaction per batch"_str, .params = params};
 
-  explicit SqliteSink(Host host) : host_(host), recording_(host.intern("recording")) {
+  explicit SqliteSink(Host host) : host_(host) {
     if (const auto path = host_.find("path")) options_.path = path->text();
     options_.limits = {host_.integer("retain"), host_.integer("max_size"), host_.integer("min_free"), read_rollup(host_),
                        host_.integer("min_retain")};
@@ -131,7 +131,9 @@ class SqliteSink final : public Sink {
       throw Failure(Code::bad_config, *problem);
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     options_.full_sync = host_.text("sync") == "full";
-    if (host_.find("traces.folder")) traces_ = read_traces(host_);
+    if (!host_.find("traces.folder")) return;
+    traces_ = read_traces(host_);
+    recording_ = host_.intern("recording");
   }
 
   void start() override {
@@ -215,7 +217,7 @@ class SqliteSink final : public Sink {
   }
 
   Host host_;
-  const uint32_t recording_;
+  uint32_t recording_ = 0;  // the tag
   store::Options options_;
   std::optional<TraceLimits> traces_;
   std::unique_ptr<TraceFiles> trace_files_;
