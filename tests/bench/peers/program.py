@@ -127,8 +127,8 @@ class Peer:
         """One collection, if it collects only on request."""
 
     def commands(self):
-        """Those that it started, with FOLDER for its folder."""
-        return [shlex.join(process.args).replace(self.folder, "FOLDER") for process, _ in self.group.started]
+        """Those that it started, with FOLDER for its folder; paths of this tree are relative."""
+        return [shlex.join(process.args).replace(self.folder, "FOLDER").replace(ROOT + "/", "") for process, _ in self.group.started]
 
     def wait_until(self, condition):
         until = time.monotonic() + PATIENCE
