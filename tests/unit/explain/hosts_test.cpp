@@ -145,6 +145,8 @@ TEST_CASE("what cannot be compared is an error that says what to write") {
   CHECK_THROWS_WITH_AS(few.explained("n1"), doctest::Contains("needs at least 3 other hosts, and 2 were measured"), query::Wrong);
   Fleet fleet(1);
   CHECK_THROWS_WITH_AS(fleet.explained("n*"), doctest::Contains("8 hosts with this name were measured"), query::Wrong);
+  for (const char *by : {"pid", "container", "cgroup"})
+    CHECK_THROWS_WITH_AS(fleet.explained("n1", by), doctest::Contains("use --by process, unit or user"), query::Wrong);
   CHECK_THROWS_WITH_AS(fleet.explained("!n1"), doctest::Contains("--tag host=NAME --against hosts"), query::Wrong);
   Wish wish;
   CHECK_THROWS_WITH_AS(set_baseline(wish, "hosts", fleet.store, 0), doctest::Contains("--tag host=NAME --against hosts"),
@@ -159,7 +161,45 @@ TEST_CASE("a host that was not measured in the range is left out, and said so") 
   CHECK(first_of(explanation) == "cpu: hog");
   CHECK(explanation.others.size() == 7);
   REQUIRE_FALSE(explanation.notes.empty());
-  CHECK(explanation.notes.front() == "host gone is left out: it was not measured in this range");
+  CHECK(explanation.notes.front() == "1 other host is left out: not measured in the whole range");
+}
+
+TEST_CASE("a fleet in which each step lacks a host is compared with the hosts that have all steps") {
+  Fleet fleet(1);
+  for (int i = 0; i < 30; ++i) {  // one step of 20 s is missing
+    Values values;
+    for (int second = kStep; second <= kEnd; second += kStep)
+      if ((second - kLength - kStep) / 20 != i) values.emplace_back(second, 16000);
+    fleet.store.add("sys.mem.total", {{"host", "gap" + std::to_string(i)}}, values);
+  }
+  fleet.add_process("n3", "hog", 150, 10);
+  const Explanation explanation = fleet.explained("n3");
+  CHECK(first_of(explanation) == "cpu: hog");
+  CHECK(explanation.others.size() == 7);
+  REQUIRE(explanation.notes.size() == 1);
+  CHECK(explanation.notes.front() == "30 other hosts are left out: not measured in the whole range");
+}
+
+TEST_CASE("hosts that do not collect a resource are not hosts that use nothing of it") {
+  Fleet fleet(1);
+  const auto collect = [&](const std::string &host) {
+    fleet.add(host, "proc.net.tcp.in.mb", {{"process", "java"}, {"pid", host}}, fleet.noise.series(80, 5, 0.3));
+    fleet.add(host, "proc.net.lost", {{"process", "unattributed"}}, fleet.noise.series(0, 0, 0));
+  };
+  for (const char *host : {"n1", "n2", "n3"}) collect(host);
+  const auto has_note = [](const Explanation &explanation) {
+    return std::any_of(explanation.notes.begin(), explanation.notes.end(), [](const std::string &note) {
+      return note == "network traffic of processes is not compared: fewer than 3 other hosts have samples of it";
+    });
+  };
+  CHECK(has_note(fleet.explained("n1")));
+  collect("n4");
+  const Explanation explanation = fleet.explained("n1");
+  CHECK_FALSE(has_note(explanation));
+  const auto network = std::find_if(explanation.unchanged.begin(), explanation.unchanged.end(),
+                                    [](const Change &change) { return change.resource.id == "network"; });
+  REQUIRE(network != explanation.unchanged.end());
+  CHECK(network->total.before == doctest::Approx(network->total.after).epsilon(0.1));
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ void set_all_others(Wish &wish) {
   const auto host = std::find_if(tags.begin(), tags.end(), has_host);
   if (std::count_if(tags.begin(), tags.end(), has_host) != 1 || host->patterns.size() != 1 || host->patterns[0].starts_with('!'))
     throw query::Wrong("--against hosts compares one host with all others: write --tag host=NAME --against hosts");
+  if (wish.by == "pid" || wish.by == "container" || wish.by == "cgroup")
+    throw query::Wrong("--against hosts cannot compare by " + wish.by +
+                       ", which differs on each host: use --by process, unit or user");
   const std::string pattern = "!" + host->patterns[0];
   wish.baseline.range = wish.window.range;
   std::erase_if(wish.baseline.tags, has_host);

@@ -9,6 +9,7 @@
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::explain {
 namespace {
@@ -127,7 +128,7 @@ class Explainer {
     }
     // A store without metrics of hosts does not show its gaps.
     const bool shows_gaps = !in_window.covered.empty() || !in_baseline.covered.empty();
-    choose_hosts(in_window, in_baseline);
+    choose_hosts(in_window, in_baseline, baseline);
     result_.names_hosts = wish_.by_host && result_.hosts.size() != 1;
     if (shows_gaps) {
       mark_complete(window, in_window);
@@ -145,8 +146,8 @@ class Explainer {
   }
 
   // Hosts that were measured in one of the ranges only would be all of the difference.
-  void choose_hosts(Presence &window, Presence &baseline) {
-    if (wish_.others) return choose_others(window, baseline);
+  void choose_hosts(Presence &window, Presence &baseline, const Steps &baseline_steps) {
+    if (wish_.others) return choose_others(window, baseline, baseline_steps);
     if (!wish_.by_host) {
       for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
       return;
@@ -175,16 +176,23 @@ class Explainer {
     }
   }
 
-  void choose_others(const Presence &window, Presence &baseline) {
+  void choose_others(const Presence &window, Presence &baseline, Steps steps) {
     for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
     if (result_.hosts.size() != 1)
       throw query::Wrong("--against hosts compares one host with all others: " + std::to_string(result_.hosts.size()) +
                          " hosts with this name were measured");
-    std::erase_if(baseline.covered, [&](const auto &host) {
-      if (is_measured(host.second)) return false;
-      result_.notes.push_back("host " + core::visible(host.first) + " is left out: it was not measured in this range");
-      return true;
-    });
+    const size_t all = baseline.covered.size();
+    std::erase_if(baseline.covered, [](const auto &host) { return !is_measured(host.second); });
+    // Of a large fleet some host has a gap in any step; the others are enough.
+    mark_complete(steps, baseline);
+    const auto has_gap = [](const auto &host) {
+      return std::any_of(host.second.begin(), host.second.end(), [](double share) { return share < kComplete; });
+    };
+    const auto gaps = static_cast<size_t>(std::count_if(baseline.covered.begin(), baseline.covered.end(), has_gap));
+    if (steps.complete() < kLeastSteps && baseline.covered.size() - gaps >= kLeastOthers) std::erase_if(baseline.covered, has_gap);
+    if (const size_t left_out = all - baseline.covered.size(); left_out > 0)
+      result_.notes.push_back(std::to_string(left_out) + " other host" + (left_out > 1 ? "s are" : " is") +
+                              " left out: not measured in the whole range");
     for (const auto &[host, covered] : baseline.covered) result_.others.push_back(host);
     if (result_.others.size() < kLeastOthers)
       throw query::Wrong("--against hosts needs at least " + std::to_string(kLeastOthers) + " other hosts, and " +
@@ -212,13 +220,19 @@ class Explainer {
 
   // Of a resource without samples: its source ran, so nothing was used.
   bool was_collected(const Resource &resource, const std::vector<std::string> &hosts, const Side &side, const Steps &steps) {
-    return !resource.witness.empty() && has_values(resource.witness, hosts, side, steps, reader_);
+    return !resource.witness.empty() &&
+           hosts_with(resource.witness, side, steps, reader_).size() >= std::max<size_t>(hosts.size(), 1);
   }
 
-  Parts parts_of_baseline(const Resource &resource, PeerMeans &peers) {
-    const Steps &steps = result_.baseline_steps;
-    const Parts parts = parts_of(resource, result_.baseline, steps, wish_.by_host || wish_.others, reader_);
-    return wish_.others ? mean_of_peers(parts, result_.others, steps, peers) : parts;
+  // The others that collect the resource: a host that does not is not one that uses nothing.
+  std::vector<std::string> peers_with(const Resource &resource, const Parts &by_host) {
+    std::set<std::string> known;
+    if (!resource.witness.empty()) known = hosts_with(resource.witness, result_.baseline, result_.baseline_steps, reader_);
+    for (const auto &[tags, part] : by_host) known.insert(store::tag_of(tags, "host"));
+    std::vector<std::string> peers;
+    for (const std::string &host : result_.others)
+      if (known.contains(host)) peers.push_back(host);
+    return peers;
   }
 
   // A disk of one host is not that of all others together.
@@ -227,21 +241,32 @@ class Explainer {
     return capacities_of({result_.window, baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
   }
 
+  // Why the resource is not compared, or "".
+  std::string missing_side(const Resource &resource, const Parts &before, const Parts &after,
+                           const std::vector<std::string> &peers) {
+    const bool is_after = !after.empty() || was_collected(resource, result_.hosts, result_.window, result_.window_steps);
+    if (wish_.others && peers.size() < kLeastOthers)
+      return "fewer than " + std::to_string(kLeastOthers) + " other hosts have samples of it";
+    const bool is_before =
+        wish_.others || !before.empty() || was_collected(resource, result_.hosts, result_.baseline, result_.baseline_steps);
+    return is_before && is_after ? "" : "one of the ranges has no samples of it";
+  }
+
   void measure() {
     const Capacities all = capacities();
-    const std::vector<std::string> &hosts_before = wish_.others ? result_.others : result_.hosts;
     for (const Resource &resource : resources(wish_.by)) {
-      PeerMeans peers;
-      const Parts before = parts_of_baseline(resource, peers);
       const Parts after = parts_of(resource, result_.window, result_.window_steps, wish_.by_host, reader_);
+      Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, wish_.by_host || wish_.others, reader_);
       if (before.empty() && after.empty()) continue;
-      if ((before.empty() && !was_collected(resource, hosts_before, result_.baseline, result_.baseline_steps)) ||
-          (after.empty() && !was_collected(resource, result_.hosts, result_.window, result_.window_steps))) {
-        result_.notes.push_back(std::string(resource.name) + " is not compared: one of the ranges has no samples of it");
+      const std::vector<std::string> peers = wish_.others ? peers_with(resource, before) : std::vector<std::string>();
+      if (const std::string problem = missing_side(resource, before, after, peers); !problem.empty()) {
+        result_.notes.push_back(std::string(resource.name) + " is not compared: " + problem);
         continue;
       }
+      PeerMeans means;
+      if (wish_.others) before = mean_of_peers(before, peers, result_.baseline_steps, means);
       changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, all.of(resource),
-                                   wish_.others ? &peers : nullptr));
+                                   wish_.others ? &means : nullptr));
     }
     if (changes_.empty())
       throw query::Wrong("the store has no metrics of processes or hosts from " + query::time_text(wish_.window.range.from_ns) +

@@ -134,23 +134,22 @@ Presence presence_of(const Side &side, const Steps &steps, Reader &reader) {
   return presence;
 }
 
-bool has_values(std::string_view metric, const std::vector<std::string> &hosts, const Side &side, const Steps &steps,
-                Reader &reader) {
+std::set<std::string> hosts_with(std::string_view metric, const Side &side, const Steps &steps, Reader &reader) {
   query::Query query = query_of(std::string(metric), side, steps);
   std::erase_if(query.tags, [](const store::TagFilter &filter) { return filter.key != "host"; });
   query.group_by = {"host"};
   const std::vector<query::Answer> answers = answers_of(query, reader);
-  size_t whole = 0;
+  std::set<std::string> whole;
   for (const query::Answer &answer : answers) {
     std::vector<bool> has(steps.count());
     for (const query::Point &point : answer.points)
       if (const size_t step = steps.index_of(point.time_ns); step < steps.count() && std::isfinite(point.value)) has[step] = true;
     size_t missing = 0;
     for (size_t step = 0; step < steps.count(); ++step) missing += steps.is_complete(step) && !has[step];
-    whole += missing == 0;
+    if (missing == 0) whole.insert(host_of(answer.tags));
   }
   query::release(answers, reader.budget);
-  return whole >= std::max<size_t>(hosts.size(), 1);
+  return whole;
 }
 
 }  // namespace atalaya::explain

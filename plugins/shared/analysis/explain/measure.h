@@ -72,8 +72,7 @@ struct Presence {
   int64_t window_ns = 0;                               // the longest window
 };
 Presence presence_of(const Side &side, const Steps &steps, Reader &reader);
-// Each compared host has values of the metric in each complete step; further tags of the side do not count.
-bool has_values(std::string_view metric, const std::vector<std::string> &hosts, const Side &side, const Steps &steps,
-                Reader &reader);
+// Hosts with values of the metric in each complete step; further tags of the side do not count. A series without a host is of "".
+std::set<std::string> hosts_with(std::string_view metric, const Side &side, const Steps &steps, Reader &reader);
 
 }  // namespace atalaya::explain
