@@ -14,8 +14,7 @@ local recordings = a.sink.sqlite {
 
 a.pipeline "fine" {
   every = "100ms",
-  -- A process whose counters stand still has the same values in each window: every 2 s is enough.
-  a.source.proc { host = false, cgroups = false, idle_every = "2s" },
+  a.source.proc { host = false, cgroups = false },
   -- Remove idle processes: the memory reaches back further without them.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,

@@ -36,7 +36,6 @@ ProcessOptions process_options(const Host &host) {
           .backend = host.text("backend"),
           .kernel_threads = host.boolean("kernel_threads"),
           .active_only = host.boolean("active_only"),
-          .idle_every_ns = host.integer("idle_every"),
           .tags = host.texts("tags"),
           .commands = {patterns(host, "command_lines.allow"), patterns(host, "command_lines.redact")},
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget")),
@@ -55,9 +54,6 @@ constexpr auto kOwnParams = std::to_array<Param>({
         .defaults("auto"),
     param::boolean("kernel_threads", "Include kernel threads").defaults("true"),
     param::boolean("active_only", "Only processes that used CPU time in the window").defaults("false"),
-    param::duration("idle_every", "Time between the samples of a process whose counters stand still; 0s: one in each window")
-        .defaults("0s")
-        .range(0, 3600e9),
     param::boolean("exited", "Emit a sample without pid per name, parent and cgroup of processes that ended in the window")
         .defaults("true"),
     param::integer("exited_groups", "Maximum samples of ended processes per window, by CPU time; the rest is the process other")

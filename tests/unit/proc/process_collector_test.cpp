@@ -72,8 +72,6 @@ class Collector {
     Window window{};
     window.struct_size = sizeof(window);
     window.flags = flags;
-    window.time_ns = time_ns;
-    window.interval_ns = interval_ns;
     collector_.collect(window, wrapped);
     std::map<std::string, Seen> all;
     for (const Sample &sample : wrapped.samples()) {
@@ -94,7 +92,6 @@ class Collector {
 
   TestHost host;
   std::map<std::string, Seen> without_pid;
-  int64_t time_ns = 0, interval_ns = 0;
 
  private:
   void check_declared(const atalaya_field &field) {
@@ -307,32 +304,6 @@ TEST_CASE("only processes that used CPU time, on request") {
   const auto all = collector.collect();
   REQUIRE(all.size() == 1);
   CHECK(all.at("1").field("proc.cpu.kernel") == 0.5);
-}
-
-TEST_CASE("idle processes take turns, on request; a process whose counters grow is in each window") {
-  Tree tree("states");
-  Collector collector({.root = tree.path(), .idle_every_ns = 4 * kSecond});
-  collector.interval_ns = kSecond;
-  std::map<std::string, int> seen;
-  int faults = 39669;
-  for (int window = 0; window <= 12; ++window) {
-    collector.host.fixed_now = (100 + window) * kSecond;
-    collector.time_ns = window * kSecond;
-    // Page faults, and no tick of CPU time.
-    if (window > 0) {
-      tree.replace("proc/1/stat", std::to_string(faults) + " 407890 0", std::to_string(faults + 1) + " 407890 0");
-      ++faults;
-    }
-    const auto all = collector.collect();
-    if (window == 0) {
-      for (const auto &[pid, sample] : all) seen[pid] = 0;  // nothing is known to stand still
-      CHECK(all.size() > 3);
-      continue;
-    }
-    CHECK(all.size() < seen.size());
-    for (const auto &[pid, sample] : all) ++seen.at(pid);
-  }
-  for (const auto &[pid, windows] : seen) CHECK(windows == (pid == "1" ? 12 : 3));
 }
 
 TEST_CASE("a root without procfs is refused with the fix") {

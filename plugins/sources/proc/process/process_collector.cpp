@@ -92,20 +92,13 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   for (const ExitCollector::Seen &ended : exits_.seen()) emit_last(ended, batch);
   take_turns();
   for (const Process *process : model_.live())
-    if (shows(*process, window)) emit(*process, batch);
+    if (shows(*process)) emit(*process, batch);
   exits_.emit(batch);
 }
 
-bool ProcessCollector::shows(const Process &process, const Window &window) const {
+bool ProcessCollector::shows(const Process &process) const {
   if (options_.active_only && !process.ran() && !ends(process)) return false;
-  if (options_.idle_every_ns > 0 && process.is_idle() && !ends(process) && !has_turn(process, window)) return false;
   return options_.kernel_threads || !process.now.kernel_thread;
-}
-
-// By pid, so that each window has about as many.
-bool ProcessCollector::has_turn(const Process &process, const Window &window) const {
-  const int64_t turns = window.interval_ns > 0 ? options_.idle_every_ns / window.interval_ns : 0;
-  return turns <= 1 || (window.time_ns / window.interval_ns + process.now.pid) % turns == 0;
 }
 
 void ProcessCollector::take_turns() {

@@ -24,7 +24,6 @@ struct ProcessOptions {
   std::string backend = "auto";  // auto, bpf, procfs
   bool kernel_threads = true;
   bool active_only = false;
-  int64_t idle_every_ns = 0;
   std::vector<std::string> tags;  // extra ones
   CommandLines commands;          // the extra tag of allowed processes
   size_t expensive_budget = 32;   // processes per window
@@ -45,8 +44,7 @@ class ProcessCollector {
   static constexpr std::array<std::string_view, kExtraTags> kTagNames = {"user", "parent",    "cgroup",
                                                                          "unit", "container", "command"};
 
-  bool shows(const Process &process, const Window &window) const;
-  bool has_turn(const Process &process, const Window &window) const;
+  bool shows(const Process &process) const;
   bool ends(const Process &process) const { return process.ends && options_.exited; }
   bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
   std::unique_ptr<ProcessBackend> open_backend();

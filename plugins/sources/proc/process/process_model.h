@@ -42,18 +42,6 @@ struct Process {
   Rates rates;
 
   bool ran() const { return rate(Counter::user_ns) > 0 || rate(Counter::kernel_ns) > 0; }
-  // All counters that are known stood still. A new process is not idle.
-  bool is_idle() const {
-    if (rested) return true;
-    bool any = false;
-    for (size_t i = 0; i < kCounters; ++i) {
-      const auto counter = static_cast<Counter>(i);
-      if (!rates.has(counter)) continue;
-      if (rates.get(counter) != 0) return false;
-      any = true;
-    }
-    return any;
-  }
   bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
   double rate(Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
 };
