@@ -105,7 +105,7 @@ class Reader {
 
 PackedRing::PackedRing(size_t bytes) : size_(bytes), bytes_(new std::byte[bytes]) {}
 
-void PackedRing::pack(const Window &window, std::span<const Sample> samples) {
+bool PackedRing::pack(const Window &window, std::span<const Sample> samples) {
   packed_.clear();
   Writer out(packed_);
   for (const Sample &sample : samples) {
@@ -124,7 +124,12 @@ void PackedRing::pack(const Window &window, std::span<const Sample> samples) {
     }
     out.text(sample.text);
     for (uint32_t i = 0; i < sample.field_count; ++i) out.field(sample.fields[i]);
+    if (packed_.size() > size_) {
+      std::string().swap(packed_);
+      return false;
+    }
   }
+  return true;
 }
 
 void PackedRing::append_to(Batch &batch, const RingEntry &entry) const {

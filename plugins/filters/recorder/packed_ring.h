@@ -32,9 +32,8 @@ class PackedRing {
   template <class Dropped>
   bool push(const Window &window, std::span<const Sample> samples, Dropped &&dropped) {
     if (samples.empty()) return true;
-    pack(window, samples);
+    if (!pack(window, samples)) return false;
     const size_t size = packed_.size();
-    if (size > size_) return false;
     const bool wraps = head_ + size > size_;
     const size_t begin = wraps ? 0 : head_;
     const auto is_in_the_way = [&](const RingEntry &entry) {
@@ -56,10 +55,13 @@ class PackedRing {
   }
 
   std::deque<RingEntry> &entries() { return entries_; }
+  // What it uses beside the ring itself.
+  size_t spare_bytes() const { return packed_.capacity(); }
   void append_to(Batch &batch, const RingEntry &entry) const;
 
  private:
-  void pack(const Window &window, std::span<const Sample> samples);
+  // False, and no memory is kept: larger than the ring.
+  bool pack(const Window &window, std::span<const Sample> samples);
 
   const size_t size_;
   const std::unique_ptr<std::byte[]> bytes_;

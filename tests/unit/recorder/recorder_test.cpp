@@ -215,6 +215,22 @@ TEST_CASE("a sample leaves the ring as it came") {
   }
 }
 
+TEST_CASE("a window that is larger than the ring is refused, and none of its memory stays") {
+  proc::test::FakeHost host;
+  core::Batch samples;
+  Batch batch(host.host(), &samples.raw());
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 10'000; ++i) batch.add(ATALAYA_METRICS, 0, 0).text = batch.copy(text);
+  Window window{};
+  window.time_ns = kWindow;
+  PackedRing ring(20'000);
+  REQUIRE(ring.push(window, batch.samples().first(3), [](const RingEntry &) {}));
+  CHECK_FALSE(ring.push(window, batch.samples(), [](const RingEntry &) {}));
+  CHECK(ring.spare_bytes() < 1000);
+  CHECK(ring.entries().size() == 1);
+  CHECK(ring.push(window, batch.samples().first(19), [](const RingEntry &) {}));
+}
+
 TEST_CASE("windows that leave before they pass are counted") {
   Windows windows(limits_of(1, 1, 60));
   for (int64_t window = 1; window <= 10; ++window) windows.add(window, 10);
