@@ -85,7 +85,7 @@ Result<std::string> read_until_end(int from, int stop, int64_t until) {
   char buffer[16384];
   for (;;) {
     const int64_t left = until - monotonic();
-    if (left <= 0) return Error{"it takes too long"};
+    if (left <= 0) return Error{std::string(kTooLong)};
     pollfd wait[2] = {{from, POLLIN, 0}, {stop, POLLIN, 0}};
     const int count = ::poll(wait, 2, static_cast<int>(left / 1'000'000 + 1));
     if (count < 0 && errno != EINTR) return Error{error_text(errno)};
@@ -113,7 +113,7 @@ Result<Ended> wait_for(pid_t pid, Pipe &pipe, int64_t limit_ns, int stop) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!text) return Error{text.error()};
-  if (!WIFEXITED(status)) return Error{"it was ended by signal " + std::to_string(WTERMSIG(status))};
+  if (!WIFEXITED(status)) return Error{std::string(kEndedBySignal) + std::to_string(WTERMSIG(status))};
   return Ended{std::move(*text), WEXITSTATUS(status)};
 }
 

@@ -4,11 +4,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
 
 namespace atalaya::core {
+
+// Errors of both functions, for callers that know what to do: the whole text, and the begin of one.
+inline constexpr std::string_view kTooLong = "it takes too long", kEndedBySignal = "it was ended by signal ";
 
 // The standard output of `atalaya WORDS...`, which runs with the privileges of this process. An error, and the end of the process,
 // after `limit_ns`, or when the descriptor `stop` becomes readable.

@@ -84,15 +84,25 @@ std::string own_folder() {
   return std::filesystem::path(about.dli_fname).parent_path();
 }
 
+// What to do if the writer was ended, instead of failing with a message of its own.
+core::Error with_advice(const std::string &error) {
+  if (error == core::kTooLong)
+    return {error + " (limit: " + std::to_string(kPatienceNs / 1'000'000'000) + " s); shorten the recordings"};
+  if (error.starts_with(core::kEndedBySignal))
+    return {error + "; if its memory was too much, raise MemoryMax of the unit, or shorten the recordings"};
+  return {error};
+}
+
 // The command reads the store, so this process needs none of its memory. Its times are in milliseconds.
 core::Status write_trace(const std::string &store, const RecordedTime &time, int file, int stop) {
   constexpr int64_t kMs = 1'000'000;
   std::vector<std::string> words = {"trace",   "--recording",
                                     "--store", "sqlite:" + store,
                                     "--from",  std::to_string(time.from_ns / kMs),
-                                    "--to",    std::to_string((time.until_ns + kMs - 1) / kMs)};
+                                    "--to",    std::to_string(time.until_ns / kMs + (time.until_ns % kMs > 0 ? 1 : 0))};
   if (const std::string folder = own_folder(); !folder.empty()) words.insert(words.end(), {"--plugins", folder});
-  return core::own_command_into(file, std::move(words), kPatienceNs, stop);
+  const core::Status written = core::own_command_into(file, std::move(words), kPatienceNs, stop);
+  return written ? written : with_advice(written.error());
 }
 
 class SqliteSink final : public Sink {
@@ -184,9 +194,8 @@ class SqliteSink final : public Sink {
   // The span of a recording follows its samples, so the store has them all.
   void add_recordings(std::span<const Sample> samples) {
     for (const Sample &sample : samples)
-      if (sample.kind == ATALAYA_SPAN && sample.duration_ns > 0 && view(sample.text) == "recording" &&
-          find_tag(sample, recording_) != nullptr)
-        trace_files_->add({sample.time_ns, sample.time_ns + sample.duration_ns});
+      if (sample.kind == ATALAYA_SPAN && view(sample.text) == "recording" && find_tag(sample, recording_) != nullptr)
+        if (const auto time = recorded_time(sample.time_ns, sample.duration_ns)) trace_files_->add(*time);
   }
   // Only a start may fail for good: a batch waits for the store.
   void ensure_place() {

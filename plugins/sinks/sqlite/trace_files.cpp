@@ -29,6 +29,7 @@ constexpr size_t kRemembered = 16;
 // Triggers that never end would make one file ever longer.
 constexpr int64_t kLongest = int64_t{15} * 60 * 1'000'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kLongestRecording = 24 * 3600 * kSecond;  // far more than `keep` and `longest` of a recorder allow
 
 RecordedTime joined(const RecordedTime &a, const RecordedTime &b) {
   return {std::min(a.from_ns, b.from_ns), std::max(a.until_ns, b.until_ns)};
@@ -89,6 +90,13 @@ bool is_trace_file_name(std::string_view name) {
                     [](char c, char wanted) { return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted; });
 }
 
+std::optional<RecordedTime> recorded_time(int64_t start_ns, int64_t duration_ns) {
+  int64_t until_ns = 0;
+  if (start_ns < 0 || duration_ns <= 0 || duration_ns > kLongestRecording) return std::nullopt;
+  if (__builtin_add_overflow(start_ns, duration_ns, &until_ns)) return std::nullopt;
+  return RecordedTime{start_ns, until_ns};
+}
+
 TraceFiles::TraceFiles(TraceLimits limits, int64_t settle_ns, Write write, Log log)
     : limits_(std::move(limits)), settle_ns_(settle_ns), write_(std::move(write)), log_(std::move(log)) {
   int ends[2] = {-1, -1};
@@ -112,19 +120,36 @@ TraceFiles::~TraceFiles() {
 }
 
 void TraceFiles::add(const RecordedTime &recording) {
+  if (const auto left_out = remember(recording))
+    report(*left_out, core::Error{std::to_string(kRemembered) + " others wait; record less often, or shorten the recordings"});
+}
+
+// Returns one that made room and has no file.
+std::optional<TraceFiles::One> TraceFiles::remember(const RecordedTime &recording) {
   const std::lock_guard lock(mutex_);
   const auto same = std::find_if(all_.begin(), all_.end(), [&](const One &one) {
     const RecordedTime both = joined(one.time, recording);
     return one.time.overlaps(recording) && both.until_ns - both.from_ns <= kLongest;
   });
+  std::optional<One> left_out;
   const int64_t due_ns = core::monotonic() + settle_ns_;
   if (same != all_.end()) {
     *same = {joined(same->time, recording), same->name, due_ns, false};
   } else {
-    if (all_.size() == kRemembered) all_.erase(all_.begin());
+    if (all_.size() == kRemembered) left_out = forget_one();
     all_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
   }
   changed_.notify_all();
+  return left_out;
+}
+
+// The oldest one with a file. Without any, the oldest one: it is returned.
+std::optional<TraceFiles::One> TraceFiles::forget_one() {
+  const auto written = std::find_if(all_.begin(), all_.end(), [](const One &one) { return one.is_written; });
+  std::optional<One> left_out;
+  if (written == all_.end()) left_out = all_.front();
+  all_.erase(written == all_.end() ? all_.begin() : written);
+  return left_out;
 }
 
 // The one that is to be written first; null if there is none.
@@ -158,8 +183,8 @@ void TraceFiles::run() {
 
 void TraceFiles::report(const One &one, const core::Status &written) {
   if (written) return log_(Level::info, "recording: " + limits_.folder + "/" + one.name);
-  ++failed_;
-  log_(Level::warning, "no file " + one.name + " of a recording: " + written.error() + "; " + std::to_string(failed_) +
+  const uint64_t failed = ++failed_;
+  log_(Level::warning, "no file " + one.name + " of a recording: " + written.error() + "; " + std::to_string(failed) +
                            " without a file since the start. The recording is in the store: atalaya trace --recording writes it");
 }
 

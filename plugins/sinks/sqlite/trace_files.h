@@ -4,10 +4,12 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,6 +32,9 @@ struct RecordedTime {
 
   bool overlaps(const RecordedTime &other) const { return from_ns < other.until_ns && other.from_ns < until_ns; }
 };
+
+// Of a span. None: no recorder has written it, as of an instant, of days, or of a time before 1970.
+std::optional<RecordedTime> recorded_time(int64_t start_ns, int64_t duration_ns);
 
 class TraceFiles {
  public:
@@ -55,8 +60,10 @@ class TraceFiles {
   };
 
   void run();
+  std::optional<One> remember(const RecordedTime &recording);
+  std::optional<One> forget_one();
   One *next_due();
-  void report(const One &one, const core::Status &written);
+  void report(const One &one, const core::Status &written);  // without the lock
   core::Status write(const One &one) const;
   core::Status write_new(const One &one, const std::string &path) const;
   core::Status make_room(const std::string &name, uint64_t bytes) const;
@@ -70,7 +77,7 @@ class TraceFiles {
   std::condition_variable changed_;
   std::vector<One> all_;  // the last ones
   bool stopping_ = false;
-  uint64_t failed_ = 0;
+  std::atomic<uint64_t> failed_ = 0;
   std::thread thread_;
 };
 

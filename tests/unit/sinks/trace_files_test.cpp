@@ -10,9 +10,12 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/temporary_folder.h"
@@ -109,7 +112,7 @@ TEST_CASE("recordings that overlap are one file, with the time of all") {
   for (const std::string &name : at.names()) CHECK(std::stoi(at.content(name)) <= 900);
 }
 
-TEST_CASE("the folder has at most so many files and bytes; other files in it stay") {
+TEST_CASE("the folder is bounded in files and bytes; other files in it stay") {
   Fixture at;
   std::filesystem::create_directory(at.folder / "traces");
   std::ofstream(at.folder / "traces/recording-of-mine.json") << "x";
@@ -160,6 +163,52 @@ TEST_CASE("a failure is counted and reported, leaves no file, and the next recor
   files.add(seconds(20, 21));
   at.log.next();
   CHECK(at.names().size() == 1);
+}
+
+TEST_CASE("recordings that come faster than files are written: each has its file, or is counted and named") {
+  Fixture at;
+  Events begun, released;
+  TraceFiles files = at.files(
+      [&](const RecordedTime &time, int file, int stop) {
+        begun.add("begun");
+        released.next();
+        return Fixture::write_length(time, file, stop);
+      },
+      100);
+  files.add(seconds(0, 1));
+  begun.next();
+  // The first one is being written: it makes room for the 17th. The 18th and 19th cost the second and third.
+  for (int i = 1; i < 19; ++i) files.add(seconds(i * 10, i * 10 + 1));
+  for (const char *time : {"12-00-10", "12-00-20"})
+    CHECK(at.log.next().find("no file recording-2026-12-01T" + std::string(time) + ".000Z.json of a recording: 16 others wait") ==
+          0);
+  std::set<std::string> written;
+  for (int i = 0; i < 17; ++i) {
+    released.add("go on");
+    const std::string line = at.log.next();
+    CHECK(line.find("recording: ") == 0);
+    written.insert(line);
+  }
+  CHECK(written.size() == 17);
+  CHECK(at.names().size() == 17);
+}
+
+TEST_CASE("the time of a recording: of a span that a recorder may have written") {
+  const auto time = recorded_time(kNoon, kSecond);
+  REQUIRE(time);
+  CHECK(time->from_ns == kNoon);
+  CHECK(time->until_ns == kNoon + kSecond);
+  CHECK(recorded_time(kNoon, 2 * 3600 * kSecond));
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  for (const auto &[from, length] : std::initializer_list<std::pair<int64_t, int64_t>>{{kNoon, 0},
+                                                                                       {kNoon, -1},
+                                                                                       {kNoon, kMost},
+                                                                                       {kMost, 1},
+                                                                                       {kMost - 1, 2},
+                                                                                       {-1, kSecond},
+                                                                                       {kLeast, kMost},
+                                                                                       {0, 48 * 3600 * kSecond}})
+    CHECK_FALSE(recorded_time(from, length));
 }
 
 TEST_CASE("the end of the sink ends the writer, and leaves no part of a file") {
