@@ -4,6 +4,7 @@
 #include <array>
 #include <atalaya/plugin.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,18 @@ std::string process_of(const store::Tags &tags) {
   if (const std::string job = tag_of(tags, "job"); name.empty() && !job.empty()) name = "job " + job;
   if (host.empty()) return name.empty() ? "all hosts" : name;
   return name.empty() ? host : host + ": " + name;
+}
+
+// Of one that is not open. A store may hold any numbers.
+int64_t end_of(const store::Span &span) {
+  int64_t end_ns = 0;
+  return __builtin_add_overflow(span.start_ns, span.duration_ns, &end_ns) ? std::numeric_limits<int64_t>::max() : end_ns;
+}
+
+// A recorder records some hours at most: a longer span is of another program.
+bool is_recording(const store::Span &span) {
+  constexpr int64_t kLongest = int64_t{24} * 3600 * 1'000'000'000;
+  return span.name == "recording" && span.duration_ns >= 0 && span.duration_ns <= kLongest;
 }
 
 // The most specific of the tags that make spans different things.
@@ -112,8 +125,7 @@ class Trace final : public Command {
     std::vector<query::Range> recordings;
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
-      if (span.name == "recording" && span.duration_ns >= 0)
-        recordings.push_back({span.start_ns, span.start_ns + span.duration_ns});
+      if (is_recording(span)) recordings.push_back({span.start_ns, end_of(span)});
     });
     if (recordings.empty()) return false;
     const auto by_end = [](const query::Range &a, const query::Range &b) { return a.to_ns < b.to_ns; };
@@ -141,7 +153,7 @@ class Trace final : public Command {
   static Slice slice_of(const store::Span &span, int64_t now_ns) {
     Slice slice{
         process_of(span.tags), category_of(span.tags), std::string(span.name), span.start_ns, 0, span.duration_ns < 0, {}, {}};
-    slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : span.start_ns + span.duration_ns;
+    slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : end_of(span);
     if (slice.name.empty()) slice.name = tag_of(span.tags, slice.category.c_str());
     for (const auto &[key, value] : span.tags) slice.texts.emplace_back(key, value);
     for (const store::Field &field : span.fields)
