@@ -23,6 +23,9 @@ class Trace(QueryCase):
         lines += [{"kind": "stack", "time": (T0 + 10 * i) * 10**9, "duration": 10**10, "text": text,
                    "tags": {"host": "h0", "process": "java", "pid": "7", "profile": "cpu"}, "fields": {"profile.samples": count}}
                   for i in (1, 2) for text, count in STACKS.items()]
+        self.post(lines)
+
+    def post(self, lines):
         subprocess.run(["curl", "-sf", "--data-binary", "@-", self.hub + "/api/jsonlines"], check=True, timeout=PATIENCE,
                        input="\n".join(json.dumps(line) for line in lines).encode())
 
@@ -64,6 +67,16 @@ class Trace(QueryCase):
         self.assertEqual(set(begins), {"cpu", "main", "sort", "compare", "wait", "idle"})
         self.trace("--top", "0", "--tag", "process=java", "--profile", "cpu", "--stacks", "1")
         self.atalaya("trace", "--from", str(T0), "--to", str(T0 + 60), "--tag", "process=java", "--top", "0", "--profile", "offcpu", status=1)
+
+    def test_the_newest_recording_is_one_that_a_recorder_may_have_written(self):
+        lines = [{"span": "recording", "start": (T0 + 10) * 1000, "end": (T0 + 30) * 1000, "fields": {},
+                  "tags": {"recording": "main"}},
+                 {"span": "recording", "start": (T0 + 1) * 1000, "end": (2**63 - 1) // 10**6, "fields": {},
+                  "tags": {"recording": "of years"}}]
+        self.post(lines)
+        events, _ = self.trace("--recording", "--stacks", "0", "--metric", "proc.cpu.user")
+        counters = [(event["ts"], event["args"]["value"]) for event in events if event["ph"] == "C"]
+        self.assertEqual(counters, [((T0 + 10 * i) * 10**6, 10 * i) for i in (1, 2)])
 
     def test_selection(self):
         events, _ = self.trace("--tag", "host=h1", "--top", "0")

@@ -84,15 +84,6 @@ std::string own_folder() {
   return std::filesystem::path(about.dli_fname).parent_path();
 }
 
-// What to do if the writer was ended, instead of failing with a message of its own.
-core::Error with_advice(const std::string &error) {
-  if (error == core::kTooLong)
-    return {error + " (limit: " + std::to_string(kPatienceNs / 1'000'000'000) + " s); shorten the recordings"};
-  if (error.starts_with(core::kEndedBySignal))
-    return {error + "; if its memory was too much, raise MemoryMax of the unit, or shorten the recordings"};
-  return {error};
-}
-
 // The command reads the store, so this process needs none of its memory. Its times are in milliseconds.
 core::Status write_trace(const std::string &store, const RecordedTime &time, int file, int stop) {
   constexpr int64_t kMs = 1'000'000;
@@ -102,7 +93,7 @@ core::Status write_trace(const std::string &store, const RecordedTime &time, int
                                     "--to",    std::to_string(time.until_ns / kMs + (time.until_ns % kMs > 0 ? 1 : 0))};
   if (const std::string folder = own_folder(); !folder.empty()) words.insert(words.end(), {"--plugins", folder});
   const core::Status written = core::own_command_into(file, std::move(words), kPatienceNs, stop);
-  return written ? written : with_advice(written.error());
+  return written ? written : core::Status(core::Error{with_advice(written.error(), kPatienceNs)});
 }
 
 class SqliteSink final : public Sink {

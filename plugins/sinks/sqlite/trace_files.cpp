@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "core/base/own_command.h"
 
 namespace atalaya::sqlite_sink {
 namespace {
@@ -70,6 +71,13 @@ void remove_unfinished(const std::string &folder) {
 }
 
 }  // namespace
+
+std::string with_advice(const std::string &error, int64_t limit_ns) {
+  if (error == core::kTooLong) return error + " (limit: " + std::to_string(limit_ns / kSecond) + " s); shorten the recordings";
+  if (error.starts_with(core::kEndedBySignal))
+    return error + "; if its memory was too much, raise MemoryMax of the unit, or shorten the recordings";
+  return error;
+}
 
 std::string trace_file_name(int64_t from_ns) {
   const std::time_t seconds = from_ns / kSecond;

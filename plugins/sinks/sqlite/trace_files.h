@@ -81,6 +81,9 @@ class TraceFiles {
   std::thread thread_;
 };
 
+// An error of the writer's process. If that was ended, instead of failing with a message of its own: also what to do.
+std::string with_advice(const std::string &error, int64_t limit_ns);
+
 // "recording-2026-11-26T10-31-00.250Z.json": the order of names is that of time.
 std::string trace_file_name(int64_t from_ns);
 bool is_trace_file_name(std::string_view name);

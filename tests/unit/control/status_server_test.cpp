@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -132,6 +133,10 @@ TEST_CASE("fails with a reason" * doctest::skip()) {
   std::_Exit(3);
 }
 
+TEST_CASE("is killed" * doctest::skip()) {
+  ::kill(::getpid(), SIGKILL);
+}
+
 TEST_CASE("the output of another command of this binary, whose time is limited") {
   int stop[2] = {-1, -1};
   REQUIRE(::pipe(stop) == 0);
@@ -166,4 +171,7 @@ TEST_CASE("the output of another command of this binary, into a file") {
   const Status failed = own_command_into(file.get(), {"--no-skip", "--test-case=fails with a reason"}, kLong, stop_read.get());
   REQUIRE(!failed);
   CHECK(failed.error() == "no store there");
+  const Status killed = own_command_into(file.get(), {"--no-skip", "--test-case=is killed"}, kLong, stop_read.get());
+  REQUIRE(!killed);
+  CHECK(killed.error() == "it was ended by signal 9");
 }

@@ -229,6 +229,13 @@ TEST_CASE("the end of the sink ends the writer, and leaves no part of a file") {
   CHECK(at.names().empty());
 }
 
+TEST_CASE("the error of a writer that was ended says what to do") {
+  CHECK(with_advice("it takes too long", 180 * kSecond) == "it takes too long (limit: 180 s); shorten the recordings");
+  CHECK(with_advice("it was ended by signal 9", kSecond) ==
+        "it was ended by signal 9; if its memory was too much, raise MemoryMax of the unit, or shorten the recordings");
+  CHECK(with_advice("the agent stops", kSecond) == "the agent stops");
+}
+
 TEST_CASE("names of files") {
   CHECK(trace_file_name(kNoon + 1'250'000'000) == "recording-2026-12-01T12-00-01.250Z.json");
   CHECK(is_trace_file_name("recording-2026-12-01T12-00-01.250Z.json"));
