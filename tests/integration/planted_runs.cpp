@@ -38,7 +38,7 @@ __attribute__((noinline)) void usual() {
   sum = sum + 1;
 }
 __attribute__((noinline)) void planted() {
-  BURN(700'000'000);
+  BURN(1'400'000'000);
   sum = sum + 2;
 }
 __attribute__((noinline)) void between() {

