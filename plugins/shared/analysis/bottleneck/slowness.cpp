@@ -50,8 +50,8 @@ size_t count_of_others(const ByHost &hosts, uint32_t own, std::vector<double> Pi
   return count;
 }
 
-// A host's median in the usual one. Nothing: the others have too few. A host with more bytes is not slower for it, so the time per
-// byte counts if it differs less.
+// A host's median, divided by the usual one. Nothing: the others have too few. A host with more bytes is not slower for it, so the
+// time per byte counts if it differs less.
 std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
   const Pieces &own = hosts.at(host);
   const double time = usual(hosts, &Pieces::times);
