@@ -423,7 +423,7 @@ class Jobs(PageCase):
             self.tasks[f"t{i:02}"] = (node, (T0 + i) * 1000, (T0 + i + length) * 1000)
             spans += [span("task", i, length, bytes=1 << 20, **tags), span("phase", i, 4, bytes=1, phase="read", **tags),
                       span("phase", i + 4, length - 4, bytes=1, phase="map", **tags)]
-        self.put_lines(spans)
+        self.put_lines([*spans, span("task", 5, 1, stage="query", attempt="query.1.2", host="n0", bytes=1)])  # of no job
 
     def test_jobs_of_a_range(self):
         second, first = self.data("jobs", from_=T0, to=T0 + 200)

@@ -120,6 +120,7 @@ class BottleneckCommand final : public Command {
     try {
       reading.store->spans({{"job", "task"}, tags_, {0, reading.now_ns}}, [&](const store::Span &span) {
         part.work(1);
+        if (tag_of(span.tags, "job").empty()) return;
         const std::optional<int64_t> end = span.duration_ns < 0 ? std::max(reading.now_ns, span.start_ns) : end_of(span);
         if (!end) return;
         jobs.from_ns = std::min(jobs.from_ns, span.start_ns);

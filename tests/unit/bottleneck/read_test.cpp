@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,28 @@ TEST_CASE("a job that only its tasks, phases or regions mention is found in the 
                            "\" is in the store memory, but not in this range or with these tags; omit --from, --to or --tag");
   CHECK(error("of-taks") ==
         "job \"of-taks\" is not in the store memory; did you mean \"of-tasks\"?; --job all selects all jobs of a range");
+}
+
+TEST_CASE("tasks of no job are no job, but can be compared with each other") {
+  SpanStore store;
+  add_jobs(store, {"one"});
+  for (const char *id : {"query.1.2", "query.1.3"})
+    store.add_span("task", {{"stage", "query"}, {"attempt", id}, {"host", "n1"}}, 5, 1);
+  store.add_span("phase", {{"attempt", "query.1.2"}, {"phase", "read"}, {"host", "n1"}}, 5, 1);
+  const auto jobs_of = [&](OfNoJob of_no_job) {
+    query::Budget budget({});
+    const JobData data = read_jobs({}, {}, {kAnyTime.from_ns, kAnyTime.to_ns}, store, budget, of_no_job);
+    std::vector<std::string> found;
+    for (const Task &task : data.tasks) found.push_back(data.name(data.jobs[task.job].id));
+    CHECK(data.jobs.size() == std::set<std::string>(found.begin(), found.end()).size());
+    return found;
+  };
+  const std::vector<std::string> of_one(10, "one");
+  CHECK(jobs_of(OfNoJob::left_out) == of_one);
+  std::vector<std::string> all = of_one;
+  all.insert(all.end(), 2, "");
+  CHECK(jobs_of(OfNoJob::read) == all);
+  CHECK(read(store, {}).totals.size() == 1);
 }
 
 TEST_CASE("a job has the regions without a job of its hosts and time") {
