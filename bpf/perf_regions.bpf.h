@@ -11,7 +11,13 @@
 
 const volatile __u8 by_return[PERF_REGIONS]; /* it ends where the function returns */
 
+const volatile __u64 max_spans = 100; /* per region and second */
+
 __u64 lost_runs; /* of which no record was written */
+
+struct {
+  __u64 second, reported;
+} rate[PERF_REGIONS];
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -30,11 +36,23 @@ int region_enters(struct pt_regs *ctx) {
   const __u32 thread = (__u32)bpf_get_current_pid_tgid();
   const struct inside run = {.epoch = bpf_ktime_get_ns(), .stack = PT_REGS_SP(ctx), .region = region, .depth = 1};
   struct inside *known = bpf_map_lookup_elem(&runs_of_threads, &thread);
-  if (!known || is_abandoned(known, region, run.stack))
-    bpf_map_update_elem(&runs_of_threads, &thread, &run, BPF_ANY);
-  else if (known->region == region)
-    ++known->depth;
+  if (known && !is_abandoned(known, region, run.stack)) {
+    if (known->region == region) ++known->depth;
+  } else if (bpf_map_update_elem(&runs_of_threads, &thread, &run, BPF_ANY) != 0) {
+    __sync_fetch_and_add(&lost_runs, 1);
+  }
   return 0;
+}
+
+/* Several CPUs may start a new second at once: then a few more are reported. */
+static bool below_limit(__u32 region, __u64 now) {
+  const __u64 second = now / 1000000000;
+  region &= PERF_REGIONS - 1;
+  if (rate[region].second != second) {
+    rate[region].second = second;
+    rate[region].reported = 0;
+  }
+  return __sync_fetch_and_add(&rate[region].reported, 1) < max_spans;
 }
 
 static void end_run(__u32 thread, const struct inside *run, __u64 now) {
@@ -42,7 +60,7 @@ static void end_run(__u32 thread, const struct inside *run, __u64 now) {
   const __u32 region = run->region;
   bpf_map_delete_elem(&runs_of_threads, &thread);
   if (now - begin < min_task_ns) return;
-  struct perf_run *record = bpf_ringbuf_reserve(&runs, sizeof(*record), 0);
+  struct perf_run *record = below_limit(region, now) ? bpf_ringbuf_reserve(&runs, sizeof(*record), 0) : NULL;
   if (!record) {
     __sync_fetch_and_add(&lost_runs, 1);
     return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two threads that run `query`, which takes longer in planted runs, and then `brief` often. It waits for a line of input before and
 // after, and prints of each run: thread, begin and end (CLOCK_MONOTONIC, ns), CPU time in it (ns), and whether it is a planted one.
-//   planted_runs RUNS EVERY   each thread has this number of runs; every EVERY-th is slow
+//   planted_runs RUNS EVERY   each thread has this number of runs; every EVERY-th is slow;
+//                             further words are ignored
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,7 +75,7 @@ void run(bool is_slow) {
 }  // namespace
 
 int main(int count, char **words) {
-  if (count != 3) return 2;
+  if (count < 3) return 2;
   const int runs = std::atoi(words[1]), every = std::atoi(words[2]);
   std::getchar();
   const auto work = [&](bool has_brief) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a function as tasks: their spans, CPU time and waits, compared with the program's own log of them."""
 
+import collections
 import os
 import subprocess
 import time
@@ -55,9 +56,9 @@ class RegionTasks(AgentCase):
         agent.wait_status(lambda _: sum(sample["kind"] == "metrics" and sample["time"] / 1e9 > before
                                         for sample in so_far(self.samples)) >= more)
 
-    def work(self, agent):
+    def work(self, agent, *words):
         """The program's log: (thread, begin, end, CPU seconds, whether it is slow), by thread and begin."""
-        self.child = subprocess.Popen([PROGRAM, str(RUNS), str(EVERY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen([PROGRAM, str(RUNS), str(EVERY), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         os.setpriority(os.PRIO_PROCESS, self.child.pid, URGENT)
         self.windows(agent, 1)
         self.child.stdin.write("\n")
@@ -156,6 +157,18 @@ class RegionTasks(AgentCase):
         tagged = {stack["tags"].get("attempt") for stack in self.stacks() if "stage" in stack["tags"]}
         self.assertLessEqual(tagged, {None, *(span["tags"]["attempt"] for span in found.values())})
         self.assertGreater(self.sum(self.stacks(stage="brief")), 0)
+
+    def test_runs_beyond_the_limit_are_counted_and_keep_their_stacks_and_job(self):
+        runs = self.work(self.agent(f"frequency = {FREQUENCY}, task_spans = 1"), "--app-id", "app-1")  # as an executor of Spark
+        found = self.spans()
+        for sample in [*found.values(), *self.stacks(stage="query")]:
+            self.assertEqual(sample["tags"]["job"], "app-1")
+        ends = collections.Counter((begin * 1000 + span["duration"]) // 10**9 for (_, begin), span in found.items())
+        self.assertLessEqual(max(ends.values()), 2)  # several CPUs may start a second at once
+        lost = sum(sample["fields"]["perf.tasks.lost"] for sample in so_far(self.samples) if sample["kind"] == "metrics")
+        self.assertGreaterEqual(len(found) + lost, len(runs))  # brief runs on a busy host are lost, too
+        attempts = {stack["tags"]["attempt"] for stack in self.stacks(stage="query") if "attempt" in stack["tags"]}
+        self.assertEqual(len(attempts), len(runs))
 
     def test_waits_and_cpu_time_of_a_run_are_its_length(self):
         before = self.stolen()

@@ -35,6 +35,7 @@ void TaskRegions::prepare(perf_bpf &skeleton, const SamplerOptions &options, boo
   if (multi) probes::use_multi(programs_of(skeleton));
   skeleton.rodata->regions = static_cast<uint32_t>(options.task_regions.size());
   skeleton.rodata->min_task_ns = static_cast<uint64_t>(options.min_task_ns);
+  skeleton.rodata->max_spans = options.max_task_spans;
   std::copy(options.task_regions.begin(), options.task_regions.end(), skeleton.rodata->by_return);
 }
 

@@ -333,10 +333,13 @@ void Collector::emit_stacks(Batch &batch) {
 }
 
 void Collector::emit_runs(Batch &batch) {
-  const auto wants = [this](const StackCount &of) {
-    return is_wanted(of, options_.cgroups.empty() ? nullptr : processes_.find(of.process));
+  const auto job_of = [this](const StackCount &of) -> std::optional<std::string> {
+    if (!options_.processes.empty() && !options_.processes.matches(of.comm)) return std::nullopt;
+    const Process *process = processes_.find(of.process);
+    if (!is_wanted(of, process)) return std::nullopt;
+    return process == nullptr ? "" : process->task.job;
   };
-  account_.lost_tasks = regions_.emit(*sampler_, wants, batch);
+  account_.lost_tasks = regions_.emit(*sampler_, job_of, batch);
 }
 
 void Collector::emit_group(const GroupId &id, const Group &group, Batch &batch) {

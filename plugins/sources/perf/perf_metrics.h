@@ -42,8 +42,10 @@ inline constexpr Metric kMetrics[] = {
                   "JVMs that did not write a perf map on request"),
     metric::delta("perf.tasks.unnamed", "1", metric::count, metric::host_tags, "thread dumps of JVMs",
                   "Samples and waits of threads that may run tasks, but whose whole names are unknown; with tasks = true"),
-    metric::delta("perf.tasks.lost", "1", metric::count, metric::host_tags, "BPF ring",
-                  "Runs of task_regions that have no span because a buffer was full; their stacks are complete"),
+    metric::delta(
+        "perf.tasks.lost", "1", metric::count, metric::host_tags, "task_spans, BPF maps",
+        "Runs of task_regions without a span: beyond task_spans, or a buffer was full; with over 16,384 threads in regions "
+        "at once, also runs without stacks of their own"),
     metric::delta("perf.burst.time", "ns", metric::count, metric::host_tags, "CLOCK_MONOTONIC",
                   "Length of the bursts that ended; with wakers"),
     metric::delta("perf.burst.waits", "1", metric::count, metric::host_tags, "sched_switch, sched_waking",

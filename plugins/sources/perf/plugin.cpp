@@ -55,7 +55,8 @@ Options options_of(const Host &host) {
                       .burst_every_ns = host.integer("wakers_every"),
                       .task_threads = tasks ? tasks->prefixes() : std::vector<std::string>(),
                       .task_regions = probes::by_return(regions),
-                      .min_task_ns = host.integer("task_min")},
+                      .min_task_ns = host.integer("task_min"),
+                      .max_task_spans = static_cast<uint64_t>(host.integer("task_spans"))},
           .backend = host.text("backend"),
           .kernel = host.boolean("kernel"),
           .modules = host.boolean("modules"),
@@ -129,6 +130,10 @@ class Perf final : public CollectingSource<Collector> {
       param::list("task_regions", kRegion,
                   "Code regions whose runs are tasks, at most 64, as of the source uprobe; requires tasks and BPF"),
       param::duration("task_min", "Minimum length of a run of task_regions for a task").defaults("10ms").range(1e6, 86400e9),
+      param::integer("task_spans", "Maximum spans per region of task_regions and second")
+          .defaults("100")
+          .unit("1/s")
+          .range(1, 1000000),
   };
   // Each feature lists all that it needs: one drop-in file is enough.
   static constexpr Need needs[] = {

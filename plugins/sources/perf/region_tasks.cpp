@@ -11,7 +11,11 @@
 namespace atalaya::perf {
 
 RegionTasks::Names::Names(Host host)
-    : stage(host.intern("stage")), attempt(host.intern("attempt")), process(host.intern("process")), pid(host.intern("pid")) {}
+    : job(host.intern("job")),
+      stage(host.intern("stage")),
+      attempt(host.intern("attempt")),
+      process(host.intern("process")),
+      pid(host.intern("pid")) {}
 
 RegionTasks::RegionTasks(Host host, std::vector<probes::Region> regions)
     : host_(host), regions_(std::move(regions)), names_(host) {}
@@ -40,22 +44,23 @@ tasks::TaskTags RegionTasks::of(const StackCount &stack) const {
   return tags;
 }
 
-uint64_t RegionTasks::emit(Sampler &sampler, const std::function<bool(const StackCount &)> &is_wanted, Batch &batch) const {
+uint64_t RegionTasks::emit(Sampler &sampler, const JobOf &job_of, Batch &batch) const {
   if (regions_.empty()) return 0;
   const TaskRuns ended = sampler.take_runs();
   const int64_t offset = probes::realtime_offset();
   for (const TaskRun &run : ended.runs)
-    if (is_wanted({.process = run.process, .comm = run.comm})) emit(run, offset, batch);
+    if (const auto job = job_of({.process = run.process, .comm = run.comm})) emit(run, *job, offset, batch);
   return ended.lost;
 }
 
-void RegionTasks::emit(const TaskRun &run, int64_t realtime_offset_ns, Batch &batch) const {
+void RegionTasks::emit(const TaskRun &run, const std::string &job, int64_t realtime_offset_ns, Batch &batch) const {
   const tasks::TaskTags tags = of({.thread = run.thread, .epoch = run.epoch, .region = run.region + 1});
   if (tags.empty()) return;
-  Sample &sample = batch.add(ATALAYA_SPAN, 4, 0);
+  Sample &sample = batch.add(ATALAYA_SPAN, 5, 0);
   sample.time_ns = run.epoch + realtime_offset_ns;
   sample.duration_ns = run.end_ns - run.epoch;
   sample.text = batch.copy("task");
+  if (!job.empty()) batch.tag(sample, names_.job, job);
   batch.tag(sample, names_.stage, tags.stage);
   batch.tag(sample, names_.attempt, tags.attempt);
   batch.tag(sample, names_.process, run.comm);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plugins/shared/probes/binaries.h"
@@ -25,15 +26,17 @@ class RegionTasks {
 
   // Of a stack in a region: the stage, and the attempt if the run is long enough.
   tasks::TaskTags of(const StackCount &stack) const;
+  // The job of a process, perhaps ""; nothing: its runs are not wanted.
+  using JobOf = std::function<std::optional<std::string>(const StackCount &)>;
   // A span of each run of a process that is wanted. Returns how many were lost.
-  uint64_t emit(Sampler &sampler, const std::function<bool(const StackCount &)> &is_wanted, Batch &batch) const;
+  uint64_t emit(Sampler &sampler, const JobOf &job_of, Batch &batch) const;
 
  private:
   struct Names {
     explicit Names(Host host);
-    uint32_t stage, attempt, process, pid;
+    uint32_t job, stage, attempt, process, pid;
   };
-  void emit(const TaskRun &run, int64_t realtime_offset_ns, Batch &batch) const;
+  void emit(const TaskRun &run, const std::string &job, int64_t realtime_offset_ns, Batch &batch) const;
 
   Host host_;
   const std::vector<probes::Region> regions_;

@@ -112,6 +112,7 @@ struct SamplerOptions {
   std::vector<std::string> task_threads;  // beginnings of the names of threads that may run tasks
   std::vector<uint8_t> task_regions;      // of each region: 1 if it ends where its function returns
   int64_t min_task_ns = 0;                // shorter runs of regions are no tasks
+  uint64_t max_task_spans = 100;          // per region and second
 };
 
 class Sampler {
