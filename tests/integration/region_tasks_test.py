@@ -8,6 +8,7 @@ import time
 import unittest
 
 from harness import BINARY, PATIENCE, AgentCase, main, so_far
+from probes import obstacle
 
 PROGRAM = os.environ.get("ATALAYA_PLANTED_RUNS", "build/release/tests/integration/planted_runs")
 RUNS, EVERY = 8, 4  # of each of two threads
@@ -16,16 +17,6 @@ URGENT = -10
 REGIONS = """task_regions = {
   { name = "query", binary = "%(binary)s", enter = "query", leave = "return" },
   { name = "brief", binary = "%(binary)s", enter = "brief", leave = "return" } }"""
-
-
-def obstacle():
-    if os.geteuid() != 0:
-        return "probes in other processes take root"
-    if not os.path.exists("/sys/kernel/btf/vmlinux") or not os.path.exists("/sys/bus/event_source/devices/uprobe"):
-        return "the kernel has no BTF, or no uprobes"
-    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
-        return "in a pid namespace of its own"
-    return None
 
 
 @unittest.skipIf(obstacle(), obstacle())

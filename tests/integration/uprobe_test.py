@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 from harness import BINARY, AgentCase, main, so_far
+from probes import obstacle
 
 PROGRAM = os.environ.get("ATALAYA_REGIONS", "build/release/tests/integration/regions")
 THREADS, ROUNDS = 3, 400  # the cost of a region is higher than that of a preemption
@@ -23,16 +24,6 @@ REGIONS = """
   { name = "hot", binary = "%(binary)s", enter = "hot", leave = "return" },
   { name = "stays", binary = "%(binary)s", enter = "stays", leave = "return" },
 """
-
-
-def obstacle():
-    if os.geteuid() != 0:
-        return "probes in other processes take root"
-    if not os.path.exists("/sys/kernel/btf/vmlinux") or not os.path.exists("/sys/bus/event_source/devices/uprobe"):
-        return "the kernel has no BTF, or no uprobes"
-    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
-        return "in a pid namespace of its own"
-    return None
 
 
 @unittest.skipIf(obstacle(), obstacle())

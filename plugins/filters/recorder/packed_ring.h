@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The samples of the last windows in one block of memory of a fixed size. Most fields of most samples are 0 or have few digits, so
-// a packed sample has about a fifth of its size. Names are ids of this process: a ring is never stored.
+// a packed sample is smaller. Names are ids of this process: a ring is never stored.
 #pragma once
 
 #include <atalaya/plugin.hpp>
