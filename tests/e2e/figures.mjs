@@ -37,13 +37,14 @@ async function brush(target) {
     await visit.page.mouse.move(box.x + box.width * 0.2, box.y + 60);
     await visit.page.mouse.down();
     await visit.page.mouse.move(box.x + box.width * 0.8, box.y + 60);
-    const took = visit.page.evaluate(() => new Promise((done) => addEventListener("mouseup", () => {
+    // The listener is there before the button is released: input does not wait for scripts.
+    await visit.page.evaluate(() => (window.brushed = new Promise((done) => addEventListener("mouseup", () => {
       const begin = performance.now();
       const settled = () => (document.querySelector(".panel.busy") === null ? requestAnimationFrame(() => done(performance.now() - begin)) : requestAnimationFrame(settled));
       requestAnimationFrame(settled);
-    }, { once: true, capture: true })));
+    }, { once: true, capture: true }))) && undefined);
     await visit.page.mouse.up();
-    const ms = await took;
+    const ms = await visit.page.evaluate(() => window.brushed);
     await visit.page.goBack();
     await visit.settled();
     return ms;
