@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "plugins/commands/bottleneck/json_object.h"
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/shared/analysis/query/json_object.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-int64_t count_of(size_t size) {
-  return static_cast<int64_t>(size);
-}
+using query::JsonObject;
 
 class Writer {
  public:
@@ -17,7 +15,7 @@ class Writer {
 
   std::string write() {
     {
-      Object object(out_);
+      JsonObject object(out_);
       object.text("clustering", report_.clustering);
       object.list("jobs", all_.totals, [&](const JobTotals &job) { add(job); });
       object.list("findings", all_.findings, [&](const Finding &finding) { add(finding); });
@@ -45,22 +43,22 @@ class Writer {
   }
 
   void add(const JobTotals &job) {
-    Object object(out_);
+    JsonObject object(out_);
     const Job &one = data_.jobs[job.job];
     object.text("job", data_.name(one.id));
     object.text("name", data_.name(one.name));
     object.text("framework", data_.name(one.framework));
     object.text("outcome", outcome_text(one.outcome));
-    object.count("tasks", count_of(job.tasks));
-    object.count("failed", count_of(job.failed));
-    object.count("killed", count_of(job.killed));
-    object.count("running", count_of(job.running));
+    object.count("tasks", job.tasks);
+    object.count("failed", job.failed);
+    object.count("killed", job.killed);
+    object.count("running", job.running);
     if (job.seconds > 0) object.number("seconds", job.seconds);
     object.number("bytes", job.bytes);
   }
 
   void add(const Finding &finding) {
-    Object object(out_);
+    JsonObject object(out_);
     const bool is_region = finding.kind == Finding::Kind::region;
     object.text("kind", finding.kind == Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
     object.text("job", job(finding.job));
@@ -83,27 +81,27 @@ class Writer {
     if (!finding.index.empty()) add_metrics(object, finding);
   }
   void add(const SlowPhase &phase) {
-    Object object(out_);
+    JsonObject object(out_);
     object.text("phase", data_.name(all_.groups[phase.group].phase));
     object.number("slower", phase.slower);
     object.number("lost", phase.lost);
   }
   void add(const Check &check) {
-    Object object(out_);
+    JsonObject object(out_);
     object.text("what", reason_text(check.reason));
     object.text("verdict", check.verdict == Verdict::found       ? "found"
                            : check.verdict == Verdict::ruled_out ? "ruled out"
                                                                  : "unknown");
     object.text("text", check.text);
   }
-  void add_metrics(Object &object, const Finding &finding) {
+  void add_metrics(JsonObject &object, const Finding &finding) {
     object.text("index", finding.index);
-    object.count("rows", count_of(finding.metrics.rows));
+    object.count("rows", finding.metrics.rows);
     object.number("explained", finding.metrics.explained);
     object.text("leadingResource", resource_text(finding.leading));
-    object.count("leading", count_of(finding.metrics.leading));
+    object.count("leading", finding.metrics.leading);
     object.list("metrics", finding.metrics.all, [&](const Coefficient &one) {
-      Object metric(out_);
+      JsonObject metric(out_);
       metric.text("metric", one.name);
       metric.number("correlation", one.correlation);
       metric.number("loading", one.loading);
@@ -111,38 +109,37 @@ class Writer {
   }
 
   void add(const Node &node) {
-    Object object(out_);
+    JsonObject object(out_);
     object.text("job", job(node.job));
     object.text("node", data_.name(node.host));
-    object.count("tasks", count_of(node.tasks));
-    object.count("lowest", count_of(node.lowest));
-    object.count("lower", count_of(node.lower));
+    object.count("tasks", node.tasks);
+    object.count("lowest", node.lowest);
+    object.count("lower", node.lower);
     if (const auto share = node.remote_share()) object.number("remoteShare", *share);
     object.flag("top", node.top);
     object.flag("bottleneck", node.bottleneck);
   }
 
-  void add_group(Object &object, const Group &group) {
+  void add_group(JsonObject &object, const Group &group) {
     object.text("job", job(group.job));
     object.text("stage", data_.name(group.stage));
     object.text("phase", data_.name(group.phase));
-    object.count("tasks", count_of(group.entries.size()));
-    object.count("withoutSpeed", count_of(group.without_speed));
+    object.count("tasks", group.entries.size());
+    object.count("withoutSpeed", group.without_speed);
     object.number("speed", speed_of(group, group.speed));
     object.number("seconds", group.seconds);
     std::array<size_t, kGrades> grades{};
     for (const Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
     {
-      Object counts(object.key("grades"));
-      for (size_t i = 0; i < kGrades; ++i)
-        counts.count(std::string(grade_text(static_cast<Grade>(i))).c_str(), count_of(grades[i]));
+      JsonObject counts(object.key("grades"));
+      for (size_t i = 0; i < kGrades; ++i) counts.count(grade_text(static_cast<Grade>(i)), grades[i]);
     }
     object.list("nodes", group.nodes, [&](const NodeSpeed &node) {
-      Object one(out_);
+      JsonObject one(out_);
       one.text("node", data_.name(node.host));
-      one.count("tasks", count_of(node.tasks));
-      one.count("lowest", count_of(node.lowest));
-      one.count("lower", count_of(node.lower));
+      one.count("tasks", node.tasks);
+      one.count("lowest", node.lowest);
+      one.count("lower", node.lower);
       one.number("speed", speed_of(group, node.speed));
       one.number("others", speed_of(group, node.others));
       one.number("slower", node.slower());
@@ -151,11 +148,11 @@ class Writer {
     });
   }
   void add_stage(const Group &group) {
-    Object object(out_);
+    JsonObject object(out_);
     add_group(object, group);
   }
   void add(const PhaseRank &rank) {
-    Object object(out_);
+    JsonObject object(out_);
     const Group &group = all_.groups[rank.group];
     add_group(object, group);
     object.text("bytesOf", group.bytes_of_task ? "task" : "phase");
@@ -173,11 +170,11 @@ class Writer {
   }
 
   void add(const RegionCost &region) {
-    Object object(out_);
+    JsonObject object(out_);
     object.text("job", job(region.job));
     object.text("region", data_.name(region.name));
     object.text("class", severity_text(region.severity));
-    object.count("runs", count_of(region.count));
+    object.count("runs", region.count);
     object.number("seconds", region.seconds);
     object.number("share", region.share);
     object.number("ofTasks", region.of_tasks);
@@ -186,12 +183,12 @@ class Writer {
   }
 
   void add_change(query::JsonWriter &out) {
-    Object object(out);
+    JsonObject object(out);
     object.text("before", job(report_.change->before));
     object.text("after", job(report_.change->after));
     if (const auto less = shorter(report_)) object.number("shorter", *less);
     object.list("speeds", compare(all_, report_.change->before, report_.change->after), [&](const Compared &one) {
-      Object pair(out_);
+      JsonObject pair(out_);
       pair.text("stage", data_.name(one.stage));
       pair.text("phase", data_.name(one.phase));
       pair.number("before", one.before);
@@ -199,12 +196,12 @@ class Writer {
     });
   }
 
-  void add_tasks(Object &object) {
+  void add_tasks(JsonObject &object) {
     uint32_t number = 0;
     object.list("tasks", data_.tasks, [&](const Task &task) { add(task, number++); });
   }
   void add(const Task &task, uint32_t number) {
-    Object object(out_);
+    JsonObject object(out_);
     object.text("job", job(task.job));
     object.text("task", task.task());
     object.text("attempt", task.attempt());
@@ -214,8 +211,8 @@ class Writer {
     object.text("locality", data_.name(task.locality));
     object.text("outcome", outcome_text(task.outcome));
     if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
-    object.count("bytes", task.work.bytes);
-    object.count("remote", task.work.remote);
+    if (task.work.bytes != kUnknown) object.key("bytes").integer(task.work.bytes);
+    if (task.work.remote != kUnknown) object.key("remote").integer(task.work.remote);
     const bool is_graded = !std::isnan(all_.speeds[number]);
     object.number("speed", all_.speeds[number]);
     if (is_graded) object.text("grade", grade_text(all_.grades[number]));

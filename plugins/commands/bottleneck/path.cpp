@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "core/base/safe_text.h"
-#include "plugins/commands/bottleneck/json_object.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/shared/analysis/bottleneck/resource.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/pieces.h"
 
 namespace atalaya::bottleneck {
 namespace {
+
+using query::JsonObject;
 
 using core::visible;
 
@@ -119,7 +121,7 @@ void add_step(const PathReport &report, const PathStep &step, query::JsonWriter 
   const JobData &data = report.data;
   const bool is_task = step.kind == PathStep::Kind::task;
   const Task &task = data.tasks[step.task];
-  Object one(out);
+  JsonObject one(out);
   one.text("kind", is_task ? "task" : "gap");
   one.number("at", seconds_of(step.begin_ns - report.path.begin_ns));
   one.number("seconds", seconds_of(step.end_ns - step.begin_ns));
@@ -131,11 +133,11 @@ void add_step(const PathReport &report, const PathStep &step, query::JsonWriter 
 }
 
 void add_what_if(const WhatIf &all, query::JsonWriter &out) {
-  Object what_if(out);
+  JsonObject what_if(out);
   what_if.text("schedule", all.is_pinned ? "pinned" : "balanced");
   what_if.number("replayed", all.replayed);
   what_if.list("predictions", all.predictions, [&](const Prediction &prediction) {
-    Object one(out);
+    JsonObject one(out);
     one.text("change", prediction.change);
     one.number("seconds", prediction.seconds);
   });
@@ -166,17 +168,17 @@ std::string as_json(const PathReport &report) {
   const JobData &data = report.data;
   query::JsonWriter out;
   {
-    Object all(out);
+    JsonObject all(out);
     all.text("job", data.name(data.jobs[report.job].id));
     all.number("seconds", length_of(report));
     all.list("parts", report.path.parts, [&](const PathPart &part) {
-      Object one(out);
+      JsonObject one(out);
       one.text("part", part.name);
       one.number("seconds", seconds_of(part.ns));
     });
     all.list("steps", report.path.steps, [&](const PathStep &step) { add_step(report, step, out); });
     all.list("waits", report.waits, [&](const auto &wait) {
-      Object one(out);
+      JsonObject one(out);
       one.text("reason", wait.first);
       one.number("seconds", seconds_of(wait.second));
     });

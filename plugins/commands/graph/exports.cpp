@@ -2,9 +2,12 @@
 #include "plugins/commands/graph/exports.h"
 
 #include <cmath>
+#include <cstdint>
+#include <string>
 
 #include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::graph {
@@ -46,13 +49,28 @@ std::string number(double value) {
 }
 
 // Whole numbers: the decimals of estimates have no meaning.
-std::string whole(double bytes) {
-  return std::to_string(std::llround(bytes));
+int64_t whole(double bytes) {
+  return std::llround(bytes);
 }
 
-void add_text(std::string &out, const char *key, std::string_view value) {
-  out += key;
-  core::append_json_string(out, value);
+void add_node(query::JsonObject &object, const Node &node) {
+  object.key("name").text(node.name);
+  object.text("host", node.host);
+  object.text("pid", node.pid);
+  if (node.outside) object.flag("outside", true);
+  if (!node.used.known) return;
+  object.key("cpu").number(node.used.cpu);
+  object.key("memory").number(node.used.memory);
+}
+
+void add_matrix(query::JsonObject &all, const Matrix &matrix, query::JsonWriter &out) {
+  query::JsonObject object(all.key("matrix"));
+  object.texts("names", matrix.names);
+  object.list("bytes", matrix.bytes, [&](const auto &row) {
+    out.list();
+    for (const double bytes : row) out.integer(whole(bytes));
+    out.end_list();
+  });
 }
 
 std::string cypher_text(std::string_view text) {
@@ -71,34 +89,24 @@ void add_data(std::string &out, const char *key, const std::string &value) {
 }  // namespace
 
 std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range) {
-  std::string out = std::string("{\"by\":\"") + name_of(graph.by) + "\",\"from\":" + std::to_string(range.from_ns / 1'000'000) +
-                    ",\"to\":" + std::to_string(range.to_ns / 1'000'000) + ",\"bytes\":" + whole(graph.total) +
-                    ",\"estimated\":" + whole(graph.estimated) + ",\n\"nodes\":[";
-  for (const Node &node : graph.nodes) {
-    if (&node != graph.nodes.data()) out += ",\n";
-    add_text(out, "{\"name\":", node.name);
-    if (!node.host.empty()) add_text(out, ",\"host\":", node.host);
-    if (!node.pid.empty()) add_text(out, ",\"pid\":", node.pid);
-    if (node.outside) out += ",\"outside\":true";
-    if (node.used.known) out += ",\"cpu\":" + number(node.used.cpu) + ",\"memory\":" + number(node.used.memory);
-    out += '}';
+  query::JsonWriter out;
+  {
+    query::JsonObject all(out);
+    all.key("by").text(name_of(graph.by));
+    all.key("from").milliseconds(range.from_ns);
+    all.key("to").milliseconds(range.to_ns);
+    all.key("bytes").integer(whole(graph.total));
+    all.key("estimated").integer(whole(graph.estimated));
+    all.objects("nodes", graph.nodes, add_node);
+    all.objects("edges", graph.bytes, [](query::JsonObject &edge, const auto &ends_and_bytes) {
+      const auto &[ends, bytes] = ends_and_bytes;
+      edge.count("from", ends.first);
+      edge.count("to", ends.second);
+      edge.key("bytes").integer(whole(bytes));
+    });
+    add_matrix(all, matrix, out);
   }
-  out += "],\n\"edges\":[";
-  const char *comma = "";
-  for (const auto &[ends, bytes] : graph.bytes) {
-    out += comma + ("{\"from\":" + std::to_string(ends.first)) + ",\"to\":" + std::to_string(ends.second) +
-           ",\"bytes\":" + whole(bytes) + "}";
-    comma = ",\n";
-  }
-  out += "],\n\"matrix\":{\"names\":[";
-  for (size_t i = 0; i < matrix.names.size(); ++i) add_text(out, i == 0 ? "" : ",", matrix.names[i]);
-  out += "],\"bytes\":[";
-  for (size_t from = 0; from < matrix.bytes.size(); ++from) {
-    out += from == 0 ? "[" : ",\n[";
-    for (size_t to = 0; to < matrix.bytes.size(); ++to) out += (to == 0 ? "" : ",") + whole(matrix.bytes[from][to]);
-    out += ']';
-  }
-  return out + "]}}\n";
+  return out.take() + '\n';
 }
 
 std::string as_cypher(const Graph &graph) {
@@ -114,7 +122,7 @@ std::string as_cypher(const Graph &graph) {
   }
   for (const auto &[ends, bytes] : graph.bytes)
     out += "MATCH " + pattern("a", graph.nodes[ends.first]) + ", " + pattern("b", graph.nodes[ends.second]) +
-           " MERGE (a)-[s:SENT]->(b) SET s.bytes = " + whole(bytes) + ";\n";
+           " MERGE (a)-[s:SENT]->(b) SET s.bytes = " + std::to_string(whole(bytes)) + ";\n";
   return out;
 }
 
@@ -140,7 +148,7 @@ std::string as_graphml(const Graph &graph) {
   }
   for (const auto &[ends, bytes] : graph.bytes) {
     out += "<edge source=\"n" + std::to_string(ends.first) + "\" target=\"n" + std::to_string(ends.second) + "\">";
-    add_data(out, "bytes", whole(bytes));
+    add_data(out, "bytes", std::to_string(whole(bytes)));
     out += "</edge>\n";
   }
   return out + "</graph>\n</graphml>\n";

@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <span>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
 #include "core/base/units.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/output.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::jvms {
 namespace {
 
+using query::JsonObject;
 using query::Row;
 
 constexpr const char *kSelf = "self s/s", *kShare = "share %", *kSamples = "cpu samples", *kUnattributed = "[not attributed]";
@@ -103,69 +105,61 @@ std::string function_table(const std::vector<Function> &functions, const std::op
   return columns(std::move(rows));
 }
 
-void key(std::string &out, const char *name) {
-  if (out.back() != '{') out += ',';
-  core::append_json_string(out, name);
-  out += ':';
-}
-void member(std::string &out, const char *name, const std::string &text) {
-  if (text.empty()) return;
-  key(out, name);
-  core::append_json_string(out, text);
-}
-void member(std::string &out, const char *name, const std::optional<double> &value) {
-  if (!value) return;
-  key(out, name);
-  out += query::rounded_text(*value);
-}
-template <class Items, class Append>
-void members(std::string &out, const char *name, const Items &items, Append &&append) {
-  key(out, name);
-  out += '[';
-  for (const auto &item : items) {
-    if (out.back() != '[') out += ',';
-    append(item);
-  }
-  out += ']';
+// 10 digits: shares and rates are ratios of counts.
+void add_number(JsonObject &object, std::string_view name, const std::optional<double> &value) {
+  if (value) object.key(name).raw(query::rounded_text(*value));
 }
 
 // The bias is next to every value that has it.
-void profiles(std::string &out, const std::optional<double> &self, const std::optional<double> &self_share,
-              const std::optional<double> &samples, const std::optional<double> &samples_share) {
+void add_profiles(JsonObject &object, const std::optional<double> &self, const std::optional<double> &self_share,
+                  const std::optional<double> &samples, const std::optional<double> &samples_share) {
   if (self || self_share) {
-    key(out, "dumps");
-    out += R"({"bias":"safepoint")";
-    member(out, "self", self);
-    member(out, "share", self_share);
-    out += '}';
+    JsonObject dumps(object.key("dumps"));
+    dumps.text("bias", "safepoint");
+    add_number(dumps, "self", self);
+    add_number(dumps, "share", self_share);
   }
   if (samples || samples_share) {
-    key(out, "cpu");
-    out += '{';
-    member(out, "samples", samples);
-    member(out, "share", samples_share);
-    out += '}';
+    JsonObject cpu(object.key("cpu"));
+    add_number(cpu, "samples", samples);
+    add_number(cpu, "share", samples_share);
   }
 }
 
-void function_json(std::string &out, const Function &function) {
-  member(out, "function", function.name);
-  profiles(out, function.self, function.self_share, function.samples, function.samples_share);
+void add_function(JsonObject &object, const Function &function) {
+  object.text("function", function.name);
+  add_profiles(object, function.self, function.self_share, function.samples, function.samples_share);
 }
 
-void who_json(std::string &out, const std::string &host, const std::string &pid, const std::string &process) {
-  member(out, "host", host);
-  member(out, "pid", pid);
-  member(out, "process", process);
+// Of a JVM, one of its exemplars, or a function in it.
+template <class Owned>
+void add_owner(JsonObject &object, const Owned &owned) {
+  object.text("host", owned.host);
+  object.text("pid", owned.pid);
+  object.text("process", owned.process);
 }
 
-void window_json(std::string &out, const Overview &overview) {
-  constexpr int64_t kMilli = 1'000'000;
-  key(out, "from");
-  core::append_integer(out, overview.range.from_ns / kMilli);
-  key(out, "to");
-  core::append_integer(out, overview.range.to_ns / kMilli);
-  member(out, "seconds", overview.covered_seconds);
+void add_window(JsonObject &object, const Overview &overview) {
+  object.key("from").milliseconds(overview.range.from_ns);
+  object.key("to").milliseconds(overview.range.to_ns);
+  add_number(object, "seconds", overview.covered_seconds);
+}
+
+void add_jvm(JsonObject &object, const Jvm &jvm) {
+  add_owner(object, jvm);
+  add_number(object, "rate", jvm.rate);
+  add_number(object, "cost", jvm.cost);
+  object.text("version", jvm.version);
+  object.text("vm", jvm.vm);
+  object.text("collector", jvm.collector);
+  object.text("flags", jvm.flags);
+}
+
+void add_exemplar(JsonObject &object, const Exemplar &exemplar) {
+  object.text("bias", "safepoint");
+  add_owner(object, exemplar);
+  add_number(object, "share", exemplar.share);
+  object.texts("trace", exemplar.lines);
 }
 
 std::string caller_name(const Caller &caller) {
@@ -190,41 +184,25 @@ std::string overview_table(const Overview &overview, size_t top) {
 }
 
 std::string overview_json(const Overview &overview, size_t top) {
-  std::string out = "{";
-  window_json(out, overview);
-  key(out, "reporting");
-  core::append_integer(out, static_cast<int64_t>(overview.reporting));
-  if (overview.reporting > 0) member(out, "rate", overview.rate);
-  members(out, "jvms", overview.jvms, [&](const Jvm &jvm) {
-    out += '{';
-    who_json(out, jvm.host, jvm.pid, jvm.process);
-    member(out, "rate", jvm.rate);
-    member(out, "cost", jvm.cost);
-    member(out, "version", jvm.version);
-    member(out, "vm", jvm.vm);
-    member(out, "collector", jvm.collector);
-    member(out, "flags", jvm.flags);
-    out += '}';
-  });
-  members(out, "functions", first_of(overview.functions, top), [&](const Function &function) {
-    out += '{';
-    function_json(out, function);
-    out += '}';
-  });
-  if (overview.unattributed) {
-    key(out, "unattributed");
-    out += '{';
-    profiles(out, overview.unattributed, overview.unattributed_share, {}, {});
-    out += '}';
+  query::JsonWriter out;
+  {
+    JsonObject all(out);
+    add_window(all, overview);
+    all.count("reporting", overview.reporting);
+    if (overview.reporting > 0) add_number(all, "rate", overview.rate);
+    all.objects("jvms", overview.jvms, add_jvm);
+    all.objects("functions", first_of(overview.functions, top), add_function);
+    if (overview.unattributed) {
+      JsonObject rest(all.key("unattributed"));
+      add_profiles(rest, overview.unattributed, overview.unattributed_share, {}, {});
+    }
+    if (overview.java_samples + overview.other_samples > 0) {
+      JsonObject cpu(all.key("cpu"));
+      add_number(cpu, "samples", overview.java_samples);
+      add_number(cpu, "outside", overview.other_samples);
+    }
   }
-  if (overview.java_samples + overview.other_samples > 0) {
-    key(out, "cpu");
-    out += '{';
-    member(out, "samples", overview.java_samples);
-    member(out, "outside", overview.other_samples);
-    out += '}';
-  }
-  return out + "}\n";
+  return out.take() + '\n';
 }
 
 std::string detail_table(const Detail &detail, const Overview &overview, size_t top) {
@@ -255,32 +233,26 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
 }
 
 std::string detail_json(const Detail &detail, const Overview &overview, size_t top) {
-  std::string out = "{";
-  window_json(out, overview);
-  function_json(out, detail.function);
-  if (detail.exemplar) {
-    key(out, "exemplar");
-    out += R"({"bias":"safepoint")";
-    who_json(out, detail.exemplar->host, detail.exemplar->pid, detail.exemplar->process);
-    member(out, "share", detail.exemplar->share);
-    members(out, "trace", detail.exemplar->lines, [&](const std::string &line) { core::append_json_string(out, line); });
-    out += '}';
+  query::JsonWriter out;
+  {
+    JsonObject all(out);
+    add_window(all, overview);
+    add_function(all, detail.function);
+    if (detail.exemplar) {
+      JsonObject exemplar(all.key("exemplar"));
+      add_exemplar(exemplar, *detail.exemplar);
+    }
+    const size_t callers = std::min(top, detail.callers.size());
+    all.objects("callers", std::span(detail.callers).first(callers), [](JsonObject &object, const Caller &caller) {
+      object.text("function", caller.name);
+      add_profiles(object, {}, caller.self_share, {}, caller.samples_share);
+    });
+    all.objects("jvms", detail.jvms, [](JsonObject &object, const InJvm &jvm) {
+      add_owner(object, jvm);
+      add_number(object, "self", jvm.self);
+    });
   }
-  const std::vector<Caller> callers(detail.callers.begin(),
-                                    detail.callers.begin() + static_cast<std::ptrdiff_t>(std::min(top, detail.callers.size())));
-  members(out, "callers", callers, [&](const Caller &caller) {
-    out += '{';
-    member(out, "function", caller.name);
-    profiles(out, {}, caller.self_share, {}, caller.samples_share);
-    out += '}';
-  });
-  members(out, "jvms", detail.jvms, [&](const InJvm &jvm) {
-    out += '{';
-    who_json(out, jvm.host, jvm.pid, jvm.process);
-    member(out, "self", jvm.self);
-    out += '}';
-  });
-  return out + "}\n";
+  return out.take() + '\n';
 }
 
 }  // namespace atalaya::jvms

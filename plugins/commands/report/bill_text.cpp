@@ -2,10 +2,10 @@
 // The forms of a bill.
 #include <cmath>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
 #include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/parts.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::report_command {
@@ -43,24 +43,15 @@ std::string as_csv(const Bill &bill) {
 }
 
 std::string as_json(const Bill &bill) {
-  std::string out = "[";
+  query::JsonWriter out;
+  out.list();
   for (const BillRow &row : bill.rows) {
-    core::append_json_string(out += out.size() > 1 ? ",\n{\"kind\":" : "{\"kind\":", kind_of(row));
-    if (row.kind == RowKind::group) {
-      core::append_json_string(out += ',', bill.key);
-      core::append_json_string(out += ':', row.name);
-    }
-    for (size_t i = 0; i < kResources.size(); ++i) {
-      core::append_json_string(out += ',', kResources[i].name);
-      out += ':';
-      if (std::isfinite(row.amounts[i]))
-        core::append_number(out, row.amounts[i]);
-      else
-        out += "null";
-    }
-    out += '}';
+    query::JsonObject object(out);
+    object.key("kind").text(kind_of(row));
+    if (row.kind == RowKind::group) object.key(bill.key).text(row.name);
+    for (size_t i = 0; i < kResources.size(); ++i) object.key(kResources[i].name).number(row.amounts[i]);
   }
-  return out + "]\n";
+  return out.end_list().take() + '\n';
 }
 
 }  // namespace atalaya::report_command

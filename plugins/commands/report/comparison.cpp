@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
 #include "plugins/commands/report/parts.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::report_command {
@@ -76,11 +76,21 @@ std::vector<query::Row> rows_of(const Comparison &comparison, bool totals, std::
   return rows;
 }
 
-void append_side(std::string &out, const char *name, const Side &side) {
-  core::append_json_string(out, name);
-  core::append_json_string(out += ":{\"experiment\":", side.name);
-  core::append_number(out += ",\"seconds\":", static_cast<double>(side.range.to_ns - side.range.from_ns) / 1e9);
-  out += '}';
+void add_side(query::JsonObject &all, std::string_view name, const Side &side) {
+  query::JsonObject object(all.key(name));
+  object.key("experiment").text(side.name);
+  object.number("seconds", static_cast<double>(side.range.to_ns - side.range.from_ns) / 1e9);
+}
+
+// Unknown values are null.
+void add_difference(query::JsonObject &object, const Difference &one) {
+  object.key("metric").text(one.metric);
+  object.members("tags", one.tags);
+  object.key("a").number(one.first);
+  object.key("b").number(one.second);
+  object.key("difference").number(one.change());
+  object.key("percent").number(one.percent());
+  object.key("unit").text(one.unit);
 }
 
 }  // namespace
@@ -112,27 +122,18 @@ std::string as_csv(const Comparison &comparison) {
 }
 
 std::string as_json(const Comparison &comparison) {
-  std::string out = "{";
-  append_side(out, "a", comparison.first);
-  append_side(out += ",", "b", comparison.second);
-  out += ",\"rows\":[";
-  for (const Difference &one : comparison.rows) {
-    if (one.total) continue;
-    core::append_json_string(out += out.back() == '[' ? "{\"metric\":" : ",\n{\"metric\":", one.metric);
-    query::append_tags(out += ",\"tags\":", one.tags);
-    for (const auto &[name, value] :
-         {std::pair{"a", one.first}, {"b", one.second}, {"difference", one.change()}, {"percent", one.percent()}}) {
-      core::append_json_string(out += ",", name);
-      out += ':';
-      if (std::isfinite(value))
-        core::append_number(out, value);
-      else
-        out += "null";
-    }
-    core::append_json_string(out += ",\"unit\":", one.unit);
-    out += '}';
+  query::JsonWriter out;
+  {
+    query::JsonObject all(out);
+    add_side(all, "a", comparison.first);
+    add_side(all, "b", comparison.second);
+    all.list("rows", comparison.rows, [&](const Difference &one) {
+      if (one.total) return;
+      query::JsonObject row(out);
+      add_difference(row, one);
+    });
   }
-  return out + "]}\n";
+  return out.take() + '\n';
 }
 
 }  // namespace atalaya::report_command

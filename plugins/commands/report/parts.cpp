@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/units/unit_text.h"
@@ -80,29 +80,19 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
   }
 }
 
-void append_finite(std::string &out, double value) {
-  if (std::isfinite(value))
-    core::append_number(out, value);
-  else
-    out += "null";
-}
-
-void append_json(std::string &out, const Usages &usages, const Part &part, const Usage &usage) {
-  out += '{';
-  for (const std::string &key : usages.keys) {
-    if (const std::string value = cell(part, usage, key); !value.empty()) {
-      core::append_json_string(out, key);
-      core::append_json_string(out += ':', value);
-      out += ',';
-    }
-  }
-  core::append_json_string(out += "\"metric\":", usage.metric);
-  for (const auto &[name, value] : {std::pair{"sum", usage.sum}, {"avg", usage.average}, {"max", usage.max}, {"min", usage.min}})
-    append_finite(out += ",\"" + std::string(name) + "\":", value);
-  append_finite(out += ",\"share\":", share_of(part, usage.metric, usage.sum));
-  core::append_json_string(out += ",\"sumUnit\":", usage.sum_unit);
-  core::append_json_string(out += ",\"unit\":", usage.unit);
-  out += ",\"from\":\"" + query::time_text(part.range.from_ns) + "\",\"to\":\"" + query::time_text(part.range.to_ns) + "\"}";
+// Unknown values are null.
+void add_json(query::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
+  for (const std::string &key : usages.keys) object.text(key, cell(part, usage, key));
+  object.key("metric").text(usage.metric);
+  object.key("sum").number(usage.sum);
+  object.key("avg").number(usage.average);
+  object.key("max").number(usage.max);
+  object.key("min").number(usage.min);
+  object.key("share").number(share_of(part, usage.metric, usage.sum));
+  object.key("sumUnit").text(usage.sum_unit);
+  object.key("unit").text(usage.unit);
+  object.key("from").text(query::time_text(part.range.from_ns));
+  object.key("to").text(query::time_text(part.range.to_ns));
 }
 
 }  // namespace
@@ -152,10 +142,15 @@ std::string as_csv(const Usages &usages) {
 }
 
 std::string as_json(const Usages &usages) {
-  std::string out = "[";
-  for (const Part &part : usages.parts)
-    for (const Usage &usage : part.usages) append_json(out.size() > 1 ? out += ",\n" : out, usages, part, usage);
-  return out + "]\n";
+  query::JsonWriter out;
+  out.list();
+  for (const Part &part : usages.parts) {
+    for (const Usage &usage : part.usages) {
+      query::JsonObject object(out);
+      add_json(object, usages, part, usage);
+    }
+  }
+  return out.end_list().take() + '\n';
 }
 
 }  // namespace atalaya::report_command

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/json.h"
 #include "core/base/safe_text.h"
+#include "plugins/shared/analysis/query/json_object.h"
 #include "plugins/shared/match/matcher.h"
 
 namespace atalaya::top {
@@ -237,23 +237,20 @@ std::string amount_text(double bytes) {
 }
 
 std::string json_of(const Window &window, const View &view) {
-  std::string out = "{\"time\":" + std::to_string(window.time_ns / 1'000'000) + ",\"window\":";
-  core::append_number(out, static_cast<double>(window.length_ns) / 1e9);
-  out += ",\"processes\":[";
-  for (const Row &row : shown_rows(window, view)) {
-    if (out.back() == '}') out += ',';
-    core::append_json_string(out += "{\"host\":", row.host);
-    if (!row.pid.empty()) core::append_json_string(out += ",\"pid\":", row.pid);
-    core::append_json_string(out += ",\"process\":", row.process);
-    if (!row.container.empty()) core::append_json_string(out += ",\"container\":", row.container);
-    for (const ColumnName &column : kNames) {
-      if (!row[column.column]) continue;
-      out.append(",\"").append(column.name).append("\":");
-      core::append_number(out, *row[column.column]);
-    }
-    out += '}';
+  query::JsonWriter out;
+  {
+    query::JsonObject all(out);
+    all.key("time").milliseconds(window.time_ns);
+    all.number("window", static_cast<double>(window.length_ns) / 1e9);
+    all.objects("processes", shown_rows(window, view), [](query::JsonObject &object, const Row &row) {
+      object.key("host").text(row.host);
+      object.text("pid", row.pid);
+      object.key("process").text(row.process);
+      object.text("container", row.container);
+      for (const ColumnName &column : kNames) object.number(column.name, row[column.column]);
+    });
   }
-  return out + "]}\n";
+  return out.take() + '\n';
 }
 
 }  // namespace atalaya::top

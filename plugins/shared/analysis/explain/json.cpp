@@ -1,144 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 // An explanation as JSON, for scripts and the page.
-#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "core/base/json.h"
-#include "core/base/text.h"
 #include "plugins/shared/analysis/explain/explanation.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/query/json_object.h"
 
 namespace atalaya::explain {
 namespace {
 
-void append_key(std::string &out, std::string_view key) {
-  if (out.back() != '{' && out.back() != '[') out += ',';
-  core::append_json_string(out, key);
-  out += ':';
-}
-void append(std::string &out, std::string_view key, std::string_view text) {
-  append_key(out, key);
-  core::append_json_string(out, text);
-}
-void append(std::string &out, std::string_view key, double value) {
-  append_key(out, key);
-  if (std::isfinite(value))
-    core::append_number(out, value);
-  else
-    out += "null";
-}
-void append(std::string &out, std::string_view key, bool value) {
-  append_key(out, key);
-  out += value ? "true" : "false";
-}
-void append_texts(std::string &out, std::string_view key, const std::vector<std::string> &texts) {
-  append_key(out, key);
-  query::append_list(out, texts);
+using query::JsonObject;
+
+void add_side(JsonObject &all, std::string_view key, const Side &side, const Steps &steps) {
+  JsonObject object(all.key(key));
+  object.key("from").milliseconds(side.range.from_ns);
+  object.key("to").milliseconds(side.range.to_ns);
+  object.count("steps", steps.complete());
+  object.number("stepSeconds", static_cast<double>(steps.length_ns()) / 1e9);
 }
 
-template <class List, class Body>
-void append_all(std::string &out, std::string_view key, const List &list, Body &&body) {
-  append_key(out, key);
-  out += '[';
-  for (const auto &one : list) {
-    if (out.back() != '[') out += ',';
-    out += '{';
-    body(one);
-    out += '}';
-  }
-  out += ']';
+// Unknown amounts are null.
+void add_amounts(JsonObject &object, double before, double after) {
+  object.key("before").number(before);
+  object.key("after").number(after);
 }
 
-void append_time(std::string &out, std::string_view key, int64_t time_ns) {
-  append_key(out, key);
-  out += std::to_string(time_ns / 1'000'000);
+void add_difference(JsonObject &object, const Difference &difference) {
+  add_amounts(object, difference.before, difference.after);
+  object.key("difference").number(difference.change());
+  object.key("chance").number(difference.chance);
+  object.flag("beyondChance", difference.beyond);
 }
 
-void append_side(std::string &out, std::string_view key, const Side &side, const Steps &steps) {
-  append_key(out, key);
-  out += '{';
-  append_time(out, "from", side.range.from_ns);
-  append_time(out, "to", side.range.to_ns);
-  append(out, "steps", static_cast<double>(steps.complete()));
-  append(out, "stepSeconds", static_cast<double>(steps.length_ns()) / 1e9);
-  out += '}';
+void add_resource(JsonObject &object, const Change &change) {
+  object.key("resource").text(change.resource.id);
+  object.key("name").text(change.resource.name);
+  object.key("unit").text(change.resource.unit);
+  object.texts("metrics", change.resource.metrics);
+  add_difference(object, change.total);
 }
 
-void append_difference(std::string &out, const Difference &difference) {
-  append(out, "before", difference.before);
-  append(out, "after", difference.after);
-  append(out, "difference", difference.change());
-  append(out, "chance", difference.chance);
-  append(out, "beyondChance", difference.beyond);
+void add_part(JsonObject &object, const PartChange &part, bool names_hosts) {
+  object.key("name").text(part_name(part.tags, names_hosts));
+  object.members("tags", part.tags);
+  object.members("common", part.common);
+  add_difference(object, part.difference);
 }
 
-void append_resource(std::string &out, const Change &change) {
-  append(out, "resource", change.resource.id);
-  append(out, "name", change.resource.name);
-  append(out, "unit", change.resource.unit);
-  append_texts(out, "metrics", change.resource.metrics);
-  append_difference(out, change.total);
-}
-
-void append_part(std::string &out, const PartChange &part, bool names_hosts) {
-  append(out, "name", part_name(part.tags, names_hosts));
-  append_key(out, "tags");
-  query::append_tags(out, part.tags);
-  append_key(out, "common");
-  query::append_tags(out, part.common);
-  append_difference(out, part.difference);
-}
-
-void append_finding(std::string &out, const Finding &finding, bool names_hosts) {
-  const Change &change = finding.change;
-  append(out, "cause", finding.is_cause);
-  append(out, "sentence", sentence(finding, names_hosts));
-  append_resource(out, change);
-  append(out, "severity", change.severity());
-  const std::vector<PartChange> named(change.parts.begin(), change.parts.begin() + static_cast<std::ptrdiff_t>(change.named));
-  append_all(out, "parts", named, [&](const PartChange &part) { append_part(out, part, names_hosts); });
+void add_other(JsonObject &finding, const Change &change) {
+  JsonObject object(finding.key("other"));
   const Difference other = change.other();
-  append_key(out, "other");
-  out += '{';
-  append(out, "count", static_cast<double>(change.parts.size() - change.named));
-  append(out, "before", other.before);
-  append(out, "after", other.after);
-  append(out, "difference", other.change());
-  out += '}';
-  append_all(out, "functions", finding.functions, [&](const FunctionChange &function) {
-    append(out, "name", function.name);
-    append(out, "before", function.before);
-    append(out, "after", function.after);
+  object.count("count", change.parts.size() - change.named);
+  add_amounts(object, other.before, other.after);
+  object.key("difference").number(other.change());
+}
+
+void add_finding(JsonObject &object, const Finding &finding, bool names_hosts) {
+  const Change &change = finding.change;
+  object.flag("cause", finding.is_cause);
+  object.key("sentence").text(sentence(finding, names_hosts));
+  add_resource(object, change);
+  object.key("severity").number(change.severity());
+  const std::vector<PartChange> named(change.parts.begin(), change.parts.begin() + static_cast<std::ptrdiff_t>(change.named));
+  object.objects("parts", named, [&](JsonObject &one, const PartChange &part) { add_part(one, part, names_hosts); });
+  add_other(object, change);
+  object.objects("functions", finding.functions, [](JsonObject &one, const FunctionChange &function) {
+    one.key("name").text(function.name);
+    add_amounts(one, function.before, function.after);
   });
-  append_all(out, "peers", finding.peers, [&](const PeerChange &peer) {
-    append(out, "remote", peer.remote);
-    append(out, "before", peer.before);
-    append(out, "after", peer.after);
+  object.objects("peers", finding.peers, [](JsonObject &one, const PeerChange &peer) {
+    one.key("remote").text(peer.remote);
+    add_amounts(one, peer.before, peer.after);
   });
-  append_texts(out, "phases", finding.phases);
-  append_texts(out, "evidence", finding.commands);
+  object.texts("phases", finding.phases);
+  object.texts("evidence", finding.commands);
+}
+
+void add_fact(JsonObject &object, const FactChange &fact) {
+  object.key("host").text(fact.host);
+  object.key("fact").text(fact.fact);
+  object.key("before").text(fact.before);
+  object.key("after").text(fact.after);
+  object.key("time").milliseconds(fact.time_ns);
 }
 
 }  // namespace
 
 std::string as_json(const Explanation &explanation) {
-  std::string out = "{";
-  append_side(out, "range", explanation.window, explanation.window_steps);
-  append_side(out, "baseline", explanation.baseline, explanation.baseline_steps);
-  append_texts(out, "hosts", explanation.hosts);
-  append_texts(out, "others", explanation.others);
-  append_all(out, "findings", explanation.findings,
-             [&](const Finding &finding) { append_finding(out, finding, explanation.names_hosts); });
-  append_all(out, "facts", explanation.facts, [&](const FactChange &fact) {
-    append(out, "host", fact.host);
-    append(out, "fact", fact.fact);
-    append(out, "before", fact.before);
-    append(out, "after", fact.after);
-    append_time(out, "time", fact.time_ns);
-  });
-  append_all(out, "ruledOut", explanation.unchanged, [&](const Change &change) { append_resource(out, change); });
-  append(out, "statistics", statistics_text(explanation));
-  append_texts(out, "notes", explanation.notes);
-  return out + "}\n";
+  query::JsonWriter out;
+  {
+    JsonObject all(out);
+    add_side(all, "range", explanation.window, explanation.window_steps);
+    add_side(all, "baseline", explanation.baseline, explanation.baseline_steps);
+    all.texts("hosts", explanation.hosts);
+    all.texts("others", explanation.others);
+    all.objects("findings", explanation.findings,
+                [&](JsonObject &one, const Finding &finding) { add_finding(one, finding, explanation.names_hosts); });
+    all.objects("facts", explanation.facts, add_fact);
+    all.objects("ruledOut", explanation.unchanged, add_resource);
+    all.key("statistics").text(statistics_text(explanation));
+    all.texts("notes", explanation.notes);
+  }
+  return out.take() + '\n';
 }
 
 }  // namespace atalaya::explain
