@@ -55,6 +55,17 @@ class LargeAnswers(QueryCase):
         for reader in readers:
             self.assertTrue(reader.read() == whole)  # assertEqual would take minutes to show a difference
 
+    def test_a_hundred_clients_that_never_end_their_request_do_not_stop_the_others(self):
+        base = self.serve()
+        host, port = base[len("http://"):].split(":")
+        for number in range(100):
+            client = socket.create_connection((host, int(port)), PATIENCE)
+            self.addCleanup(client.close)
+            # Half of a line, of the head, or of a body.
+            client.sendall((b"GET /api/page/in", b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept:", b"POST /api/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")[number % 3])
+        self.assertIn(b"<html", ask_http(base + "/"))
+        self.assertEqual(json.loads(ask_http(base + "/api/page/info"))["hosts"], ["host1", "host2"])
+
     def test_metrics_of_prometheus_in_parts_are_those_of_a_whole_answer(self):
         self.put_many()
         base = self.serve()
