@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of a real Slurm: its own controller and node daemon in a temporary folder, and the tags of the processes that it starts."""
 
+import glob
 import os
 import shutil
 import socket
@@ -13,6 +14,11 @@ from http_servers import free_port
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "squeue", "scancel", "sinfo")
 V1 = os.path.isdir("/sys/fs/cgroup/freezer")
+VERSION_2 = "/sys/fs/cgroup/unified" if V1 else "/sys/fs/cgroup"
+VIEW = os.environ.get("ATALAYA_CGROUP2_VIEW", "build/release/tests/integration/cgroup2_view.so")
+# What slurmd sees of a host with cgroups of both versions, so that its plugin for version 2 starts: only those of version 2.
+ONLY_VERSION_2 = ("unshare", "--mount", "sh", "-c", f"""umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup &&
+                  exec env LD_PRELOAD={os.path.abspath(VIEW)} "$@" """, "sh")
 
 
 def missing():
@@ -23,13 +29,14 @@ def missing():
 
 
 class Slurm:
-    """One node. `tracking` is Slurm's way to find the processes of a job: cgroup or linuxproc."""
+    """One node. `tracking` is Slurm's way to find the processes of a job: cgroup, cgroup/v2 or linuxproc."""
 
     def __init__(self, folder, tracking):
         self.folder, self.tracking, self.daemons = folder, tracking, []
         os.chmod(folder, 0o755)  # munge's clients need its socket
         for name in ("state", "spool"):
             os.mkdir(self.path(name))
+        self.version2 = tracking == "cgroup/v2"
         self.environment = dict(os.environ, SLURM_CONF=self.path("slurm.conf"))
         self.configure()
 
@@ -54,7 +61,7 @@ class Slurm:
                 SlurmdPidFile={self.path("slurmd.pid")}
                 SlurmctldLogFile={self.path("slurmctld.log")}
                 SlurmdLogFile={self.path("slurmd.log")}
-                ProctrackType=proctrack/{self.tracking}
+                ProctrackType=proctrack/{self.tracking.split('/')[0]}
                 TaskPlugin=task/none
                 JobAcctGatherType=jobacct_gather/none
                 AccountingStorageType=accounting_storage/none
@@ -66,7 +73,10 @@ class Slurm:
                 PartitionName=all Nodes=ALL Default=YES State=UP
                 """.replace("                ", ""))
         with open(self.path("cgroup.conf"), "w") as file:
-            file.write(f"CgroupPlugin={'cgroup/v1' if V1 else 'autodetect'}\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n")
+            plugin = "cgroup/v2" if self.version2 else "cgroup/v1" if V1 else "autodetect"
+            file.write(f"CgroupPlugin={plugin}\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n")
+            if self.version2:
+                file.write("IgnoreSystemd=yes\n")
         descriptor = os.open(self.path("munge.key"), os.O_WRONLY | os.O_CREAT, 0o400)
         os.write(descriptor, os.urandom(128))
         os.close(descriptor)
@@ -76,13 +86,15 @@ class Slurm:
                     "--pid-file", self.path("munged.pid"), "--log-file", self.path("munged.log"), "--seed-file", self.path("munged.seed"))
         self.wait(lambda: os.path.exists(self.path("munge.socket")), "munged has no socket")
         self.daemon("slurmctld", "-D", "-i", "-f", self.path("slurm.conf"))
-        self.daemon("slurmd", "-D", "-f", self.path("slurm.conf"))
+        if self.version2:
+            os.makedirs(VERSION_2 + "/system.slice", exist_ok=True)  # slurmd makes its scope, and systemd the slice
+        self.daemon("slurmd", "-D", "-f", self.path("slurm.conf"), before=ONLY_VERSION_2 if self.version2 and V1 else ())
         # Only slurmd needs cgroups, and not all hosts give it some.
-        self.wait(lambda: self.run("sinfo", "-h", "-o", "%T").strip() == "idle", "the node is not idle", may_skip=self.tracking == "cgroup")
+        self.wait(lambda: self.run("sinfo", "-h", "-o", "%T").strip() == "idle", "the node is not idle", may_skip=self.tracking != "linuxproc")
 
-    def daemon(self, *words):
+    def daemon(self, *words, before=()):
         log = open(self.path(words[0] + ".out"), "wb")
-        self.daemons.append(subprocess.Popen(words, env=self.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+        self.daemons.append(subprocess.Popen([*before, *words], env=self.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
         log.close()
 
     def run(self, *words):
@@ -122,18 +134,20 @@ class Slurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        if V1:
-            self.remove_cgroups()
+        if self.version2:
+            self.remove_cgroups(glob.glob(VERSION_2 + "/system.slice/*slurmstepd.scope"))
+            self.remove_cgroups([VERSION_2 + "/system.slice"], below=False)
+        elif V1:
+            self.remove_cgroups(glob.glob("/sys/fs/cgroup/*/slurm*"))
 
     @staticmethod
-    def remove_cgroups():
-        for kind in os.listdir("/sys/fs/cgroup"):
-            top = f"/sys/fs/cgroup/{kind}/slurm"
-            for folder, _, _ in os.walk(top, topdown=False):
+    def remove_cgroups(tops, below=True):
+        for top in tops:
+            for folder, _, _ in os.walk(top, topdown=False) if below else [(top, (), ())]:
                 try:
                     os.rmdir(folder)
                 except OSError:
-                    pass  # it belongs to another slurmd
+                    pass  # it belongs to another slurmd or to systemd
 
 
 @unittest.skipIf(missing(), missing())
@@ -175,17 +189,28 @@ class Jobs(AgentCase):
         return found()[-1]
 
     def test_steps_and_batch_scripts_by_cgroup(self):
-        slurm = self.slurm("cgroup")
+        self.steps_and_batch("cgroup", "0" if V1 else None)
+
+    @unittest.skipUnless(os.path.exists(VERSION_2 + "/cgroup.procs"), "needs cgroups of version 2")
+    def test_steps_and_batch_scripts_by_cgroups_of_version_2(self):
+        self.steps_and_batch("cgroup/v2", None)
+        # slurmd's own form, so that a later Slurm with another one is noticed
+        self.assertRegex(self.cgroup, r"/system\.slice/(\w+_)?slurmstepd\.scope/job_\d+/step_batch/user/task_\w+$")
+
+    def steps_and_batch(self, tracking, user):
+        slurm = self.slurm(tracking)
         job = self.job(slurm)
         tags = self.tags_of("steps")
         self.assertEqual((tags["job"], tags["job.step"]), (job, "0"))
-        self.assertEqual(tags.get("job.user"), "0" if V1 else None)
+        self.assertEqual(tags.get("job.user"), user)
         slurm.run("scancel", "--signal=KILL", job)
         slurm.wait(lambda: not slurm.run("squeue", "-h", "-o", "%i").strip(), "the job does not end")
         slurm.run("sbatch", "--chdir=/", "--output=/dev/null", "--wrap", f"exec {self.path('batch')} 600")
         job = self.job(slurm)
         tags = self.tags_of("batch")
         self.assertEqual((tags["job"], tags["job.step"]), (job, "batch"))
+        with open(f"/proc/{tags['pid']}/cgroup") as file:
+            self.cgroup = next(line for line in file if line.startswith("0::")).rstrip("\n")
 
     def test_the_environment_where_there_are_no_cgroups(self):
         slurm = self.slurm("linuxproc")

@@ -132,6 +132,12 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// "0", or "0+1" of a component of a heterogeneous job.
+bool is_step(std::string_view text) {
+  const size_t plus = text.find('+');
+  return is_number(text.substr(0, plus)) && (plus == std::string_view::npos || is_number(text.substr(plus + 1)));
+}
+
 // Version 1: "/slurm/uid_1000/job_42/step_0/task_0", with "slurm_NODE" where several slurmd share a host. Version 2:
 // "/system.slice/slurmstepd.scope/job_42/step_batch/user/task_0", with "NODE_slurmstepd.scope".
 // Source: Slurm's documentation of cgroups, cgroup.html and cgroup_v2.html.
@@ -141,7 +147,7 @@ void read_slurm(std::string_view part, Spelled &out) {
   if (const std::string_view job = between(part, "job_", ""); is_number(job)) out.job = job;
   if (const std::string_view user = between(part, "uid_", ""); is_number(user)) out.job_user = user;
   const std::string_view step = between(part, "step_", "");
-  if (is_number(step) || step == "batch" || step == "extern" || step == "interactive") out.job_step = step;
+  if (is_step(step) || step == "batch" || step == "extern" || step == "interactive") out.job_step = step;
 }
 
 // "container_e17_1410901177871_0001_01_000005": epoch, start of the resource manager, application, attempt, container.

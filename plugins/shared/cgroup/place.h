@@ -19,8 +19,8 @@ struct Place {
   std::string pod;                  // UID of the Kubernetes pod, with dashes as in Kubernetes; empty: none
   std::string unit;                 // innermost service or scope, "ssh.service"; "\x2d" is "-"; empty: none
   std::string slice;                // innermost slice, "system.slice"; empty: none
-  // Slurm: the number of the job, "0", "batch", "extern" or "interactive", and the uid of its owner where the path has it (cgroup
-  // version 1). YARN: "application_1410901177871_0001". Empty: none.
+  // Slurm: the number of the job, "0", "0+1", "batch", "extern" or "interactive", and the uid of its owner where the path has it
+  // (cgroup version 1). YARN: "application_1410901177871_0001". Empty: none.
   std::string job, job_step, job_user;
   std::optional<uint32_t> user;  // owner of the slice of the container or, without one, of the process
 };

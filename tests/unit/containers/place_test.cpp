@@ -226,6 +226,8 @@ TEST_CASE("jobs of Slurm and YARN") {
       {"/slurm/uid_1000/job_42", "42", "", "1000"},
       {"/system.slice/slurmstepd.scope/job_42/step_0/user/task_0", "42", "0", ""},
       {"/system.slice/node7_slurmstepd.scope/job_42/step_interactive/user/task_special", "42", "interactive", ""},
+      {"/system.slice/slurmstepd.scope/job_42/step_1+0/user/task_0", "42", "1+0", ""},
+      {"/system.slice/slurmstepd.scope/job_42/step_1+/user/task_0", "42", "", ""},
       {"/system.slice/slurmstepd.scope/system", "", "", ""},
       {"/slurm/uid_1000", "", "", ""},
       {"/slurm/uid_x/job_/step_", "", "", ""},
