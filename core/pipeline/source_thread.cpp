@@ -125,7 +125,7 @@ int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
   {
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [this] { return stopping_ || waiting_.size() < kMaxWaiting; });
-    if (stopping_) return ATALAYA_END;
+    if (stopping_ && waiting_.size() >= kMaxWaiting) return ATALAYA_END;  // nothing is taken before the source has ended
     id = ++last_id_;
     Arrival arrival;
     arrival.batch = std::move(batch);

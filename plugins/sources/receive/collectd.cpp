@@ -17,8 +17,8 @@ namespace {
 constexpr uint16_t kHost = 0x0000, kTimeSeconds = 0x0001, kPlugin = 0x0002, kPluginInstance = 0x0003, kType = 0x0004,
                    kTypeInstance = 0x0005, kValues = 0x0006, kIntervalSeconds = 0x0007, kTimeFine = 0x0008, kIntervalFine = 0x0009,
                    kSigned = 0x0200, kEncrypted = 0x0210;
-// Types of values.
-constexpr uint8_t kCounterValue = 0, kGaugeValue = 1, kDerive = 2, kAbsolute = 3;
+// Types of values; 0 is a counter.
+constexpr uint8_t kGaugeValue = 1, kDerive = 2, kAbsolute = 3;
 
 constexpr size_t kHeader = 4;  // type and length of a part, both 16 bits
 constexpr size_t kMaxText = 256;

@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kDatagrams = 32;        // of one system call
 constexpr size_t kDatagramSize = 65536;  // the maximum of UDP
 constexpr int kSocketBuffer = 4 << 20;   // bytes; the limit net.core.rmem_max may be lower
+constexpr int kLastCalls = 512;          // enough for a full socket
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 int64_t next_boundary(int64_t now_ns, int64_t window_ns) {
@@ -61,12 +62,15 @@ void DatagramReader::run() {
     const int64_t wait = (end - now + kNanosPerMilli - 1) / kNanosPerMilli;
     if (::poll(waits.data(), waits.size(), static_cast<int>(std::clamp<int64_t>(wait, 0, 60'000))) < 0 && errno != EINTR) return;
     if ((waits[0].revents & POLLIN) != 0) read_all();
-    if ((waits[1].revents & POLLIN) != 0) return end_window(core::realtime());
+    if ((waits[1].revents & POLLIN) != 0) break;
   }
+  for (int i = 0; i < kLastCalls && read_all(); ++i) {
+  }
+  end_window(core::realtime());
 }
 
-// The datagrams that one system call returns; poll() returns at once while there are more.
-void DatagramReader::read_all() {
+// The datagrams that one system call returns; poll() returns at once while there are more. False: there were none.
+bool DatagramReader::read_all() {
   static thread_local std::vector<char> room(kDatagrams * kDatagramSize);
   std::array<mmsghdr, kDatagrams> headers{};
   std::array<iovec, kDatagrams> pieces{};
@@ -86,6 +90,7 @@ void DatagramReader::read_all() {
     }
     protocol_->add({static_cast<const char *>(pieces[i].iov_base), headers[i].msg_len});
   }
+  return count > 0;
 }
 
 void DatagramReader::note_losses(uint32_t lost) {

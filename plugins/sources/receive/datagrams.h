@@ -34,7 +34,7 @@ class DatagramProtocol {
   virtual uint64_t refused() = 0;
 };
 
-// Reads datagrams until it is destroyed; then it hands on the last window.
+// Reads datagrams until it is destroyed; then it hands on the last window, with those that wait in the socket.
 class DatagramReader {
  public:
   using Deliver = std::function<void(DatagramWindow window)>;       // from its thread
@@ -48,7 +48,7 @@ class DatagramReader {
 
  private:
   void run();
-  void read_all();
+  bool read_all();
   void end_window(int64_t now_ns);
   void note_losses(uint32_t lost);
 

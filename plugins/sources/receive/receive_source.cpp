@@ -114,7 +114,7 @@ std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view ad
 
 std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
   const std::lock_guard lock(mutex_);
-  if (stopping_) return unavailable("The agent is stopping");
+  if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
   queue_.push({request, monotonic()});
   wake_.notify_all();
   return std::nullopt;
@@ -193,8 +193,30 @@ Code ReceiveSource::run() {
       continue;
     }
     const std::lock_guard lock(mutex_);
-    if (stopping_) return Code::ok;
+    if (stopping_) break;
   }
+  emit_last_datagrams();
+  return Code::ok;
+}
+
+// The window that the stop ends. Its senders will not send it again, unlike those of requests, which get their answer here.
+void ReceiveSource::emit_last_datagrams() {
+  datagram_readers_.clear();
+  Pendings pending;
+  const auto pop = [this]() -> std::optional<Waiting> {
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty()) return std::nullopt;
+    Waiting waiting = queue_.pop_oldest();
+    server_->release(*waiting.request);
+    return waiting;
+  };
+  while (const auto waiting = pop()) {
+    if (waiting->request->datagrams)
+      read_safely(*waiting, pending);
+    else
+      waiting->request->answer(unavailable("The agent is stopping"));
+  }
+  if (!pending.empty()) emit(std::move(pending));
 }
 
 Account ReceiveSource::parse(const Request &request) {
@@ -313,6 +335,8 @@ void ReceiveSource::emit(Pendings pending) {
     if (code == ATALAYA_OK) status = known->second;
     early_.clear();
   }
+  if (code != ATALAYA_OK)
+    for (const Pending &lost : pending) give_up(*lost.request);
   settle(pending, status);
 }
 

@@ -109,6 +109,7 @@ class ReceiveSource final : public PushSource {
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
   void open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns);
   void give_up(const Request &request);
+  void emit_last_datagrams();
   // Whether the window of the own metrics has ended: adds them to the current batch.
   bool add_own_metrics();
   // The next request for the current or a new batch; nothing: stopping, the current batch should be emitted, or own metrics are
