@@ -24,9 +24,9 @@ T0 = 1_700_000_000
 class Listener:
     """A server that answers by a list of statuses, then 200; `requests` are (target, headers, body) of those that it accepted."""
 
-    def __init__(self, *answers):
+    def __init__(self, *answers, port=0):
         listener = self
-        self.answers, self.requests, self.refused = list(answers), [], []
+        self.answers, self.requests, self.refused, self.stopped = list(answers), [], [], False
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -37,6 +37,9 @@ class Listener:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                if listener.stopped:  # a connection that is still open
+                    self.close_connection = True
+                    return
                 answer = listener.answers.pop(0) if listener.answers else 200
                 status, text = answer if isinstance(answer, tuple) else (answer, b"")
                 (listener.requests if status == 200 else listener.refused).append((self.path, dict(self.headers), body))
@@ -46,12 +49,13 @@ class Listener:
                 with contextlib.suppress(OSError):
                     self.wfile.write(text)
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def stop(self):
+        self.stopped = True
         self.server.shutdown()
         self.server.server_close()
 

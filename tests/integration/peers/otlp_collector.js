@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collector that decodes requests with OpenTelemetry's own messages and prints one JSON line for each.
-// usage: node otlp_collector.js FOLDER_OF_NODE_MODULES [ANSWER...]; an ANSWER is a status, or "reject N": the first requests get them.
+// usage: node otlp_collector.js FOLDER_OF_NODE_MODULES PORT [ANSWER...]; PORT 0 is any; an ANSWER is a status, or "reject N": the first requests get them.
 "use strict";
 const http = require("http");
 const path = require("path");
 const zlib = require("zlib");
 
-const [modules, ...answers] = process.argv.slice(2);
+const [modules, port, ...answers] = process.argv.slice(2);
 const { opentelemetry } = require(path.join(modules, "@opentelemetry/otlp-transformer/build/src/generated/root.js"));
 const { metrics, trace } = opentelemetry.proto.collector;
 const messages = {
@@ -30,4 +30,4 @@ const server = http.createServer((request, response) => {
   request.on("data", (piece) => pieces.push(piece));
   request.on("end", () => answer(request, response, Buffer.concat(pieces)));
 });
-server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+server.listen(Number(port), "127.0.0.1", () => console.log(server.address().port));
