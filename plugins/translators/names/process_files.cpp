@@ -61,7 +61,7 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
   if (!fields || !fields->has(22)) return std::nullopt;
   ProcessStat stat{.name = fields->name(), .start_ticks = (*fields)[22]};
   if ((*fields)[28] == 0) return stat;
-  for (const size_t field : {26, 28, 48, 49, 50, 51}) stat.image = stat.image * 0x100000001b3 + (*fields)[field];
+  for (const unsigned field : {26U, 28U, 48U, 49U, 50U, 51U}) stat.image = stat.image * 0x100000001b3 + (*fields)[field];
   return stat;
 }
 
