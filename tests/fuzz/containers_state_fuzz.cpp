@@ -7,6 +7,7 @@
 
 #include "plugins/shared/cgroup/place.h"
 #include "plugins/shared/containers/state_json.h"
+#include "plugins/shared/containers/workload.h"
 
 using namespace atalaya::containers;
 
@@ -19,6 +20,7 @@ void require(bool holds) {
 void check(Reading reading, const Container &container) {
   require((reading == Reading::found) == !container.name.empty());
   require(container.name.size() <= 3 * kMaxName + 2 && container.pod.size() <= kMaxName && container.name_space.size() <= kMaxName);
+  require(container.pod.starts_with(workload_of(container.pod)));
   require(container.project.size() <= kMaxName && container.service.size() <= kMaxName);
 }
 

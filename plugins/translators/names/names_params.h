@@ -13,8 +13,8 @@ namespace atalaya::names {
 inline constexpr Param kPattern[] = {param::string("", "A pattern")};
 inline constexpr Param kOption[] = {param::string("", "An option")};
 inline constexpr Param kText[] = {param::string("", "A text with values in it")};
-inline constexpr Param kPlaceTag[] = {
-    param::choice("tag", "container|runtime|pod|namespace|project|service|unit|slice|job|job.step|job.user", "An extra tag")};
+inline constexpr Param kPlaceTag[] = {param::choice(
+    "tag", "container|runtime|pod|namespace|project|service|unit|slice|job|job.step|job.user|workload", "An extra tag")};
 
 inline constexpr Param kRuleMembers[] = {
     param::list("main", kPattern, "Patterns for the main class of a JVM, or the file of its jar"),

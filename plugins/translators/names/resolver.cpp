@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/containers/workload.h"
 #include "plugins/translators/names/slurm_environment.h"
 
 namespace atalaya::names {
@@ -88,12 +89,14 @@ void Resolver::find_places(std::string_view cgroup, Answer &answer) {
   const containers::Place place = containers::place_of(cgroup);
   const containers::Container &container = containers_.find(place, core::monotonic());
   answer.settled = answer.settled && (place.runtime == containers::Runtime::none || container.known);
+  // A pod of the node, from its files: its name ends with that of the node.
+  const bool is_static_pod = !place.pod.empty() && place.pod.find('-') == std::string::npos;
   answer.places = Places{container.name,    std::string(containers::runtime_name(place.runtime)),
                          container.pod,     container.name_space,
                          container.project, container.service,
                          place.unit,        place.slice,
                          place.job,         place.job_step,
-                         place.job_user};
+                         place.job_user,    std::string(is_static_pod ? "" : containers::workload_of(container.pod))};
   answer.remark = std::exchange(remark_, {});
 }
 

@@ -20,10 +20,10 @@
 namespace atalaya::names {
 
 // Tags for the place where a process runs, in the order of Answer::places.
-inline constexpr std::array<std::string_view, 11> kPlaceTags = {"container", "runtime", "pod", "namespace", "project", "service",
-                                                                "unit",      "slice",   "job", "job.step",  "job.user"};
+inline constexpr std::array<std::string_view, 12> kPlaceTags = {"container", "runtime", "pod", "namespace", "project",  "service",
+                                                                "unit",      "slice",   "job", "job.step",  "job.user", "workload"};
 using Places = std::array<std::string, kPlaceTags.size()>;
-inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10;  // of Places
+inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10, kWorkload = 11;  // of Places
 
 inline uint32_t hash_of(std::string_view name) {
   return static_cast<uint32_t>(std::hash<std::string_view>{}(name));

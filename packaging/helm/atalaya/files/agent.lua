@@ -21,7 +21,7 @@ a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
   -- The tag pod needs the state files of the container runtime; the tag container is the id without them.
-  a.translate.names { root = "/host", tags = { "container", "pod", "namespace" } },
+  a.translate.names { root = "/host", tags = { "container", "pod", "namespace", "workload" } },
   -- Remove idle processes: those below all of these limits for a whole window.
   a.filter.value {
     ["proc.cpu.user"] = 0.1,

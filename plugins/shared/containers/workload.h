@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace atalaya::containers {
+
+// The workload that made a pod, by the form of the pod's name: the Deployment of "web-5d4f8c7b9d-x2k4q", the CronJob of
+// "report-28391040-7zq2w", the DaemonSet, ReplicaSet or Job of "node-agent-8xw5l", the StatefulSet of "db-0". Empty: a name of
+// another form, such as that of a pod that was made alone. Untrusted input.
+std::string_view workload_of(std::string_view pod);
+
+}  // namespace atalaya::containers
