@@ -186,7 +186,7 @@ McpRequest mcp_request(const McpTool &tool, const element *arguments) {
   if (arguments != nullptr)
     for (const auto [name, value] : object) {
       const auto param =
-          std::find_if(tool.params.begin(), tool.params.end(), [&](const McpParam &one) { return one.name == name; });
+          std::find_if(tool.params.begin(), tool.params.end(), [&key = name](const McpParam &one) { return one.name == key; });
       read.wrong = param == tool.params.end() ? "unknown parameter " + core::in_quotes(std::string(name)) + " of " +
                                                     std::string(tool.name) + "; " + known_names(tool)
                                               : read_argument(*param, value, read.request);

@@ -27,12 +27,7 @@ class Integrals : public store::PointVisitor {
  public:
   Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget,
             const store::MetricInfo *undeclared)
-      : series_(series),
-        range_(range),
-        budget_(budget),
-        holds_(series.size()),
-        last_(series.size(), 0),
-        last_values_(series.size(), 0) {
+      : range_(range), budget_(budget), holds_(series.size()), last_(series.size(), 0), last_values_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
       for (const std::string &key : group_by)
@@ -129,7 +124,6 @@ class Integrals : public store::PointVisitor {
     return static_cast<double>(std::min(end, range_.to_ns) - std::max(begin, range_.from_ns));
   }
 
-  const std::vector<store::Series> &series_;
   const Range range_;
   Budget &budget_;
   std::map<std::pair<std::string, Tags>, UsageGroup> groups_;

@@ -31,8 +31,7 @@ size_t place_after(const Times &times, int64_t time_ns) {
 }  // namespace
 
 Scan::Scan(Database &database, std::span<const Series> series, const Range &range, PointVisitor &visitor, Damage &damage)
-    : database_(database),
-      series_(series),
+    : series_(series),
       range_(range),
       visitor_(visitor),
       damage_(damage),

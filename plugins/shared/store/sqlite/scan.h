@@ -54,7 +54,6 @@ class Scan {
   void give(Wanted &wanted, const Points &points);
   void give_rolled(Wanted &wanted, int64_t until_ns);
 
-  Database &database_;
   std::span<const Series> series_;
   Range range_;
   PointVisitor &visitor_;
