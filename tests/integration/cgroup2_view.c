@@ -24,6 +24,8 @@ static int opened(const char *path, int flags, va_list more) {
   return strcmp(path, "/proc/self/cgroup") ? openat(AT_FDCWD, path, flags, va_arg(more, mode_t)) : line_of_version_2();
 }
 
+#pragma GCC visibility push(default)
+
 int open(const char *path, int flags, ...) {
   va_list more;
   va_start(more, flags);
@@ -39,3 +41,5 @@ int open64(const char *path, int flags, ...) {
   va_end(more);
   return file;
 }
+
+#pragma GCC visibility pop
