@@ -14,6 +14,9 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 /* PERF_COPY_* */
 const volatile __u32 copies;
 
+/* Bytes in the ring of copies that wake its reader. */
+const volatile __u32 wake_above;
+
 /* Minimum wait to report. */
 __u64 min_wait_ns;
 
@@ -99,7 +102,7 @@ static bool copy_stack(const struct perf_key *key, const char *comm, const char 
   }
   copy->size = (__u64)parts * PERF_COPY_PART;
   /* The reader polls ten times a second; wake it early only when the ring fills. */
-  const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > 2 << 20;
+  const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > wake_above;
   bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   return true;
 }

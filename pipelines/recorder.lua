@@ -1,4 +1,4 @@
--- A flight recorder: processes every 100 ms, the host and its traffic every 500 ms and stacks every second stay in memory
+-- A flight recorder: processes every 100 ms, the host every 500 ms, stacks and traffic every second stay in memory
 -- for two minutes. They are written only around an alert, an OOM kill, a crash, or on request:
 --   atalaya run pipelines/recorder.lua        (as root)
 --   atalaya record --last 2m                  (on request)
@@ -11,6 +11,9 @@ local recordings = a.sink.sqlite {
   max_size = "2 GiB",
   traces = { folder = "recordings", files = 20, max_size = "1 GiB" },
 }
+
+local alerts = a.sink.sqlite {}
+local recorders = a.sink.recorder {}
 
 a.pipeline "fine" {
   every = "100ms",
@@ -33,31 +36,35 @@ a.pipeline "fine" {
 a.pipeline "host" {
   every = "500ms",
   a.source.proc { processes = false, cgroups = false },
-  a.source.net {},
-  a.translate.names { recheck = 1 },
-  a.filter.recorder { name = "host", size = "3 MiB" },
-  recordings,
 }
+a.pipeline "recorded-host" { a.from "host", a.filter.recorder { name = "host", size = "2 MiB" }, recordings }
 
 a.pipeline "stacks" {
   every = "1s",
-  a.source.perf { frequency = 19 },
+  a.source.perf { frequency = 19, symbol_memory = "12 MiB" },
+  a.source.net {},
   a.translate.names {},
-  a.filter.recorder { name = "stacks", size = "4 MiB" },
+  a.filter.recorder { name = "stacks", size = "5 MiB" },
   recordings,
 }
 
 -- What starts a recording.
-a.pipeline "events" {
-  every = "2s",
-  a.source.proc { processes = false, cgroups = false },
-  a.source.kernel { throttled = false },
+a.pipeline "pressure" {
+  a.from "host",
   a.translate.alerts { rules = {
     { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 20, clear = 5, lasts = "2s", keep = "1m",
       summary = "Tasks wait for memory for more than 20 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
     { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 60, clear = 25, lasts = "10s", keep = "1m",
       summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
   } },
-  a.sink.sqlite {},
-  a.sink.recorder {},
+  a.filter.match { alert = "*" },
+  alerts,
+  recorders,
+}
+
+a.pipeline "events" {
+  every = "2s",
+  a.source.kernel { throttled = false },
+  alerts,
+  recorders,
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -41,6 +42,14 @@ FileStamp stamp_of_mapped(const core::Descriptor &file, const Mapping &mapping) 
   return stamp.inode == mapping.file.inode ? stamp : FileStamp{};
 }
 
+// The stamp of the same mapping in an earlier reading; all 0: none.
+FileStamp known_stamp(const Mapping &mapping, std::span<const Mapping> earlier) {
+  const auto at = std::lower_bound(earlier.begin(), earlier.end(), mapping.begin,
+                                   [](const Mapping &one, uint64_t begin) { return one.begin < begin; });
+  if (at == earlier.end() || at->begin != mapping.begin || at->end != mapping.end || at->offset != mapping.offset) return {};
+  return at->file == mapping.file && at->path == mapping.path ? at->stamp : FileStamp{};
+}
+
 FileStamp note(int32_t pid, const ProcessRoot &root, const Mapping &mapping) {
   const FileStamp stamp = stamp_of_mapped(by_range(pid, mapping), mapping);
   if (stamp || mapping.path.ends_with(kDeleted)) return stamp;
@@ -49,12 +58,13 @@ FileStamp note(int32_t pid, const ProcessRoot &root, const Mapping &mapping) {
 
 }  // namespace
 
-void note_files(int32_t pid, std::vector<Mapping> &mappings) {
+void note_files(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier) {
   static constexpr size_t kMaxFiles = 1024;  // per process; further files have no names
   const ProcessRoot root(pid);
   std::map<std::pair<FileId, std::string_view>, FileStamp> noted;
   for (Mapping &mapping : mappings) {
     if (!mapping.is_file()) continue;
+    if (mapping.stamp = known_stamp(mapping, earlier); mapping.stamp) continue;
     const std::pair<FileId, std::string_view> file(mapping.file, mapping.path);
     auto known = noted.find(file);
     if (known == noted.end() && noted.size() < kMaxFiles) known = noted.emplace(file, note(pid, root, mapping)).first;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/files.h"
@@ -11,8 +12,9 @@
 
 namespace atalaya::symbols {
 
-// Sets the stamp of each mapped file. The mappings must be of this process, before and after the call.
-void note_files(int32_t pid, std::vector<Mapping> &mappings);
+// Sets the stamp of each mapped file. The mappings must be of this process, before and after the call. Mappings that an earlier
+// reading has, too, keep the stamp of `earlier`: opening each file costs more than the rest of a reading.
+void note_files(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier = {});
 
 // Opens the file if it still has the stamp; closed: it cannot be opened, or is another file now.
 core::Descriptor open_noted(int32_t pid, const Mapping &mapping);

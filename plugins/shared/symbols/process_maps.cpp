@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/symbols/process_maps.h"
 
+#include <span>
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/now.h"
 #include "plugins/shared/symbols/mapped_file.h"
 
 namespace atalaya::symbols {
+namespace {
+
+// A library may be replaced and loaded again at the same address, and its file may get the same inode.
+constexpr int64_t kStampAgeNs = 10'000'000'000;
+
+}  // namespace
 
 bool ProcessMaps::refresh(const ProcessMark &mark) {
   static constexpr size_t kMaxFile = size_t{32} << 20;
@@ -14,10 +22,13 @@ bool ProcessMaps::refresh(const ProcessMark &mark) {
   auto text = core::read_file("/proc/" + std::to_string(pid_) + "/maps", kMaxFile);
   if (!text) return false;
   std::vector<Mapping> mappings = parse_maps(*text);
-  note_files(pid_, mappings);
+  const int64_t now_ns = core::monotonic();
+  const bool opens_all = noted_ns_ == 0 || now_ns - noted_ns_ >= kStampAgeNs;
+  note_files(pid_, mappings, opens_all ? std::span<const Mapping>() : mappings_);
   if (read_mark(pid_) != mark) return false;
   if (!mappings_.empty()) before_ = std::move(mappings_);
   mappings_ = std::move(mappings);
+  if (opens_all) noted_ns_ = now_ns;
   return true;
 }
 

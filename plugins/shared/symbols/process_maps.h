@@ -32,6 +32,7 @@ class ProcessMaps {
 
  private:
   int32_t pid_;
+  int64_t noted_ns_ = 0;  // the last reading that opened all files
   std::vector<Mapping> mappings_, before_;
 };
 

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -134,7 +136,9 @@ class BpfSampler final : public Sampler {
     if (!options_.off_cpu) bpf_map__set_max_entries(maps.waiting, 1);
     if (!options_.off_cpu && !has_bursts())
       for (bpf_map *map : {maps.switch_stacks, maps.switch_known}) bpf_map__set_max_entries(map, 1);
-    if (!options_.dwarf) bpf_map__set_max_entries(skeleton_->maps.stack_copies, static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)));
+    const uint32_t copies = options_.dwarf ? ring_size() : static_cast<uint32_t>(::sysconf(_SC_PAGESIZE));
+    bpf_map__set_max_entries(skeleton_->maps.stack_copies, copies);
+    skeleton_->rodata->wake_above = copies / 4;
     skeleton_->rodata->copies = !options_.dwarf                     ? PERF_COPY_NONE
                                 : !options_.dwarf_processes.empty() ? PERF_COPY_LISTED
                                 : options_.choose                   ? PERF_COPY_UNLISTED
@@ -155,6 +159,13 @@ class BpfSampler final : public Sampler {
   }
 
   bool has_bursts() const { return options_.burst_ns > 0; }
+
+  // Has copies of half a second: the reader takes them ten times a second. All its memory is in use from the start.
+  uint32_t ring_size() const {
+    static constexpr uint64_t kLeast = 1 << 20, kMost = 8 << 20;
+    const uint64_t copies = static_cast<uint64_t>(options_.frequency) * static_cast<uint64_t>(libbpf_num_possible_cpus()) / 2;
+    return static_cast<uint32_t>(std::bit_ceil(std::clamp(copies * sizeof(perf_copy), kLeast, kMost)));
+  }
 
   core::Status start_bursts() {
     bursts_ = std::make_unique<Bursts>(*skeleton_, options_.burst_ns, options_.burst_every_ns, options_.max_stacks);
@@ -273,20 +284,35 @@ class BpfSampler final : public Sampler {
   struct Known {
     symbols::ProcessMaps maps;
     int64_t read_ns = 0;
+    bool is_of_window = false;  // sampled and read in it
   };
 
   Known &known_of(const ProcessId &id) {
     static constexpr size_t kMaxKnown = 1024;
-    if (const auto known = known_.find(id); known != known_.end()) return known->second;
-    if (known_.size() >= kMaxKnown || known_bytes_ > options_.dwarf_memory) forget_known();
-    Known &known = known_.emplace(id, Known{symbols::ProcessMaps(id.pid), 0}).first->second;
-    refresh(id, known);
+    auto at = known_.find(id);
+    if (at == known_.end()) {
+      if (known_.size() >= kMaxKnown || known_bytes_ > options_.dwarf_memory) forget_known();
+      at = known_.emplace(id, Known{symbols::ProcessMaps(id.pid)}).first;
+    }
+    Known &known = at->second;
+    if (!std::exchange(known.is_of_window, true)) refresh(id, known);
     return known;
   }
 
   void forget_known() {
     known_.clear();
     known_bytes_ = 0;
+  }
+
+  // Processes of this window are read again when they are sampled in the next one.
+  void end_window() {
+    for (auto at = known_.begin(); at != known_.end();) {
+      Known &known = at->second;
+      const bool is_used = std::exchange(known.is_of_window, false);
+      known.read_ns = 0;
+      if (!is_used) known_bytes_ -= known.maps.bytes();
+      at = is_used ? std::next(at) : known_.erase(at);
+    }
   }
 
   // Limits reads: a corrupt stack leads to unmapped addresses each time.
@@ -329,7 +355,7 @@ class BpfSampler final : public Sampler {
     skips_ = is_behind_;
     if (skips_) consume(kForWindow);
     skips_ = false;
-    forget_known();
+    end_window();
     unwinder_.next_window();
     return std::exchange(copies_[set], {});
   }
