@@ -68,19 +68,35 @@ struct {
 
 /* ---- Threads ---- */
 
-static void add_calls(struct proc_counts *to, const struct task_io_accounting *from) {
+/* Inlined: `from` is a pointer whose type the verifier knows, or a copy, and one load cannot be both. */
+static __always_inline void add_calls(struct proc_counts *to, const struct task_io_accounting *from) {
   if (!bpf_core_field_exists(from->rchar)) return;
-  to->rchar += BPF_CORE_READ(from, rchar);
-  to->wchar += BPF_CORE_READ(from, wchar);
-  to->syscr += BPF_CORE_READ(from, syscr);
-  to->syscw += BPF_CORE_READ(from, syscw);
+  to->rchar += from->rchar;
+  to->wchar += from->wchar;
+  to->syscr += from->syscr;
+  to->syscw += from->syscw;
 }
 
-static void add_disk(struct proc_counts *to, const struct task_io_accounting *from) {
+static __always_inline void add_disk(struct proc_counts *to, const struct task_io_accounting *from) {
   if (!bpf_core_field_exists(from->read_bytes)) return;
-  to->read_bytes += BPF_CORE_READ(from, read_bytes);
-  to->write_bytes += BPF_CORE_READ(from, write_bytes);
+  to->read_bytes += from->read_bytes;
+  to->write_bytes += from->write_bytes;
 }
+
+struct pair {
+  __u64 first, second;
+};
+
+/* Copies two fields. A copy takes as long as many loads, whatever its size, and in most kernels the second field follows the first. */
+#define READ_PAIR(pair, from, type, one, two)                                                              \
+  do {                                                                                                     \
+    if (bpf_core_field_offset(type, two) - bpf_core_field_offset(type, one) == sizeof(__u64)) {            \
+      bpf_probe_read_kernel(&(pair), sizeof(pair), (void *)(from) + bpf_core_field_offset(type, one));     \
+    } else {                                                                                               \
+      (pair).first = BPF_CORE_READ(from, one);                                                             \
+      (pair).second = BPF_CORE_READ(from, two);                                                            \
+    }                                                                                                      \
+  } while (0)
 
 /* Equal numbers only for the same thread without CPU time in between: total and last start of execution. */
 static __u64 mark_of_thread(__u64 exec_start, __u64 exec_ns) {
@@ -100,21 +116,27 @@ static long visit_thread(__u32 index, struct walk *walk) {
   if (walk->at == walk->head || !walk->at) return 1;
   const struct task_struct *thread = (void *)walk->at - bpf_core_field_offset(struct task_struct, thread_node);
   struct proc_counts *counts = walk->counts;
-  const __u64 exec_ns = BPF_CORE_READ(thread, se.sum_exec_runtime);
-  walk->exec_ns += exec_ns;
-  walk->mark += mark_of_thread(BPF_CORE_READ(thread, se.exec_start), exec_ns);
+  struct pair pair = {};
+  READ_PAIR(pair, &thread->se, struct sched_entity, exec_start, sum_exec_runtime);
+  walk->exec_ns += pair.second;
+  walk->mark += mark_of_thread(pair.first, pair.second);
   ++walk->threads;
   if (counts) {
-    counts->user_ns += BPF_CORE_READ(thread, utime);
-    counts->system_ns += BPF_CORE_READ(thread, stime);
-    counts->min_flt += BPF_CORE_READ(thread, min_flt);
-    counts->maj_flt += BPF_CORE_READ(thread, maj_flt);
-    counts->nvcsw += BPF_CORE_READ(thread, nvcsw);
-    counts->nivcsw += BPF_CORE_READ(thread, nivcsw);
+    READ_PAIR(pair, thread, struct task_struct, utime, stime);
+    counts->user_ns += pair.first;
+    counts->system_ns += pair.second;
+    READ_PAIR(pair, thread, struct task_struct, min_flt, maj_flt);
+    counts->min_flt += pair.first;
+    counts->maj_flt += pair.second;
+    READ_PAIR(pair, thread, struct task_struct, nvcsw, nivcsw);
+    counts->nvcsw += pair.first;
+    counts->nivcsw += pair.second;
     if (bpf_core_field_exists(thread->sched_info.run_delay)) counts->delay_ns += BPF_CORE_READ(thread, sched_info.run_delay);
-    add_disk(counts, &thread->ioac);
+    struct task_io_accounting io = {};
+    bpf_probe_read_kernel(&io, sizeof(io), &thread->ioac);
+    add_disk(counts, &io);
     /* Those of a thread that exits are in the map. */
-    if (thread == walk->leader || !(BPF_CORE_READ(thread, flags) & PF_EXITING)) add_calls(counts, &thread->ioac);
+    if (thread == walk->leader || !(BPF_CORE_READ(thread, flags) & PF_EXITING)) add_calls(counts, &io);
   }
   walk->at = BPF_CORE_READ(thread, thread_node.next);
   return 0;
@@ -137,15 +159,15 @@ static bool walk_threads(struct walk *walk, const struct signal_struct *signal) 
  * has reaped, and of theirs: the same bytes would count once more in each ancestor. Only inblock and oublock are of its threads.
  */
 static void add_ended(struct proc_counts *counts, const struct signal_struct *signal) {
-  counts->exec_ns += BPF_CORE_READ(signal, sum_sched_runtime);
-  counts->user_ns += BPF_CORE_READ(signal, utime);
-  counts->system_ns += BPF_CORE_READ(signal, stime);
-  counts->min_flt += BPF_CORE_READ(signal, min_flt);
-  counts->maj_flt += BPF_CORE_READ(signal, maj_flt);
-  counts->nvcsw += BPF_CORE_READ(signal, nvcsw);
-  counts->nivcsw += BPF_CORE_READ(signal, nivcsw);
-  counts->read_bytes += (__u64)BPF_CORE_READ(signal, inblock) << 9;
-  counts->write_bytes += (__u64)BPF_CORE_READ(signal, oublock) << 9;
+  counts->exec_ns += signal->sum_sched_runtime;
+  counts->user_ns += signal->utime;
+  counts->system_ns += signal->stime;
+  counts->min_flt += signal->min_flt;
+  counts->maj_flt += signal->maj_flt;
+  counts->nvcsw += signal->nvcsw;
+  counts->nivcsw += signal->nivcsw;
+  counts->read_bytes += (__u64)signal->inblock << 9;
+  counts->write_bytes += (__u64)signal->oublock << 9;
 }
 
 static struct proc_key key_of(const struct task_struct *leader) {
@@ -155,10 +177,10 @@ static struct proc_key key_of(const struct task_struct *leader) {
 /* Returns false when they are unknown. */
 static bool add_ended_calls(struct proc_counts *counts, struct task_struct *leader) {
   const struct signal_struct *signal = leader->signal;
-  if (BPF_CORE_READ(signal, sum_sched_runtime) == 0) return true; /* no thread has ended */
+  if (signal->sum_sched_runtime == 0) return true; /* no thread has ended */
   if (!follows_exits) {
     add_calls(counts, &signal->ioac);
-    return BPF_CORE_READ(signal, cmin_flt) == 0; /* it has reaped no child */
+    return signal->cmin_flt == 0; /* it has reaped no child */
   }
   const struct proc_key key = key_of(leader);
   const struct proc_calls *ended = bpf_map_lookup_elem(&ended_threads, &key);
@@ -307,8 +329,8 @@ static void fill(struct proc_record *record, struct task_struct *task) {
   else if (read_memory(record, task))
     record->flags |= PROC_HAS_MEMORY;
   if (count_files(record, task)) record->flags |= PROC_HAS_FILES;
-  record->parent = BPF_CORE_READ(task, real_parent, tgid);
-  record->user = BPF_CORE_READ(task, real_cred, euid.val);
+  record->parent = task->real_parent->tgid;
+  record->user = task->real_cred->euid.val;
   record->state = state_of(task);
   record->start_ns = task->start_boottime;
   BPF_CORE_READ_INTO(&record->comm, task, comm);

@@ -66,8 +66,9 @@ local of_services = {
 }
 
 local of_agent = {
+  -- What a filter removes is no loss.
   { name = "agent drops samples", metric = "self.drops", use = "rate", over = "5m", above = 0, keep = "10m",
-    summary = "A component of the agent drops samples", advice = "Run atalaya status: it has the reason" },
+    tags = { reason = "!filtered" }, summary = "A component of the agent drops samples", advice = "Run atalaya status: it has the reason" },
   { name = "queue grows", metric = "self.queue.bytes", use = "rate", over = "30m", above = 2000, lasts = "10m",
     summary = "The queue of a sink grew for half an hour", advice = "Check the server of the sink; atalaya status has its last error" },
 }
@@ -99,11 +100,11 @@ a.pipeline "ended" {
 }
 
 -- The alerts of each, without its samples: these are in the store already.
-a.pipeline "host-alerts" { a.from "host", a.translate.alerts { rules = of_host }, a.filter.match { alert = "*" }, store }
-a.pipeline "kernel-alerts" { a.from "kernel", a.translate.alerts { rules = of_kernel }, a.filter.match { alert = "*" }, store }
-a.pipeline "jvm-alerts" { a.from "jvm", a.translate.alerts { rules = of_jvms }, a.filter.match { alert = "*" }, store }
-a.pipeline "service-alerts" { a.from "ended", a.translate.alerts { rules = of_services }, a.filter.match { alert = "*" }, store }
-a.pipeline "agent-alerts" { a.from "self", a.translate.alerts { rules = of_agent }, a.filter.match { alert = "*" }, store }
+a.pipeline "host-alerts" { a.from "host", a.translate.alerts { rules = of_host, samples = false }, store }
+a.pipeline "kernel-alerts" { a.from "kernel", a.translate.alerts { rules = of_kernel, samples = false }, store }
+a.pipeline "jvm-alerts" { a.from "jvm", a.translate.alerts { rules = of_jvms, samples = false }, store }
+a.pipeline "service-alerts" { a.from "ended", a.translate.alerts { rules = of_services, samples = false }, store }
+a.pipeline "agent-alerts" { a.from "self", a.translate.alerts { rules = of_agent, samples = false }, store }
 
 -- Send the alerts to an Alertmanager; for a webhook, format = "webhook". Write one such pipeline for each one above.
 -- a.pipeline "notify" {

@@ -18,13 +18,13 @@ local recorders = a.sink.recorder {}
 a.pipeline "fine" {
   every = "100ms",
   a.source.proc { host = false, cgroups = false },
-  -- Remove idle processes: the memory reaches back further without them.
+  -- Idle processes have one sample per second: the memory reaches back further, and averages stay the same.
   a.filter.value {
+    rest = "1s",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,
     ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 50,
   },
   a.translate.names { recheck = 1 },
   -- A slow task, a value that you watch: a tag `record` starts a recording.
@@ -51,13 +51,12 @@ a.pipeline "stacks" {
 -- What starts a recording.
 a.pipeline "pressure" {
   a.from "host",
-  a.translate.alerts { rules = {
+  a.translate.alerts { samples = false, rules = {
     { name = "memory pressure", metric = "sys.pressure.memory.some.stall", above = 20, clear = 5, lasts = "2s", keep = "1m",
       summary = "Tasks wait for memory for more than 20 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
     { name = "waiting for disks", metric = "sys.pressure.io.some.stall", above = 60, clear = 25, lasts = "10s", keep = "1m",
       summary = "Tasks wait for I/O for more than 60 % of the time", advice = "Open the newest file of the folder recordings at ui.perfetto.dev" },
   } },
-  a.filter.match { alert = "*" },
   alerts,
   recorders,
 }

@@ -21,6 +21,16 @@ while True:
     time.sleep(0.1)
 """
 
+# Has 40 MiB all the time, and works for a few milliseconds of each second.
+RESTS = """
+import time
+part = bytearray(b"x" * (40 << 20))
+while True:
+    sum(range(100000))
+    time.sleep(0.7)
+"""
+SECOND = 10**9
+
 
 class Recorder(AgentCase):
     def setUp(self):
@@ -166,6 +176,46 @@ class Recorder(AgentCase):
         self.wait(lambda: self.spans("kept"))
         self.assertGreater(len(self.times("kept")), 10)
         self.assertEqual([ask(*question) for question in questions], before)
+
+    def test_an_idle_process_keeps_its_averages(self):
+        """As recorder.lua has it: the recording has fewer samples of an idle process, and the averages are those of all its samples."""
+        child = subprocess.Popen([sys.executable, "-c", RESTS])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        agent = self.start(function='a.filter.value { rest = "1s", ["proc.cpu.user"] = 0.1, ["proc.cpu.kernel"] = 0.1 },')
+        self.wait(lambda: len(self.times("all")) >= 60)
+        self.record()
+        recording, = self.wait(lambda: self.spans("kept"))
+        self.assertEqual(agent.stop(), 0)
+        all_of_it, kept = ([sample for sample in self.samples(file) if sample["tags"].get("pid") == str(child.pid)
+                            and sample["duration"] > 0] for file in ("all", "kept"))
+        # Whole seconds: an idle process has its sample at their ends.
+        first = -(-min(sample["time"] for sample in all_of_it) // SECOND) + 1
+        last = (recording["time"] + recording["duration"]) // SECOND
+        self.assertGreater(last - first, 2)
+        self.assertLess(len(kept), len(all_of_it) / 2)
+        for field in ("proc.mem.resident", "proc.cpu.user", "proc.threads"):
+            expected = self.integral(all_of_it, field, first, last)
+            self.assertAlmostEqual(self.integral(kept, field, first, last), expected, delta=0.01 * (last - first) + 1e-9, msg=field)
+            shown = self.shown(field, child.pid, first, last)
+            self.assertAlmostEqual(shown, expected / (last - first), delta=0.02, msg=field)
+
+    @staticmethod
+    def integral(samples, field, first, last):
+        total = 0
+        for sample in samples:
+            begin = max(sample["time"] - sample["duration"], first * SECOND)
+            total += sample["fields"].get(field, 0) * max(min(sample["time"], last * SECOND) - begin, 0) / SECOND
+        return total
+
+    def shown(self, field, pid, first, last):
+        """The average that a user sees."""
+        done = subprocess.run([BINARY, "query", "--store", self.recordings, "--metric", field, "--tag", f"pid={pid}", "--from", str(first),
+                               "--to", str(last), "--every", "0all", "--format", "json"], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        series, = json.loads(done.stdout)
+        (_, value), = series["dps"]
+        return value
 
     def test_alerts_of_another_pipeline_and_lua_start_recordings(self):
         rule = '{ name = "busy", metric = "sys.mem.total", above = 0, summary = "always" }'

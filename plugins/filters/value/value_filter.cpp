@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "plugins/shared/match/patterns.h"
 
@@ -29,14 +30,34 @@ ValueFilter::ValueFilter(Host host)
     if (std::isnan(threshold.value) || (change_ && threshold.value < 0))
       throw Failure(Code::bad_config,
                     "\"" + threshold.metric + "\": the threshold must be a number, and with \"change\" 0 or more");
+  if (const auto rest = host_.find("rest")) resting_.emplace(host_, rest->integer());
 }
 
-Code ValueFilter::process(const Window &, Batch &batch) {
-  uint64_t kept = 0;
+// The number of samples that stay, at the front.
+uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
+  uint64_t kept = 0, merged = 0;
   const auto samples = batch.samples();
-  for (const Sample &sample : samples)
-    if (keeps(sample)) samples[kept++] = sample;
+  for (const Sample &sample : samples) {
+    if (keeps(sample)) {
+      if (resting_ && !present_.empty()) resting_->wake(sample);
+      samples[kept++] = sample;
+    } else if (resting_ && resting_->add(window, sample)) {
+      ++merged;
+    }
+  }
+  host_.merged(merged);
+  return kept;
+}
+
+Code ValueFilter::process(const Window &window, Batch &batch) {
+  const uint64_t kept = compact(window, batch);
   batch.truncate(kept);
+  if (resting_) {
+    host_.created(resting_->end_window(batch));
+    // A series is written in the order of its times.
+    const auto all = batch.samples();
+    std::rotate(all.begin(), all.begin() + static_cast<ptrdiff_t>(kept), all.end());
+  }
   const size_t width = thresholds_.size();
   entities_.next_window([&](uint32_t from, uint32_t to) {
     if (from != to) std::copy_n(&memory_[from * width], width, &memory_[to * width]);

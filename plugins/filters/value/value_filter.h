@@ -4,10 +4,12 @@
 #include <atalaya/plugin.hpp>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plugins/filters/value/resting.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
 
@@ -26,6 +28,8 @@ class ValueFilter final : public Filter {
           .unit("%"),
       param::choice("absent", "drop|pass", "Handling of samples of a listed family (first word of a metric) without a listed field")
           .defaults("drop"),
+      param::duration("rest", "Merge the samples below the thresholds into one per entity and this time (default: drop them)")
+          .range(1e8, 3600e9),
   };
   static constexpr Description description = {
       .name = "value"_str, .summary = "Keep samples whose values reach a threshold"_str, .params = kParams};
@@ -52,6 +56,7 @@ class ValueFilter final : public Filter {
     bool reached = false;
   };
 
+  uint64_t compact(const Window &window, Batch &batch);
   Meaning meaning(uint32_t name);
   void add_present(uint32_t threshold, const atalaya_field &field);
   bool find_at_places(const Sample &sample);
@@ -71,6 +76,7 @@ class ValueFilter final : public Filter {
   core::IdentityKey key_;
   core::IdentityTable entities_;
   std::vector<Memory> memory_;  // one per threshold, entity by entity
+  std::optional<Resting> resting_;
 };
 
 }  // namespace atalaya::value

@@ -39,7 +39,8 @@ Alerts::Alerts(Host host)
       names_(host),
       silences_(host),
       repeat_ns_(host.integer("repeat")),
-      max_series_(static_cast<size_t>(host.integer("max_series"))) {
+      max_series_(static_cast<size_t>(host.integer("max_series"))),
+      passes_samples_(host.boolean("samples")) {
   for (Rule &rule : read_rules(host)) {
     RuleState state;
     for (const std::string &tag : rule.by) state.by.push_back(host.intern(tag));
@@ -99,6 +100,10 @@ Code Alerts::process(const Window &window, Batch &batch) {
     for (Group *group : state.touched) compare(state, *group, group->seen_ns);
     state.touched.clear();
     watch_time(state, window);
+  }
+  if (!passes_samples_) {
+    host_.dropped("filtered", batch.samples().size());  // counted here: no alert for days is no mistake
+    batch.truncate(0);
   }
   due_.clear();
   for (RuleState &state : rules_) {
@@ -361,7 +366,7 @@ void Alerts::emit(const Kept &kept, std::optional<double> limit, Batch &batch) {
 
 void Alerts::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
   const auto cost = cost_.add(window, cpu_ns);
-  if (!cost) return;
+  if (!cost || !passes_samples_) return;
   int64_t firing = 0;
   for (const RuleState &state : rules_) firing += static_cast<int64_t>(state.firing);
   Sample &sample = batch.add(ATALAYA_METRICS, 1, 5);

@@ -38,6 +38,7 @@ class Alerts final : public Translator {
       param::integer("max_series", "Maximum series of all rules; further ones are not compared")
           .defaults("100000")
           .range(1, 150000),
+      param::boolean("samples", "Pass the samples and the metrics of the translator, too; false: only alerts").defaults("true"),
   };
   static constexpr Metric kMetrics[] = {
       metric::gauge("alert.value", "1", 6, kAlertTags, "the rule", "The number that the rule compares, in the unit of its metric"),
@@ -140,6 +141,7 @@ class Alerts final : public Translator {
   const Silences silences_;
   const int64_t repeat_ns_;
   const size_t max_series_;
+  const bool passes_samples_;
   std::string file_;  // of the journal; empty: none
 
   core::PerName<std::vector<Concern>> concerns_;

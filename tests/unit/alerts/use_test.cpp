@@ -186,5 +186,15 @@ TEST_CASE("samples pass unchanged, and what is added is counted") {
   CHECK(bench.surroundings.created == 2);
 }
 
+TEST_CASE("samples = false passes alerts only, and counts the rest itself") {
+  Bench<Alerts> bench(rules({rule("high", "x", {{"above", number(10)}})}, {{"samples", boolean(false)}}));
+  CHECK(bench.process({"host=a | x=5", "host=b | x=1"}, 0).empty());
+  CHECK(step(bench, 1, {"host=a | x=11", "host=b | x=1"}) == std::vector<std::string>{"high host=a 1.. v=11"});
+  CHECK(bench.batch.count() == 1);
+  CHECK(step(bench, 2, {"host=a | x=9"}) == std::vector<std::string>{"high host=a 1..2 v=9"});
+  CHECK(bench.batch.count() == 1);
+  CHECK(bench.surroundings.dropped == 5);
+}
+
 }  // namespace
 }  // namespace atalaya::alerts::test

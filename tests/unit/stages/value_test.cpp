@@ -2,6 +2,8 @@
 #include "plugins/filters/value/value_filter.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <random>
 
 #include "tests/unit/stages/fixture.h"
@@ -82,6 +84,111 @@ TEST_CASE("value keeps exactly the values that a naive filter keeps") {
       if (!family || (has_a && a >= 3) || (has_b && b >= -1)) expected.push_back(line);
     }
     REQUIRE(bench.process(in, round) == expected);
+  }
+}
+
+namespace {
+
+Bench<ValueFilter> resting_bench() {
+  return Bench<ValueFilter>(table({{"p.cpu", number(1)}, {"rest", text("10s")}}));
+}
+void declare(Bench<ValueFilter> &bench) {
+  const auto one = [&](std::string_view name, uint32_t kind, int32_t decimals) {
+    bench.symbols.declare(name, {sizeof(atalaya_metric_info), kind, decimals, 0, {"1", 1}, {}, {}}, "a test");
+  };
+  one("p.cpu", ATALAYA_RATE, 2);
+  one("p.mem", ATALAYA_GAUGE, 2);
+  one("p.threads", ATALAYA_GAUGE, -1);
+  one("p.exits", ATALAYA_DELTA, -1);
+  one("p.sent", ATALAYA_DELTA, 2);
+}
+
+// Of each entity and field: the integral over time, of deltas the amount; and the time that samples cover.
+class Integrals {
+ public:
+  void add(Bench<ValueFilter> &bench) {
+    for (uint64_t i = 0; i < bench.batch.count(); ++i) {
+      const atalaya_sample &sample = bench.batch.raw().samples[i];
+      const std::string entity(core::view_of(sample.tags[0].value));
+      const double seconds = static_cast<double>(sample.duration_ns) / kSecond;
+      sums[entity + " time"] += seconds;
+      for (uint32_t f = 0; f < sample.field_count; ++f) {
+        const std::string name(bench.symbols.name(sample.fields[f].name));
+        const bool is_amount = name == "p.exits" || name == "p.sent";
+        sums[entity + " " + name] += as_double(sample.fields[f]) * (is_amount ? 1 : seconds);
+      }
+      auto &covered = until[entity];
+      const int64_t from = sample.time_ns - sample.duration_ns;
+      overlaps += covered > from ? 1 : 0;
+      covered = sample.time_ns;
+    }
+  }
+  std::map<std::string, double> sums;
+  std::map<std::string, int64_t> until;
+  int overlaps = 0;  // or an earlier time after a later one
+};
+
+}  // namespace
+
+TEST_CASE("value: with rest, an entity below the thresholds has one sample per time") {
+  auto bench = resting_bench();
+  declare(bench);
+  CHECK(bench.process({"pid=1 | p.cpu=0 p.mem=5 p.threads=2i"}, 0) == Lines{"pid=1 | p.cpu=0 p.mem=5 p.threads=2i"});
+  for (int second = 1; second < 10; ++second)
+    CHECK(bench.process({"pid=1 | p.cpu=0.5 p.mem=" + std::to_string(second) + " p.threads=2i p.exits=1i"}, second).empty());
+  CHECK(bench.process({"pid=1 | p.cpu=0.5 p.mem=10 p.threads=2i p.exits=1i"}, 10) ==
+        Lines{"pid=1 | p.cpu=0.5 p.mem=5.5 p.threads=2i p.exits=10i"});
+  CHECK(bench.batch.raw().samples[0].time_ns == kWindowTime + 10 * kSecond);
+  CHECK(bench.batch.raw().samples[0].duration_ns == 10 * kSecond);
+  CHECK(bench.surroundings.merged == 11);
+  CHECK(bench.surroundings.created == 2);
+}
+
+TEST_CASE("value: with rest, an entity that wakes, ends or changes a count has its rest first") {
+  auto bench = resting_bench();
+  declare(bench);
+  bench.process({}, 0);
+  CHECK(bench.process({"pid=1 | p.cpu=0 p.threads=2i", "pid=2 | p.cpu=0 p.threads=1i", "pid=3 | p.cpu=0 p.threads=1i"}, 1).empty());
+  CHECK(bench.process({"pid=1 | p.cpu=7 p.threads=2i", "pid=3 | p.cpu=0 p.threads=4i"}, 2) ==
+        Lines{"pid=1 | p.cpu=0 p.threads=2i", "pid=3 | p.cpu=0 p.threads=1i", "pid=2 | p.cpu=0 p.threads=1i",
+              "pid=1 | p.cpu=7 p.threads=2i"});
+  for (uint64_t i = 0; i < 3; ++i) CHECK(bench.batch.raw().samples[i].time_ns == kWindowTime + kSecond);
+}
+
+// Averages over a recording must not depend on the filter: not those of memory, which an idle process keeps.
+TEST_CASE("value: with rest, the integral of each field of each entity is that of all samples") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 20; ++round) {
+    auto bench = resting_bench();
+    declare(bench);
+    Integrals in, out;
+    for (int second = 1; second <= 200; ++second) {
+      Lines lines;
+      for (int pid = 0; pid < 6; ++pid) {
+        if (random() % 12 == 0) continue;  // it ended, or was not read
+        std::string line = "pid=" + std::to_string(pid) + " | p.cpu=";
+        line += random() % 8 == 0 ? std::to_string(1 + random() % 90) : "0." + std::to_string(random() % 10);
+        if (random() % 10 != 0) line += " p.mem=" + std::to_string(random() % 1000) + ".25";
+        line += " p.threads=" + std::to_string(random() % 20 == 0 ? 3 : 2) + "i p.exits=" + std::to_string(random() % 3) + "i";
+        line += " p.sent=" + std::to_string(random() % 50) + ".5";
+        lines.push_back(line);
+      }
+      bench.batch.clear();
+      for (const std::string &line : lines) bench.add(line, kWindowTime + second * kSecond);
+      in.add(bench);
+      bench.run(second);
+      out.add(bench);
+      if (second % 10 != 0) continue;
+      REQUIRE(in.overlaps == 0);
+      REQUIRE(out.overlaps == 0);
+      REQUIRE(in.sums.size() == out.sums.size());
+      for (const auto &[name, sum] : in.sums) {
+        // Doubles are rounded to two decimals, once per merged sample.
+        const bool is_exact = name.ends_with("time") || name.ends_with("threads") || name.ends_with("exits");
+        CHECK_MESSAGE(std::abs(out.sums[name] - sum) <= (is_exact ? 1e-6 : 0.005 * second), name);
+      }
+    }
+    CHECK(bench.surroundings.merged > bench.surroundings.created);
   }
 }
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/filters/value/resting.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace atalaya::value {
+namespace {
+
+constexpr size_t kMaxEntities = size_t{1} << 18;
+
+void add_amount(atalaya_field &sum, const atalaya_field &field) {
+  if (field.type == ATALAYA_I64)
+    sum.value.i64 += field.value.i64;
+  else
+    sum.value.f64 += field.value.f64;
+}
+
+}  // namespace
+
+Resting::Resting(Host host, int64_t every_ns) : host_(host), every_ns_(every_ns), ids_(kMaxEntities) {}
+
+const Resting::Form &Resting::form_of(uint32_t name) {
+  return forms_.get(name, [&] {
+    const auto info = host_.metric(name);
+    return info ? Form{info->kind, info->decimals} : Form{};
+  });
+}
+
+// Null: there are too many.
+Resting::Entity *Resting::entity_of(const Sample &sample) {
+  const auto found = ids_.find_or_add(key_.of(sample));
+  if (!found) return nullptr;
+  if (found->index >= entities_.size()) entities_.resize(found->index + 1);
+  Entity &entity = entities_[found->index];
+  if (found->added) {
+    entity.from_ns = entity.until_ns = 0;
+    entity.tags.clear();
+    for (uint32_t i = 0; i < sample.tag_count; ++i) entity.tags.emplace_back(sample.tags[i].key, view(sample.tags[i].value));
+  }
+  return &entity;
+}
+
+bool Resting::add(const Window &window, const Sample &sample) {
+  const int64_t duration_ns = sample.time_ns == 0 ? window.duration_ns : sample.duration_ns;
+  const int64_t until_ns = sample.time_ns == 0 ? window.time_ns : sample.time_ns;
+  if (sample.kind != ATALAYA_METRICS || duration_ns <= 0) return false;
+  Entity *const entity = entity_of(sample);
+  if (entity == nullptr) return false;
+  if (!continues(*entity, sample, until_ns - duration_ns)) {
+    finish(*entity);
+    entity->from_ns = until_ns - duration_ns;
+    entity->sums.clear();
+  }
+  append(*entity, sample, duration_ns);
+  entity->until_ns = until_ns;
+  entity->seen = window_;
+  entity->is_complete = entity->from_ns / every_ns_ != until_ns / every_ns_;
+  return true;
+}
+
+// Follows at once, with the same fields and the same counts.
+bool Resting::continues(const Entity &entity, const Sample &sample, int64_t from_ns) {
+  if (entity.until_ns == entity.from_ns || entity.until_ns != from_ns || entity.sums.size() != sample.field_count) return false;
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    const atalaya_field &before = entity.sums[i].field, &now = sample.fields[i];
+    if (before.name != now.name || before.type != now.type) return false;
+    if (now.type == ATALAYA_I64 && before.value.i64 != now.value.i64 && form_of(now.name).kind == ATALAYA_GAUGE) return false;
+  }
+  return true;
+}
+
+void Resting::append(Entity &entity, const Sample &sample, int64_t duration_ns) {
+  const bool is_first = entity.sums.empty();
+  entity.sums.resize(sample.field_count);
+  for (uint32_t i = 0; i < sample.field_count; ++i) {
+    Sum &sum = entity.sums[i];
+    const atalaya_field &field = sample.fields[i];
+    if (!is_first && form_of(field.name).kind == ATALAYA_DELTA)
+      add_amount(sum.field, field);
+    else
+      sum.field = field;
+    if (field.type == ATALAYA_F64) sum.integral = (is_first ? 0 : sum.integral) + field.value.f64 * static_cast<double>(duration_ns);
+  }
+}
+
+void Resting::finish(Entity &entity) {
+  if (entity.until_ns == entity.from_ns) return;
+  finished_.push_back(entity);
+  entity.until_ns = entity.from_ns;
+}
+
+void Resting::wake(const Sample &sample) {
+  if (Entity *const entity = entity_of(sample)) finish(*entity);
+}
+
+void Resting::give(const Entity &entity, Batch &batch) {
+  Sample &sample =
+      batch.add(ATALAYA_METRICS, static_cast<uint32_t>(entity.tags.size()), static_cast<uint32_t>(entity.sums.size()));
+  sample.time_ns = entity.until_ns;
+  sample.duration_ns = entity.until_ns - entity.from_ns;
+  for (const auto &[key, value] : entity.tags) batch.tag(sample, key, value);
+  for (const Sum &sum : entity.sums) {
+    const Form &form = form_of(sum.field.name);
+    if (sum.field.type == ATALAYA_I64 || form.kind == ATALAYA_DELTA || form.kind == ATALAYA_TOTAL) {
+      batch.put(sample, sum.field);
+      continue;
+    }
+    const double mean = sum.integral / static_cast<double>(sample.duration_ns);
+    batch.field(sample, sum.field.name, form.decimals < 0 ? mean : round_to(mean, form.decimals));
+  }
+}
+
+uint64_t Resting::end_window(Batch &batch) {
+  const size_t before = batch.samples().size();
+  for (const Entity &entity : finished_) give(entity, batch);
+  finished_.clear();
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    Entity &entity = entities_[i];
+    if (entity.until_ns == entity.from_ns || (entity.seen == window_ && !entity.is_complete)) continue;
+    give(entity, batch);
+    entity.until_ns = entity.from_ns;
+  }
+  ids_.next_window([&](uint32_t from, uint32_t to) {
+    if (from != to) std::swap(entities_[from], entities_[to]);
+  });
+  ++window_;
+  return batch.samples().size() - before;
+}
+
+}  // namespace atalaya::value
