@@ -87,15 +87,16 @@ struct pair {
   __u64 first, second;
 };
 
-/* Copies two fields. A copy takes as long as many loads, whatever its size, and in most kernels the second field follows the first. */
-#define READ_PAIR(pair, from, type, one, two)                                                              \
-  do {                                                                                                     \
-    if (bpf_core_field_offset(type, two) - bpf_core_field_offset(type, one) == sizeof(__u64)) {            \
-      bpf_probe_read_kernel(&(pair), sizeof(pair), (void *)(from) + bpf_core_field_offset(type, one));     \
-    } else {                                                                                               \
-      (pair).first = BPF_CORE_READ(from, one);                                                             \
-      (pair).second = BPF_CORE_READ(from, two);                                                            \
-    }                                                                                                      \
+/* Copies two fields. A copy takes as long as many loads, whatever its size, and in most kernels the second field follows the first.
+ */
+#define READ_PAIR(pair, from, type, one, two)                                                          \
+  do {                                                                                                 \
+    if (bpf_core_field_offset(type, two) - bpf_core_field_offset(type, one) == sizeof(__u64)) {        \
+      bpf_probe_read_kernel(&(pair), sizeof(pair), (void *)(from) + bpf_core_field_offset(type, one)); \
+    } else {                                                                                           \
+      (pair).first = BPF_CORE_READ(from, one);                                                         \
+      (pair).second = BPF_CORE_READ(from, two);                                                        \
+    }                                                                                                  \
   } while (0)
 
 /* Equal numbers only for the same thread without CPU time in between: total and last start of execution. */

@@ -109,7 +109,8 @@ int main() {
   const double median_ns = costs[costs.size() / 2];
   const double share = median_ns * 100 / static_cast<double>(kEvery);
   std::printf(
-      "%d rules, %d series: %.1f ms per window (%.1f-%.1f, %d windows), %.2f %% of a core with windows of 10 s; goal at most 1 %%: %s\n",
+      "%d rules, %d series: %.1f ms per window (%.1f-%.1f, %d windows), %.2f %% of a core with windows of 10 s; goal at most 1 %%: "
+      "%s\n",
       kMetrics * kRulesPerMetric, kMetrics * kSeries, median_ns / 1e6, costs.front() / 1e6, costs.back() / 1e6, kWindows, share,
       share <= 1 ? "met" : "missed");
 }

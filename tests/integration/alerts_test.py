@@ -171,16 +171,26 @@ class Alerts(AgentCase):
         self.wait(lambda: len(server.alerts()), 1)
         self.assertNotEqual(server.alerts()[0]["startsAt"], alert["startsAt"])
 
-    def test_mistakes_have_the_line_and_the_nearest_metric(self):
+    def check_rule(self, metric):
         file = self.path("wrong.lua")
         with open(file, "w") as out:
             out.write('local a = require "atalaya"\na.pipeline "p" {\n  every = "1s",\n  a.source.proc {},\n'
-                      '  a.translate.alerts { rules = { { name = "full", metric = "sys.fs.usag", above = 95 } } },\n'
+                      f'  a.translate.alerts {{ rules = {{ {{ name = "full", metric = "{metric}", above = 95 }} }} }},\n'
                       '  a.sink.stdout {},\n}\n')
-        done = subprocess.run([BINARY, "check", file], capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run([BINARY, "check", file], capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_mistakes_have_the_line_and_the_nearest_metric(self):
+        self.assertEqual(self.check_rule("sys.fs.usage").returncode, 0)
+        done = self.check_rule("sys.fs.usag")
         self.assertEqual(done.returncode, 2)
         self.assertIn('wrong.lua:5: pipeline "p": translator "alerts": rules[1].metric: "sys.fs.usag" is no metric of the sources '
                       'before it; did you mean "sys.fs.usage"?', done.stderr)
+
+    def test_a_rule_over_a_metric_of_another_source_is_a_mistake(self):
+        done = self.check_rule("jvm.gc.time")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('wrong.lua:5: pipeline "p": translator "alerts": rules[1].metric: "jvm.gc.time" is no metric of the sources '
+                      'before it', done.stderr)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ void Resting::append(Entity &entity, const Sample &sample, int64_t duration_ns) 
       add_amount(sum.field, field);
     else
       sum.field = field;
-    if (field.type == ATALAYA_F64) sum.integral = (is_first ? 0 : sum.integral) + field.value.f64 * static_cast<double>(duration_ns);
+    if (field.type == ATALAYA_F64)
+      sum.integral = (is_first ? 0 : sum.integral) + field.value.f64 * static_cast<double>(duration_ns);
   }
 }
 
@@ -95,8 +96,7 @@ void Resting::wake(const Sample &sample) {
 }
 
 void Resting::give(const Entity &entity, Batch &batch) {
-  Sample &sample =
-      batch.add(ATALAYA_METRICS, static_cast<uint32_t>(entity.tags.size()), static_cast<uint32_t>(entity.sums.size()));
+  Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(entity.tags.size()), static_cast<uint32_t>(entity.sums.size()));
   sample.time_ns = entity.until_ns;
   sample.duration_ns = entity.until_ns - entity.from_ns;
   for (const auto &[key, value] : entity.tags) batch.tag(sample, key, value);

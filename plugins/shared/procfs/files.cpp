@@ -2,6 +2,7 @@
 #include "plugins/shared/procfs/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,6 +77,11 @@ FileText KeptFile::read(int folder, std::span<char> buffer) {
   const FileText text = read_whole(file_.get(), buffer);
   if (!text.ok()) file_.reset();
   return text;
+}
+
+bool KeptFile::may_have_changed() const {
+  pollfd wanted{file_.get(), POLLPRI, 0};
+  return !file_ || ::poll(&wanted, 1, 0) != 0;
 }
 
 std::string_view next_line(std::string_view &text) {

@@ -35,6 +35,9 @@ class KeptFile {
  public:
   explicit KeptFile(std::string path) : path_(std::move(path)) {}
   FileText read(int folder, std::span<char> buffer);
+  // Of a file of procfs that poll(2) watches, such as mountinfo: whether it may have changed since the last call. True if it is not
+  // open.
+  bool may_have_changed() const;
   const std::string &path() const { return path_; }
 
  private:

@@ -3,6 +3,11 @@
 #include "plugins/sources/proc/host/host_file_systems.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <map>
@@ -151,6 +156,36 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
   CHECK(fake.log.size() == 2);  // it hangs again
   kernel->release();
   collector.stop();
+}
+
+// In a mount namespace of its own: 0: right, 1: wrong, 2: it may not have one.
+int follow_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 2;
+  std::vector<char> buffer(1 << 20);
+  KeptFile file("proc/self/mountinfo");
+  const core::Descriptor root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto changes = [&] {
+    const bool changed = file.may_have_changed();
+    return file.read(root.get(), buffer).ok() && changed;
+  };
+  if (!changes() || changes() || changes()) return 1;
+  if (::mount("atalaya-test", "/tmp", "tmpfs", 0, nullptr) != 0) return 2;
+  if (!changes() || changes()) return 1;
+  if (::umount2("/tmp", 0) != 0) return 2;
+  return changes() && !changes() ? 0 : 1;
+}
+
+TEST_CASE("the list of mounts is read again only after a mount") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(follow_mounts());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2)
+    MESSAGE("no mount namespace: not tested");
+  else
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace

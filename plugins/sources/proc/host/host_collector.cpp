@@ -174,9 +174,11 @@ const Link &HostCollector::link_of(std::string_view interface, int64_t now_ns) {
 
 void HostCollector::collect_file_systems(Batch &batch) {
   if (!mountinfo_input_) return;
-  const auto text = reader_.read(*mountinfo_input_);
-  if (!text) return;
-  if (!file_systems_ || *text != mountinfo_) find_file_systems(*text);
+  if (mountinfo_input_->file.may_have_changed() || !file_systems_) {
+    const auto text = reader_.read(*mountinfo_input_);
+    if (!text) return;
+    if (!file_systems_ || *text != mountinfo_) find_file_systems(*text);
+  }
   if (file_systems_->empty() || !all_answer()) return;
   for (size_t i = 0; i < file_systems_->size(); ++i) {
     const std::optional<Space> &space = spaces_.answers()[i];
