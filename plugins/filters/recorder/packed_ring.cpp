@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/filters/recorder/packed_ring.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 
 namespace atalaya::recorder {
@@ -103,7 +105,44 @@ class Reader {
 
 }  // namespace
 
-PackedRing::PackedRing(size_t bytes) : size_(bytes), bytes_(new std::byte[bytes]) {}
+PackedRing::PackedRing(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+// A window that is larger has a block of its own.
+size_t PackedRing::next_block_size() const {
+  static constexpr size_t kBlock = size_t{64} << 10;
+  return std::max(packed_.size(), std::min(kBlock, max_bytes_ / 16));
+}
+
+void PackedRing::add_block() {
+  if (entries_.empty()) {
+    blocks_.clear();
+    bytes_ = 0;
+  }
+  const size_t size = next_block_size();
+  blocks_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
+  bytes_ += size;
+}
+
+void PackedRing::append(const Window &window, uint64_t samples) {
+  Block &block = blocks_.back();
+  std::byte *const to = block.bytes.get() + block.used;
+  std::memcpy(to, packed_.data(), packed_.size());
+  block.used += packed_.size();
+  ++block.entries;
+  entries_.push_back({window.time_ns, window.duration_ns, to, samples, false});
+}
+
+void PackedRing::pop() {
+  entries_.pop_front();
+  Block &block = blocks_.front();
+  if (--block.entries > 0) return;
+  if (blocks_.size() == 1) {
+    block.used = 0;
+    return;
+  }
+  bytes_ -= block.size;
+  blocks_.pop_front();
+}
 
 bool PackedRing::pack(const Window &window, std::span<const Sample> samples) {
   packed_.clear();
@@ -124,7 +163,7 @@ bool PackedRing::pack(const Window &window, std::span<const Sample> samples) {
     }
     out.text(sample.text);
     for (uint32_t i = 0; i < sample.field_count; ++i) out.field(sample.fields[i]);
-    if (packed_.size() > size_) {
+    if (packed_.size() > max_bytes_) {
       std::string().swap(packed_);
       return false;
     }
@@ -133,7 +172,7 @@ bool PackedRing::pack(const Window &window, std::span<const Sample> samples) {
 }
 
 void PackedRing::append_to(Batch &batch, const RingEntry &entry) const {
-  Reader in(bytes_.get() + entry.offset);
+  Reader in(entry.bytes);
   for (uint64_t n = 0; n < entry.samples; ++n) {
     const uint64_t kind = in.number();
     const bool is_of_window = kind % 2 != 0;

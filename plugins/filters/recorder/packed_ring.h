@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The samples of the last windows in one block of memory of a fixed size. Most fields of most samples are 0 or have few digits, so
-// a packed sample is smaller. Names are ids of this process: a ring is never stored.
+// The samples of the last windows, packed into blocks of memory of a limited sum. Most fields of most samples are 0 or have few
+// digits, so a packed sample is smaller. Names are ids of this process: a ring is never stored.
 #pragma once
 
 #include <atalaya/plugin.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <span>
@@ -17,15 +16,15 @@ namespace atalaya::recorder {
 
 struct RingEntry {
   int64_t time_ns = 0, duration_ns = 0;  // of its window
-  size_t offset = 0, size = 0;
+  const std::byte *bytes = nullptr;
   uint64_t samples = 0;
   bool is_passed = false;
 };
 
 class PackedRing {
  public:
-  // Of this size at most; its pages take memory once they are written.
-  explicit PackedRing(size_t bytes);
+  // A block is freed when its last window has left: a ring that is larger than its windows need takes only their memory.
+  explicit PackedRing(size_t max_bytes);
 
   // A copy of the samples of a window. The oldest windows make room; false: larger than the ring. `dropped`: called for each window
   // that made room.
@@ -33,41 +32,48 @@ class PackedRing {
   bool push(const Window &window, std::span<const Sample> samples, Dropped &&dropped) {
     if (samples.empty()) return true;
     if (!pack(window, samples)) return false;
-    const size_t size = packed_.size();
-    const bool wraps = head_ + size > size_;
-    const size_t begin = wraps ? 0 : head_;
-    const auto is_in_the_way = [&](const RingEntry &entry) {
-      return (wraps && entry.offset >= head_) || (entry.offset < begin + size && entry.offset + entry.size > begin);
-    };
-    while (!entries_.empty() && is_in_the_way(entries_.front())) {
-      dropped(entries_.front());
-      entries_.pop_front();
+    if (!fits_last_block()) {
+      while (!entries_.empty() && bytes_ + next_block_size() > max_bytes_) {
+        dropped(entries_.front());
+        pop();
+      }
+      add_block();
     }
-    std::memcpy(bytes_.get() + begin, packed_.data(), size);
-    entries_.push_back({window.time_ns, window.duration_ns, begin, size, samples.size(), false});
-    head_ = begin + size;
+    append(window, samples.size());
     return true;
   }
   // The oldest windows up to this time, until one that is to stay.
   template <class Stays>
   void drop_until(int64_t time_ns, Stays &&stays) {
-    while (!entries_.empty() && entries_.front().time_ns <= time_ns && !stays(entries_.front())) entries_.pop_front();
+    while (!entries_.empty() && entries_.front().time_ns <= time_ns && !stays(entries_.front())) pop();
   }
 
   std::deque<RingEntry> &entries() { return entries_; }
+  // Of all blocks.
+  size_t bytes() const { return bytes_; }
   // What it uses beside the ring itself.
   size_t spare_bytes() const { return packed_.capacity(); }
   void append_to(Batch &batch, const RingEntry &entry) const;
 
  private:
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    size_t size = 0, used = 0;
+    size_t entries = 0;
+  };
   // False, and no memory is kept: larger than the ring.
   bool pack(const Window &window, std::span<const Sample> samples);
+  bool fits_last_block() const { return !blocks_.empty() && blocks_.back().used + packed_.size() <= blocks_.back().size; }
+  size_t next_block_size() const;
+  void add_block();
+  void append(const Window &window, uint64_t samples);
+  void pop();
 
-  const size_t size_;
-  const std::unique_ptr<std::byte[]> bytes_;
-  std::string packed_;  // of one window; keeps its memory
-  size_t head_ = 0;
-  std::deque<RingEntry> entries_;  // the oldest first
+  const size_t max_bytes_;
+  size_t bytes_ = 0;
+  std::string packed_;             // of one window; keeps its memory
+  std::deque<Block> blocks_;       // the oldest first
+  std::deque<RingEntry> entries_;  // likewise
 };
 
 }  // namespace atalaya::recorder

@@ -231,6 +231,35 @@ TEST_CASE("a window that is larger than the ring is refused, and none of its mem
   CHECK(ring.push(window, batch.samples().first(19), [](const RingEntry &) {}));
 }
 
+TEST_CASE("a ring has the memory of its windows, and never more than its size") {
+  proc::test::FakeHost host;
+  core::Batch samples;
+  Batch batch(host.host(), &samples.raw());
+  for (int i = 0; i < 200; ++i) batch.add(ATALAYA_METRICS, 0, 0).text = batch.copy(std::string(1000, 'x'));
+  std::mt19937 random(7);
+  constexpr size_t kBytes = size_t{2} << 20;
+  PackedRing ring(kBytes);
+  size_t most = 0;
+  for (int64_t window = 1; window <= 5000; ++window) {
+    Window now{};
+    now.time_ns = window * kWindow;
+    now.duration_ns = kWindow;
+    // Few samples in the first half: 100 windows with 10 KB each. Then more than fits.
+    const bool is_busy = window > 2500;
+    ring.drop_until(now.time_ns - 100 * kWindow, [](const RingEntry &) { return false; });
+    bool dropped = false;
+    REQUIRE(ring.push(now, batch.samples().first(is_busy ? random() % 200 : random() % 20),
+                      [&](const RingEntry &) { dropped = true; }));
+    most = std::max(most, ring.bytes());
+    if (!is_busy) {
+      CHECK(ring.bytes() < size_t{1600} << 10);
+      CHECK_FALSE(dropped);
+    }
+  }
+  CHECK(most <= kBytes);
+  CHECK(most > kBytes / 10 * 9);
+}
+
 TEST_CASE("windows that leave before they pass are counted") {
   Windows windows(limits_of(1, 1, 60));
   for (int64_t window = 1; window <= 10; ++window) windows.add(window, 10);
