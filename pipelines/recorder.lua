@@ -17,8 +17,8 @@ local recorders = a.sink.recorder {}
 
 a.pipeline "fine" {
   every = "100ms",
-  a.source.proc { host = false, cgroups = false },
   -- Idle processes have one sample per second: the memory reaches back further, and averages stay the same.
+  a.source.proc { host = false, cgroups = false, rest = "1s" },
   a.filter.value {
     rest = "1s",
     ["proc.cpu.user"] = 0.1,

@@ -55,7 +55,6 @@ bool Resting::add(const Window &window, const Sample &sample) {
   append(*entity, sample, duration_ns);
   entity->until_ns = until_ns;
   entity->seen = window_;
-  entity->is_complete = entity->from_ns / every_ns_ != until_ns / every_ns_;
   return true;
 }
 
@@ -111,13 +110,15 @@ void Resting::give(const Entity &entity, Batch &batch) {
   }
 }
 
-uint64_t Resting::end_window(Batch &batch) {
+uint64_t Resting::end_window(const Window &window, Batch &batch) {
+  static constexpr uint64_t kMostAway = 32;  // windows; the table forgets an entity after 64
   const size_t before = batch.samples().size();
   for (const Entity &entity : finished_) give(entity, batch);
   finished_.clear();
   for (size_t i = 0; i < ids_.size(); ++i) {
     Entity &entity = entities_[i];
-    if (entity.until_ns == entity.from_ns || (entity.seen == window_ && !entity.is_complete)) continue;
+    const bool has_time_left = entity.from_ns / every_ns_ == window.time_ns / every_ns_;
+    if (entity.until_ns == entity.from_ns || (has_time_left && entity.seen + kMostAway > window_)) continue;
     give(entity, batch);
     entity.until_ns = entity.from_ns;
   }

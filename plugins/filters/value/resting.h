@@ -18,7 +18,7 @@ namespace atalaya::value {
 class Resting {
  public:
   // A merged sample ends at a multiple of this time, or earlier: when its entity reaches a threshold, ends, changes a count or gets
-  // other fields.
+  // other fields. An entity may come in some windows only, with samples that are merged already.
   Resting(Host host, int64_t every_ns);
 
   // Takes the sample. False: it cannot be merged, because it covers no time or there are too many entities.
@@ -26,7 +26,7 @@ class Resting {
   // The entity reached a threshold: its merged sample is complete.
   void wake(const Sample &sample);
   // Appends the complete samples; returns their number.
-  uint64_t end_window(Batch &batch);
+  uint64_t end_window(const Window &window, Batch &batch);
 
  private:
   // A field over the time of its entity.
@@ -39,7 +39,6 @@ class Resting {
     std::vector<Sum> sums;
     int64_t from_ns = 0, until_ns = 0;  // equal: nothing is merged
     uint64_t seen = 0;                  // window
-    bool is_complete = false;
   };
   struct Form {
     uint32_t kind = ATALAYA_GAUGE;

@@ -53,7 +53,7 @@ Code ValueFilter::process(const Window &window, Batch &batch) {
   const uint64_t kept = compact(window, batch);
   batch.truncate(kept);
   if (resting_) {
-    host_.created(resting_->end_window(batch));
+    host_.created(resting_->end_window(window, batch));
     // A series is written in the order of its times.
     const auto all = batch.samples();
     std::rotate(all.begin(), all.begin() + static_cast<ptrdiff_t>(kept), all.end());

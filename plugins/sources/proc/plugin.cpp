@@ -41,7 +41,8 @@ ProcessOptions process_options(const Host &host) {
           .expensive_budget = static_cast<size_t>(host.integer("expensive_budget")),
           .exited = host.boolean("exited"),
           .unattributed = host.boolean("unattributed"),
-          .exited_groups = static_cast<size_t>(host.integer("exited_groups"))};
+          .exited_groups = static_cast<size_t>(host.integer("exited_groups")),
+          .rest_ns = host.find("rest") ? host.integer("rest") : 0};
 }
 
 constexpr auto kOwnParams = std::to_array<Param>({
@@ -60,6 +61,10 @@ constexpr auto kOwnParams = std::to_array<Param>({
         .defaults("100")
         .range(1, 10000),
     param::boolean("unattributed", "Emit CPU time charged to no process as the processes irq and unattributed").defaults("true"),
+    param::duration("rest",
+                    "Emit one sample per this time of a process that does not run; it covers all of that time (default: one per "
+                    "window; backend bpf)")
+        .range(1e8, 3600e9),
     param::list("tags", kTagParam, "Extra tags of processes"),
     param::record("command_lines", kCommandLines,
                   "The extra tag command: arguments of allowed processes, without secrets (default: none)"),

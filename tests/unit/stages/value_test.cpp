@@ -150,9 +150,22 @@ TEST_CASE("value: with rest, an entity that wakes, ends or changes a count has i
   bench.process({}, 0);
   CHECK(bench.process({"pid=1 | p.cpu=0 p.threads=2i", "pid=2 | p.cpu=0 p.threads=1i", "pid=3 | p.cpu=0 p.threads=1i"}, 1).empty());
   CHECK(bench.process({"pid=1 | p.cpu=7 p.threads=2i", "pid=3 | p.cpu=0 p.threads=4i"}, 2) ==
-        Lines{"pid=1 | p.cpu=0 p.threads=2i", "pid=3 | p.cpu=0 p.threads=1i", "pid=2 | p.cpu=0 p.threads=1i",
-              "pid=1 | p.cpu=7 p.threads=2i"});
-  for (uint64_t i = 0; i < 3; ++i) CHECK(bench.batch.raw().samples[i].time_ns == kWindowTime + kSecond);
+        Lines{"pid=1 | p.cpu=0 p.threads=2i", "pid=3 | p.cpu=0 p.threads=1i", "pid=1 | p.cpu=7 p.threads=2i"});
+  for (uint64_t i = 0; i < 2; ++i) CHECK(bench.batch.raw().samples[i].time_ns == kWindowTime + kSecond);
+  CHECK(bench.process({}, 9).empty());
+  CHECK(bench.process({}, 10) == Lines{"pid=2 | p.cpu=0 p.threads=1i", "pid=3 | p.cpu=0 p.threads=4i"});
+  CHECK(bench.batch.raw().samples[0].time_ns == kWindowTime + kSecond);
+  CHECK(bench.batch.raw().samples[1].time_ns == kWindowTime + 2 * kSecond);
+}
+
+TEST_CASE("value: with rest, an entity that does not come back is not forgotten before its sample is out") {
+  Bench<ValueFilter> bench(table({{"p.cpu", number(1)}, {"rest", text("1h")}}));
+  bench.process({}, 0);
+  CHECK(bench.process({"pid=1 | p.cpu=0.5"}, 1).empty());
+  Lines all;
+  for (int second = 2; second < 200; ++second)
+    for (const std::string &line : bench.process({}, second)) all.push_back(line);
+  CHECK(all == Lines{"pid=1 | p.cpu=0.5"});
 }
 
 // Averages over a recording must not depend on the filter: not those of memory, which an idle process keeps.

@@ -22,12 +22,13 @@ bool listed(const std::vector<std::string> &names, std::string_view name) {
 
 }  // namespace
 
-ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
+ProcessCollector::ProcessCollector(Host host, ProcessOptions options, std::unique_ptr<ProcessBackend> backend)
     : host_(host),
       options_(std::move(options)),
       pid_id_(host.intern("pid")),
       process_id_(host.intern("process")),
       start_id_(host.intern(view(kStartTimeMetric.name))),
+      backend_(std::move(backend)),
       exits_(host, {options_.root, options_.exited, options_.unattributed, options_.exited_groups}),
       users_(options_.root),
       texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
@@ -47,7 +48,7 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options)
 
 void ProcessCollector::start() {
   model_ = {};
-  backend_ = open_backend();
+  if (!backend_) backend_ = open_backend();
   folder_ = open_root(options_.root, "proc");
   read_boot_time();
   exits_.start();
@@ -89,11 +90,39 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   model_.end();
   if (wants(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
+  for (const Process &process : model_.rested()) emit_rest(process, batch);
   for (const ExitCollector::Seen &ended : exits_.seen()) emit_last(ended, batch);
   take_turns();
-  for (const Process *process : model_.live())
-    if (shows(*process)) emit(*process, batch);
+  for (Process *process : model_.live())
+    if (shows(*process) && !rests(*process, window, batch)) emit(*process, batch);
   exits_.emit(batch);
+}
+
+// Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
+// for each. It ends at a multiple of the parameter `rest`.
+bool ProcessCollector::rests(Process &process, const Window &window, Batch &batch) {
+  if (options_.rest_ns == 0) return false;
+  const int64_t from_ns = window.time_ns - window.duration_ns;
+  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0;
+  const auto report = [&] {
+    emit_rest(process, batch);
+    process.rest_from_ns = process.rest_until_ns = 0;
+  };
+  if (process.rest_until_ns != 0 && (!rests_now || process.rest_until_ns != from_ns)) report();
+  if (!rests_now) return false;
+  if (process.rest_until_ns == 0) process.rest_from_ns = from_ns;
+  process.rest_until_ns = window.time_ns;
+  if (process.rest_from_ns / options_.rest_ns != window.time_ns / options_.rest_ns) report();
+  return true;
+}
+
+void ProcessCollector::emit_rest(Process process, Batch &batch) {
+  process.rested = true;
+  process.ends = false;
+  Sample &sample = add_sample(process, process.now.name, batch);
+  sample.time_ns = process.rest_until_ns;
+  sample.duration_ns = process.rest_until_ns - process.rest_from_ns;
+  add_fields(process, sample, batch);
 }
 
 bool ProcessCollector::shows(const Process &process) const {

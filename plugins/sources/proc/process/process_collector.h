@@ -29,12 +29,14 @@ struct ProcessOptions {
   size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
   size_t exited_groups = 100;  // per window
+  int64_t rest_ns = 0;         // 0: a process that rests has a sample in each window
 };
 
 // The samples of processes.
 class ProcessCollector {
  public:
-  ProcessCollector(Host host, ProcessOptions options);
+  // Without a backend, start() opens one.
+  ProcessCollector(Host host, ProcessOptions options, std::unique_ptr<ProcessBackend> backend = nullptr);
   void start();
   void stop();
   void collect(const Window &window, Batch &batch);
@@ -50,6 +52,8 @@ class ProcessCollector {
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();
   void take_turns();
+  bool rests(Process &process, const Window &window, Batch &batch);
+  void emit_rest(Process process, Batch &batch);
   void emit(const Process &process, Batch &batch);
   Sample &add_sample(const Process &process, const Name &name, Batch &batch);
   void emit_last(const ExitCollector::Seen &ended, Batch &batch);

@@ -103,6 +103,7 @@ void ProcessModel::begin(const Pass &pass) {
   ++passes_;
   cursor_ = 0;
   live_.clear();
+  rested_.clear();
   used_ = {};
   ended_before_.swap(ended_);
   ended_.clear();
@@ -132,6 +133,7 @@ void ProcessModel::update(const ProcessReading &read) {
   ProcessReading &reading = held_;
   reading = read;
   Process &process = process_of(reading.pid);
+  end_rest(process);
   process.rates = {};
   const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
   if (known) hold_calls(process.now, reading);
@@ -146,6 +148,12 @@ void ProcessModel::update(const ProcessReading &read) {
   process.seen_ns = now_.monotonic_ns;
   process.unread = process.rested = process.ends = false;
   live_.push_back(&process);
+}
+
+void ProcessModel::end_rest(Process &process) {
+  if (process.rest_until_ns == 0) return;
+  rested_.push_back(process);
+  process.rest_from_ns = process.rest_until_ns = 0;
 }
 
 // Keeps the counters of the last complete reading, so that the next one covers the time since then.
@@ -242,6 +250,7 @@ bool ProcessModel::end_was_counted(int32_t pid) const {
 void ProcessModel::end() {
   if (places_.size() == live_.size()) return;
   std::erase_if(places_, [this](const Place &place) {
+    if (place.process->pass != passes_) end_rest(*place.process);
     if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kMaxEndDelay) return false;
     free_.push_back(place.process);
     return true;

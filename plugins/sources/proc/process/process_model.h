@@ -40,6 +40,8 @@ struct Process {
   bool ends = false;    // its end was counted in that pass: the rates include its last usage
   ProcessReading now;
   Rates rates;
+  // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
+  int64_t rest_from_ns = 0, rest_until_ns = 0;
 
   bool ran() const { return rate(Counter::user_ns) > 0 || rate(Counter::kernel_ns) > 0; }
   bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
@@ -63,7 +65,9 @@ class ProcessModel {
   std::optional<Counters> last_growth(const ProcessReading &last);
 
   // The processes with a reading, in the order of the readings. Valid until the next begin.
-  std::span<const Process *const> live() const { return live_; }
+  std::span<Process *const> live() const { return live_; }
+  // Processes whose rest ended with this pass, as they were before it. Valid until the next begin.
+  std::span<const Process> rested() const { return rested_; }
   // Null for a pid that is not alive.
   const Process *find(int32_t pid) const;
   // Of a process that is alive or was some seconds ago; else null.
@@ -86,13 +90,15 @@ class ProcessModel {
   bool end_was_counted(int32_t pid) const;
   void set_rates(Process &process, const ProcessReading &reading);
   void add_last(Process &process, const Counters &growth) const;
+  void end_rest(Process &process);
   void keep_counters(Process &process, const ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; forgotten ones are reused
   std::vector<Process *> free_;
   Places places_;      // by pid
   size_t cursor_ = 0;  // one after the last reading
-  std::vector<const Process *> live_;
+  std::vector<Process *> live_;
+  std::vector<Process> rested_;
   CpuTime used_;
   CpuTime ended_ticks_;  // of all ended processes: most live for less than a tick, so single ones have no reliable ticks
   Pass now_;
