@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/filters/value/resting.h"
 
-#include <cstddef>
 #include <utility>
 
 namespace atalaya::value {
@@ -86,7 +85,8 @@ void Resting::append(Entity &entity, const Sample &sample, int64_t duration_ns) 
 
 void Resting::finish(Entity &entity) {
   if (entity.until_ns == entity.from_ns) return;
-  finished_.push_back(entity);
+  if (finished_count_ == finished_.size()) finished_.emplace_back();
+  finished_[finished_count_++] = entity;
   entity.until_ns = entity.from_ns;
 }
 
@@ -113,8 +113,8 @@ void Resting::give(const Entity &entity, Batch &batch) {
 uint64_t Resting::end_window(const Window &window, Batch &batch) {
   static constexpr uint64_t kMostAway = 32;  // windows; the table forgets an entity after 64
   const size_t before = batch.samples().size();
-  for (const Entity &entity : finished_) give(entity, batch);
-  finished_.clear();
+  for (size_t i = 0; i < finished_count_; ++i) give(finished_[i], batch);
+  finished_count_ = 0;
   for (size_t i = 0; i < ids_.size(); ++i) {
     Entity &entity = entities_[i];
     const bool has_time_left = entity.from_ns / every_ns_ == window.time_ns / every_ns_;

@@ -5,6 +5,7 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -59,7 +60,8 @@ class Resting {
   core::IdentityTable ids_;
   std::vector<Entity> entities_;  // the first ids_.size() are in use
   core::PerName<Form> forms_;
-  std::vector<Entity> finished_;  // of this window, before its end
+  std::vector<Entity> finished_;  // of this window, before its end; the first finished_count_ are in use
+  size_t finished_count_ = 0;
 };
 
 }  // namespace atalaya::value

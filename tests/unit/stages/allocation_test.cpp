@@ -32,6 +32,7 @@ uint64_t steady_allocations(const core::Value &parameters) {
 
 TEST_CASE("stages allocate nothing in steady state") {
   CHECK(steady_allocations<value::ValueFilter>(table({{"p.cpu", number(50)}, {"hysteresis", number(10)}})) == 0);
+  CHECK(steady_allocations<value::ValueFilter>(table({{"p.cpu", number(50)}, {"rest", text("10s")}})) == 0);
   CHECK(steady_allocations<match::MatchFilter>(table({{"process", list({"~^[1-5]$", "7"})}, {"metric", list({"p.c*"})}})) == 0);
   CHECK(steady_allocations<top::TopFilter>(table({{"by", text("p.cpu")}, {"per", list({"host"})}, {"k", integer(5)}})) == 0);
   CHECK(steady_allocations<aggregate::Aggregate>(table({{"by", list({"process"})}})) == 0);
