@@ -66,7 +66,7 @@ local of_services = {
 }
 
 local of_agent = {
-  -- What a filter removes is no loss.
+  -- Samples that a filter removes are no loss.
   { name = "agent drops samples", metric = "self.drops", use = "rate", over = "5m", above = 0, keep = "10m",
     tags = { reason = "!filtered" }, summary = "A component of the agent drops samples", advice = "Run atalaya status: it has the reason" },
   { name = "queue grows", metric = "self.queue.bytes", use = "rate", over = "30m", above = 2000, lasts = "10m",

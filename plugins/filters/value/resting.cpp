@@ -6,7 +6,7 @@
 namespace atalaya::value {
 namespace {
 
-constexpr size_t kMaxEntities = size_t{1} << 18;
+constexpr size_t kMaxResting = size_t{1} << 18;
 
 void add_amount(atalaya_field &sum, const atalaya_field &field) {
   if (field.type == ATALAYA_I64)
@@ -17,7 +17,7 @@ void add_amount(atalaya_field &sum, const atalaya_field &field) {
 
 }  // namespace
 
-Resting::Resting(Host host, int64_t every_ns) : host_(host), every_ns_(every_ns), ids_(kMaxEntities) {}
+Resting::Resting(Host host, int64_t every_ns) : host_(host), every_ns_(every_ns), ids_(kMaxResting) {}
 
 const Resting::Form &Resting::form_of(uint32_t name) {
   return forms_.get(name, [&] {
