@@ -2,7 +2,9 @@
 #include "core/base/json.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 
 #include "core/base/safe_text.h"
 
@@ -41,6 +43,29 @@ void append_escaped(std::string &out, char byte) {
   out += kDigits[value & 15];
 }
 
+constexpr size_t kDecimals = 3;
+constexpr std::array<int64_t, kDecimals + 1> kTens = {1, 10, 100, 1000};
+constexpr double kShort = 1e5;  // from here on, the shortest text may have an exponent
+
+// Sources round values to few decimals: these are the digits of an integer and a point. False: it is no such number.
+bool append_short(std::string &out, double value) {
+  const double size = std::abs(value);
+  if (!(size < kShort) || (size == 0 && std::signbit(value))) return false;
+  for (size_t decimals = 0; decimals <= kDecimals; ++decimals) {
+    const int64_t ten = kTens.at(decimals);
+    const auto digits = static_cast<int64_t>(size * static_cast<double>(ten) + 0.5);
+    if (static_cast<double>(digits) / static_cast<double>(ten) != size) continue;
+    if (value < 0) out += '-';
+    append_integer(out, digits / ten);
+    if (decimals == 0) return true;
+    out += '.';
+    for (int64_t place = ten / 10, rest = digits % ten; place > 0; rest %= place, place /= 10)
+      out += static_cast<char>('0' + rest / place);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void append_json_string(std::string &out, std::string_view text) {
@@ -67,6 +92,7 @@ void append_integer(std::string &out, int64_t value) {
 }
 
 void append_number(std::string &out, double value) {
+  if (append_short(out, value)) return;
   char text[32];
   out.append(text, std::to_chars(text, text + sizeof(text), value).ptr);
 }

@@ -3,6 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+
 #include "core/base/json.h"
 #include "tests/unit/sample/json_check.h"
 
@@ -66,6 +73,26 @@ TEST_CASE("JSON strings are valid for any bytes") {
   }
 }
 
+// The standard library is the oracle.
+TEST_CASE("for any number, the text is the shortest one that reads back") {
+  std::mt19937_64 random(75);
+  const auto check = [](double value) {
+    char text[32];
+    REQUIRE(number(append_number, value) == std::string(text, std::to_chars(text, text + sizeof(text), value).ptr));
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const double range = std::pow(10, static_cast<double>(random() % 9));
+    const double tens = std::pow(10, static_cast<double>(random() % 6));
+    const double value = std::round(static_cast<double>(random() % 1'000'000) / 1e6 * range * tens) / tens;
+    for (const double one : {value, std::nextafter(value, 0.0), std::nextafter(value, 1e300), std::round(value)}) {
+      check(one);
+      check(-one);
+    }
+    const double any = std::bit_cast<double>(random());
+    if (std::isfinite(any)) check(any);
+  }
+}
+
 TEST_CASE("numbers: shortest, real, and with two decimals") {
   CHECK(number(append_number, 99.4) == "99.4");
   CHECK(number(append_number, 0.1 + 0.2) == "0.30000000000000004");
@@ -73,6 +100,8 @@ TEST_CASE("numbers: shortest, real, and with two decimals") {
   CHECK(number(append_real, 5) == "5.0");
   CHECK(number(append_real, -0.0) == "-0.0");
   CHECK(number(append_real, 1e300) == "1e+300");
+  CHECK(number(append_number, -0.05) == "-0.05");
+  CHECK(number(append_number, 100000) == "1e+05");
   CHECK(number(append_two_decimals, 99.4) == "99.40");
   CHECK(number(append_two_decimals, 0.005) == "0.01");
   CHECK(number(append_two_decimals, 1.7976931348623157e308).size() == 312);
