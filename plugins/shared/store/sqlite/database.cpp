@@ -89,6 +89,18 @@ void Database::execute(const char *sql) {
   if (code != SQLITE_OK) fail(code);
 }
 
+void Database::run(Prepared &statement, const char *sql) {
+  if (!statement) {
+    sqlite3_stmt *handle = nullptr;
+    const int code = sqlite3_prepare_v3(handle_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
+    if (code != SQLITE_OK) fail(code);
+    statement.reset(handle);
+  }
+  const int code = sqlite3_step(statement.get());
+  sqlite3_reset(statement.get());
+  if (code != SQLITE_DONE) fail(code);
+}
+
 int64_t Database::number(const char *sql) {
   return Statement(*this, sql).number().value_or(0);
 }
@@ -129,7 +141,7 @@ bool Statement::step() {
 }
 
 void Transaction::commit() {
-  database_.execute("COMMIT");
+  database_.commit();
   open_ = false;
 }
 

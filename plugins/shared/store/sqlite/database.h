@@ -22,6 +22,9 @@ class Database {
   Database(const std::string &path, Access access);
 
   void execute(const char *sql);
+  // A transaction that takes the write lock at once, and its end: statements that are prepared once.
+  void begin_writing() { run(begin_, "BEGIN IMMEDIATE"); }
+  void commit() { run(commit_, "COMMIT"); }
   // The first column of the first row, for `PRAGMA x` and the like.
   int64_t number(const char *sql);
   int64_t last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
@@ -35,8 +38,15 @@ class Database {
   struct Close {
     void operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
   };
+  struct Finalize {
+    void operator()(sqlite3_stmt *handle) const { sqlite3_finalize(handle); }
+  };
+  using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
+  void run(Prepared &statement, const char *sql);
+
   std::string path_;
   std::unique_ptr<sqlite3, Close> handle_;
+  Prepared begin_, commit_;
 };
 
 // One row of a running statement; valid inside the callback of Statement::each.
@@ -138,7 +148,7 @@ class ReadTransaction {
 // Takes the write lock at once; rolls back unless it was committed.
 class Transaction {
  public:
-  explicit Transaction(Database &database) : database_(database) { database_.execute("BEGIN IMMEDIATE"); }
+  explicit Transaction(Database &database) : database_(database) { database_.begin_writing(); }
   Transaction(const Transaction &) = delete;
   Transaction &operator=(const Transaction &) = delete;
   ~Transaction();
