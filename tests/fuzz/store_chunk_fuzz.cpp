@@ -98,9 +98,34 @@ void block(std::string_view bytes) {
   const std::string_view fields = bytes.substr(line + 1);
   std::string put, again, removed;
   if (!change_block(bytes.substr(0, line), fields, BlockChange::put, put)) return;
+  int64_t last = -1;
+  for (BlockReader samples(put); samples.next();) last = samples.entity();
+  static_cast<void>(last_block_of(bytes));
+  if (last >= 0 && last_block_of(put) != block_of(last)) std::abort();
   if (!change_block(put, fields, BlockChange::put, again) || again != put) std::abort();
   if (!change_block(put, fields, BlockChange::remove, removed)) std::abort();
   if (!change_block(removed, fields, BlockChange::remove, again) || again != removed) std::abort();
+}
+
+void encode_and_read(const std::vector<Column> &columns, Effort effort) {
+  Chunk packed;
+  static ChunkEncoder encoder;
+  encoder.encode(columns, packed, effort);
+  ChunkReader reader;
+  if (!reader.open(packed.head)) std::abort();
+  reader.set_data(packed.data);
+  Values values;
+  for (const Column &column : columns) {
+    const Part *part = reader.find(column.metric);
+    if (part == nullptr) std::abort();
+    const Times *times = reader.times(*part);
+    if (times == nullptr || !reader.values(*part, values)) std::abort();
+    if (times->times_ns != column.times_ns || times->durations_ns != column.durations_ns) std::abort();
+    for (size_t i = 0; i < column.size(); ++i) {
+      const Number value = values.at(i);
+      if (value.is_count != column.values[i].is_count || std::memcmp(&value.count, &column.values[i].count, 8) != 0) std::abort();
+    }
+  }
 }
 
 // Every nine bytes are a point.
@@ -121,24 +146,7 @@ void series(std::string_view bytes) {
   }
   std::erase_if(columns, [](const Column &column) { return column.size() == 0; });
   if (columns.empty()) return;
-  Chunk packed;
-  static ChunkEncoder encoder;
-  encoder.encode(columns, packed);
-  ChunkReader reader;
-  if (!reader.open(packed.head)) std::abort();
-  reader.set_data(packed.data);
-  Values values;
-  for (const Column &column : columns) {
-    const Part *part = reader.find(column.metric);
-    if (part == nullptr) std::abort();
-    const Times *times = reader.times(*part);
-    if (times == nullptr || !reader.values(*part, values)) std::abort();
-    if (times->times_ns != column.times_ns || times->durations_ns != column.durations_ns) std::abort();
-    for (size_t i = 0; i < column.size(); ++i) {
-      const Number value = values.at(i);
-      if (value.is_count != column.values[i].is_count || std::memcmp(&value.count, &column.values[i].count, 8) != 0) std::abort();
-    }
-  }
+  for (const Effort effort : {Effort::full, Effort::quick}) encode_and_read(columns, effort);
 }
 
 }  // namespace

@@ -72,6 +72,59 @@ TEST_CASE("for any parts of a series, each time has its last value, in SQL and i
   }
 }
 
+// Windows with one batch have rows of several blocks; others get some of their entities again, and entities before, between and
+// after those that they have.
+TEST_CASE("rows of several blocks answer as those of one, and are divided when more comes") {
+  constexpr int64_t kWindows = 30;
+  constexpr uint64_t kPids = 1500;
+  TestStore store;
+  Writer writer = store.writer();
+  std::mt19937 random(75);
+  std::map<std::tuple<int64_t, int64_t, std::string>, int64_t> expected;  // time, pid, metric
+  int64_t value = 0;
+  const auto put = [&](Samples &samples, int64_t time_ns, uint64_t pid, int64_t duration_ns) {
+    const std::string pid_text = std::to_string(pid);
+    samples.metrics(time_ns, {{"pid", pid_text}}, duration_ns);
+    for (uint64_t field = 0; field <= pid % 40 / 13; ++field) {
+      const std::string metric = "m" + std::to_string(field);
+      samples.count(metric, ++value);
+      expected[{time_ns, pid, metric}] = value;
+    }
+  };
+  const auto check = [&] {
+    std::vector<std::string> lines;
+    std::map<int64_t, size_t> points;  // of m0, by pid
+    for (const auto &[key, number] : expected) {
+      const auto &[time_ns, pid, metric] = key;
+      lines.push_back(std::to_string(time_ns) + "|" + std::to_string(pid) + "|" + metric + "|" + std::to_string(number));
+      if (metric == "m0") ++points[pid];
+    }
+    CHECK(store.sql(
+              "SELECT (time - 1700000000000) * 1000000 + 1700000000000000000, pid, metric, value FROM points ORDER BY 1, 2, 3") ==
+          lines);
+    for (int i = 0; i < 60; ++i) {
+      const auto pid = static_cast<int64_t>(random() % kPids);
+      const auto found = store.scan("m0", "pid", std::to_string(pid));
+      CHECK(found.size() == points[pid]);
+      for (const Point &point : found) CHECK(point.count == expected.at({point.time_ns, pid, "m0"}));
+    }
+  };
+  for (int64_t window = 0; window < kWindows; ++window) {
+    auto samples = store.samples();
+    for (uint64_t pid = random() % 3; pid < kPids; pid += 1 + random() % 9) put(samples, kNow + window * kSecond, pid, kSecond);
+    writer.write(samples.span(), kNow);
+  }
+  CHECK(store.number("SELECT count(*) FROM samples") * 2 < kWindows * static_cast<int64_t>(kPids) / 32);
+  check();
+  for (int batch = 0; batch < 80; ++batch) {
+    auto samples = store.samples();
+    for (int i = 0; i < 5; ++i)
+      put(samples, kNow + static_cast<int64_t>(random() % kWindows) * kSecond, random() % kPids, random() % 3 == 0 ? 0 : kSecond);
+    writer.write(samples.span(), kNow);
+  }
+  check();
+}
+
 TEST_CASE("a batch for a damaged block is refused with its place, and others are not") {
   TestStore store;
   Writer writer = store.writer();

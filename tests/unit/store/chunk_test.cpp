@@ -43,9 +43,9 @@ Column column(int64_t metric, const std::vector<Number> &values, int64_t step_ns
   return result;
 }
 
-Chunk encoded(const std::vector<Column> &columns) {
+Chunk encoded(const std::vector<Column> &columns, Effort effort = Effort::full) {
   Chunk chunk;
-  ChunkEncoder().encode(columns, chunk);
+  ChunkEncoder().encode(columns, chunk, effort);
   return chunk;
 }
 
@@ -77,13 +77,15 @@ std::vector<Column> decoded(const Chunk &chunk) {
 }
 
 void check_same(const std::vector<Column> &columns) {
-  const auto back = decoded(encoded(columns));
-  REQUIRE(back.size() == columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    CHECK(back[i].metric == columns[i].metric);
-    CHECK(back[i].times_ns == columns[i].times_ns);
-    CHECK(back[i].durations_ns == columns[i].durations_ns);
-    CHECK(bits(back[i].values) == bits(columns[i].values));
+  for (const Effort effort : {Effort::full, Effort::quick}) {
+    const auto back = decoded(encoded(columns, effort));
+    REQUIRE(back.size() == columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) {
+      CHECK(back[i].metric == columns[i].metric);
+      CHECK(back[i].times_ns == columns[i].times_ns);
+      CHECK(back[i].durations_ns == columns[i].durations_ns);
+      CHECK(bits(back[i].values) == bits(columns[i].values));
+    }
   }
 }
 

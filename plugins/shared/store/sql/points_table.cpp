@@ -48,7 +48,8 @@ constexpr const char *kOfEntity = "AND entity = ?1 ";
 constexpr const char *kKind = "SELECT kind FROM main.metrics WHERE id = ?1";
 // Rows came later than the chunk.
 constexpr const char *kRowsBeside =
-    "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.block = ?1 >> 5 "
+    "SELECT w.time_ns, s.fields FROM main.windows w CROSS JOIN main.samples s ON s.window = w.id AND s.block = "
+    "(SELECT p.block FROM main.samples p WHERE p.window = w.id AND p.block <= ?1 >> 5 ORDER BY p.block DESC LIMIT 1) "
     "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
 static_assert(kBlockBits == 5);
 

@@ -122,16 +122,26 @@ int64_t Dictionary::look_up_metric(std::string_view name) {
 int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns) {
   identity_.clear();
   append_identity(identity_, sample);
-  auto found = entities_.find(std::string_view(identity_));
-  if (found == entities_.end() || found->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
+  Known *known = find_known();
+  if (known == nullptr || known->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
     trim(now_ns);
-    found = entities_.insert_or_assign(identity_, look_up(sample, now_ns)).first;
+    known = &*entities_.insert_or_assign(identity_, look_up(sample, now_ns)).first;
   }
-  Entity &entity = found->second;
+  if (last_known_ != nullptr) last_known_->second.next = known;
+  last_known_ = known;
+  Entity &entity = known->second;
   entity.used_ns = now_ns;
   if (sample.time_ns < entity.first_ns || sample.time_ns > entity.last_ns) widen(entity, sample.time_ns);
   if (!metrics.empty()) add_shape(entity, metrics);
   return entity.id;
+}
+
+// Samples come in the same order in each window.
+Dictionary::Known *Dictionary::find_known() {
+  if (last_known_ != nullptr && last_known_->second.next != nullptr && last_known_->second.next->first == identity_)
+    return last_known_->second.next;
+  const auto found = entities_.find(std::string_view(identity_));
+  return found == entities_.end() ? nullptr : &*found;
 }
 
 Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now_ns) {
@@ -144,7 +154,7 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
   }
   const Identity identity = Identity::of(tags);
   const std::string_view rest = identity.tags;
-  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}};
+  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}, nullptr};
   if (const auto id = find_entity_.number(identity.process, identity.pid, identity.pid_text, identity.host, rest)) {
     entity.id = *id;
     int64_t known_ns = 0;
@@ -170,9 +180,14 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
 }
 
 void Dictionary::trim(int64_t now_ns) {
-  if (entities_.size() >= kMaxEntities) entities_.clear();
+  if (entities_.size() >= kMaxEntities) {
+    entities_.clear();
+    last_known_ = nullptr;
+  }
   if (now_ns >= trimmed_ns_ && now_ns < trimmed_ns_ + kSilent) return;
   trimmed_ns_ = now_ns;
+  last_known_ = nullptr;
+  for (auto &[identity, entity] : entities_) entity.next = nullptr;
   std::erase_if(entities_, [&](const auto &entity) { return entity.second.used_ns < now_ns - kSilent; });
 }
 
@@ -191,6 +206,13 @@ void Dictionary::add_shape(Entity &entity, std::string_view metrics) {
 }
 
 int64_t Dictionary::shape(std::string_view metrics) {
+  if (metrics == last_shape_) return last_shape_id_;
+  last_shape_id_ = find_shape(metrics);
+  last_shape_ = metrics;
+  return last_shape_id_;
+}
+
+int64_t Dictionary::find_shape(std::string_view metrics) {
   if (const auto found = shapes_.find(metrics); found != shapes_.end()) return found->second;
   if (shapes_.size() >= kMaxShapes) shapes_.clear();
   auto id = find_shape_.number(metrics);
@@ -205,7 +227,9 @@ void Dictionary::forget() {
   metrics_.clear();
   undeclared_.clear();
   entities_.clear();
+  last_known_ = nullptr;
   shapes_.clear();
+  last_shape_.clear();
   stacks_.forget();
 }
 

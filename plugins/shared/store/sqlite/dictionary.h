@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/name_cache.h"
@@ -51,20 +52,25 @@ class Dictionary {
  private:
   struct Entity {
     int64_t id = 0, seen_ns = 0;
-    int64_t first_ns = 0, last_ns = 0;   // as in its row: no sample before or after
-    int64_t used_ns = 0;                 // arrival of its last sample
-    std::array<int64_t, 4> shapes = {};  // of its last samples; a source often has two in turns
+    int64_t first_ns = 0, last_ns = 0;                     // as in its row: no sample before or after
+    int64_t used_ns = 0;                                   // arrival of its last sample
+    std::array<int64_t, 4> shapes = {};                    // of its last samples; a source often has two in turns
+    std::pair<const std::string, Entity> *next = nullptr;  // in the cache: whose sample came after its last one
   };
+  using Known = std::pair<const std::string, Entity>;
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
+  // By the identity of the running sample; null: it is not in the cache.
+  Known *find_known();
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
   void trim(int64_t now_ns);
   void widen(Entity &entity, int64_t time_ns);
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
+  int64_t find_shape(std::string_view metrics);
   int64_t look_up_metric(std::string_view name);
   // Writes the declaration of the metric, if the store has none. False: nobody declared it.
   bool declare(uint32_t name, int64_t metric);
@@ -83,7 +89,10 @@ class Dictionary {
   std::unordered_set<int64_t> conflicts_;  // metrics
   int64_t declarations_checked_ns_ = 0;
   std::unordered_map<std::string, Entity, Hash, std::equal_to<>> entities_;
+  Known *last_known_ = nullptr;                                             // of the last sample
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> shapes_;  // by text
+  std::string last_shape_;                                                  // samples of a batch mostly have the same one
+  int64_t last_shape_id_ = 0;
   int64_t trimmed_ns_ = 0;
   int64_t names_checked_ns_ = 0;
   int64_t expired_before_ns_ = 0;  // an entity last seen before may be gone from the table

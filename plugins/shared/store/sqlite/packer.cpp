@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plugins/shared/store/sqlite/rows/block.h"
+#include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::store {
 namespace {
@@ -22,6 +23,9 @@ constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
 constexpr int kLooks = 16;                  // stretches that are checked per step
 constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
+constexpr size_t kFewPoints = 128 << 10;    // the same
+constexpr size_t kPointsAColumn = 8;        // that take as much memory as a column without points
+constexpr size_t kBytesAPoint = 8;          // of a row, about
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -44,7 +48,7 @@ Packer::Packer(Database &database, Warn warn)
     : database_(with_list_of_damaged(database)),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
-      last_time_(database, "SELECT max(time_ns) FROM windows"),
+      last_time_(database, "SELECT max(time_ns) FROM (" + select_windows("max(time_ns) AS time_ns", "") + ")"),
       count_open_(database,
                   "SELECT count(*) FROM (SELECT 1 FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                   "AND id NOT IN temp.damaged LIMIT ?3)"),
@@ -54,13 +58,15 @@ Packer::Packer(Database &database, Warn warn)
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
-      read_rows_(database, "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN ?2 AND ?3"),
+      read_rows_(database,
+                 "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN " + first_row_from("?1", "?2") + " AND ?3"),
       // The content of a damaged window is unknown.
       find_rows_(database,
                  "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
-                 "s.block = ?1 "
-                 "WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
-                 "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
+                 "s.block = " +
+                     first_row_from("w.id", "?1") +
+                     " WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
+                     "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -69,7 +75,7 @@ Packer::Packer(Database &database, Warn warn)
                          "(SELECT id FROM chunks WHERE id >= (SELECT min(chunk) FROM unfinished) LIMIT ?1)"),
       leave_window_(database, "INSERT OR IGNORE INTO temp.damaged(window) VALUES(?1)"),
       pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
-      packed_window_(database, "SELECT id FROM windows WHERE packed = 1 LIMIT 1"),
+      packed_window_(database, "SELECT id FROM windows WHERE packed > 0 AND packed = 1 LIMIT 1"),
       has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
       delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
       delete_samples_(database,
@@ -87,6 +93,9 @@ bool Packer::step(int64_t now_ns, int64_t work) {
   while (!rows_left && work > 0 && stage_ != Stage::choose) {
     switch (stage_) {
       case Stage::choose:
+        break;
+      case Stage::read_all:
+        read_all(work);
         break;
       case Stage::survey:
         survey(work);
@@ -138,7 +147,7 @@ void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns
   }
   PointsOfEntity points{entity, std::move(columns), arrived_ns};
   int64_t work = INT64_MAX;
-  while (!points.columns.empty()) writer_.put_next(points, work);
+  while (!points.columns.empty()) writer_.put_next(points, work, Effort::full);
   writer_.delete_replaced();
 }
 
@@ -219,7 +228,48 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
       },
       begin_ns, end_ns, static_cast<int64_t>(kMaxWindows));
   begin_unfinished_.run(next_chunk_.number().value_or(1));
-  at_window_ = 0;
+  at_window_ = points_ = 0;
+  stage_ = are_few_ ? Stage::read_all : Stage::survey;
+}
+
+void Packer::read_all(int64_t &work) {
+  for (; at_window_ < windows_.size(); ++at_window_) {
+    if (work <= 0) return;
+    if (points_ > kFewPoints) return begin_survey();
+    Window &window = windows_[at_window_];
+    --work;
+    list_rows_.each(
+        [&](const Row &row) {
+          if (!add_whole_block(window, row.text(0), work)) leave(window);
+        },
+        window.id);
+  }
+  at_slice_ = 0;
+  stage_ = Stage::encode;
+}
+
+bool Packer::add_whole_block(Window &window, std::string_view block, int64_t &work) {
+  BlockReader samples(block);
+  bool are_good = true;
+  const auto has_less = [](const Entity &entity, int64_t id) { return entity.points.id < id; };
+  auto entity = slice_.begin();
+  for (; samples.next(); ++entity, --work) {
+    // The next one nearly always.
+    if (entity == slice_.end() || entity->points.id != samples.entity())
+      entity = std::lower_bound(slice_.begin(), slice_.end(), samples.entity(), has_less);
+    if (entity == slice_.end() || entity->points.id != samples.entity())
+      entity = slice_.insert(entity, Entity{{samples.entity(), {}}});
+    are_good = add_row(*entity, window, samples.fields()) && are_good;
+  }
+  return are_good && !samples.damaged();
+}
+
+// Of more points than memory is for.
+void Packer::begin_survey() {
+  slice_.clear();
+  entities_.clear();
+  at_window_ = points_ = 0;
+  are_few_ = false;
   stage_ = Stage::survey;
 }
 
@@ -234,11 +284,13 @@ void Packer::survey(int64_t &work) {
             Size &size = entities_[samples.entity()];
             size.bytes += samples.fields().size();
             ++size.samples;
+            points_ += samples.fields().size() / kBytesAPoint;
           }
           if (samples.damaged()) leave(window);  // it may lie beyond all that will be read
         },
         window.id);
   }
+  are_few_ = points_ < kFewPoints / 2;
   begin_slice();
 }
 
@@ -296,9 +348,13 @@ bool Packer::add_row(Entity &entity, const Window &window, std::string_view fiel
       const auto found =
           std::find_if(columns.begin(), columns.end(), [&](const Column &column) { return column.metric == reader.metric(); });
       entity.next = static_cast<size_t>(found - columns.begin());
-      if (found == columns.end()) columns.emplace_back().metric = reader.metric();
+      if (found == columns.end()) {
+        columns.emplace_back().metric = reader.metric();
+        points_ += kPointsAColumn;
+      }
     }
     columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
+    ++points_;
   }
   entity.next = 0;
   return !reader.damaged();
@@ -317,7 +373,7 @@ void Packer::leave(Window &window) {
 void Packer::encode(int64_t &work) {
   for (; at_slice_ < slice_.size(); ++at_slice_) {
     Entity &entity = slice_[at_slice_];
-    for (; !entity.points.columns.empty(); writer_.put_next(entity.points, work))
+    for (; !entity.points.columns.empty(); writer_.put_next(entity.points, work, Effort::quick))
       if (work <= 0) return;
     work -= entity.rows / 4 + 1;
   }

@@ -15,9 +15,10 @@ namespace atalaya::store {
 
 // Turns rows into chunks, in bounded steps on the thread of the writer.
 //
-// It takes the windows of a stretch of time without further writes: lists their entities, reads a slice of the entities
-// after another, adds their chunks, and then, in one transaction, makes the chunks count and the windows packed. Their rows are
-// deleted afterwards. Whatever ends it in between, the rows are there: chunks that do not count yet are deleted and made again.
+// It takes the windows of a stretch of time without further writes: reads all of their points if they are few; else lists their
+// entities and reads a slice of the entities after another. It adds their chunks, and then, in one transaction, makes the chunks
+// count and the windows packed. Their rows are deleted afterwards. Whatever ends it in between, the rows are there: chunks that do
+// not count yet are deleted and made again.
 class Packer {
  public:
   Packer(Database &database, Warn warn);
@@ -38,7 +39,7 @@ class Packer {
   void forget();
 
  private:
-  enum class Stage { choose, survey, read, encode, finish, clean };
+  enum class Stage { choose, read_all, survey, read, encode, finish, clean };
   struct Window {
     int64_t id = 0, time_ns = 0, duration_ns = 0, arrived_ns = 0;
     bool is_damaged = false;
@@ -58,12 +59,16 @@ class Packer {
   bool choose(int64_t now_ns);
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
   void begin(int64_t begin_ns, int64_t end_ns);
+  void read_all(int64_t &work);
+  void begin_survey();
   void survey(int64_t &work);
   void begin_slice();
   void read(int64_t &work);
   // False: the row is damaged, from some field on.
   bool add_row(Entity &entity, const Window &window, std::string_view fields);
   bool add_block(Window &window, std::string_view block, int64_t &work);
+  // The same for all of its entities, which are added to the slice.
+  bool add_whole_block(Window &window, std::string_view block, int64_t &work);
   void leave(Window &window);
   void encode(int64_t &work);
   int64_t cost_of_finish() const;
@@ -89,6 +94,8 @@ class Packer {
   size_t at_window_ = 0;
   std::vector<Entity> slice_;
   size_t at_slice_ = 0;
+  size_t points_ = 0;    // in the slice
+  bool are_few_ = true;  // the points of the last stretch
   ChunkWriter writer_;
 };
 

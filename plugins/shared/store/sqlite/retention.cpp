@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 
 namespace atalaya::store {
@@ -15,9 +14,8 @@ namespace {
 constexpr int64_t kRest = 64 << 20;       // another program that fills the disk does not cost the whole history
 constexpr int64_t kSlackBytes = 4 << 20;  // free pages that stay in the file for the next windows
 constexpr int64_t kRowsAChunk = 16;       // cost of deleting a chunk
-constexpr int64_t kRowsABlock = int64_t{1} << kBlockBits;
-constexpr int64_t kBytesARow = 64;     // of a row of stacks, which may be very long
-constexpr int64_t kSpansAtOnce = 256;  // deleted for space before the space is measured again
+constexpr int64_t kBytesARow = 64;        // of a row of stacks, which may be very long
+constexpr int64_t kSpansAtOnce = 256;     // deleted for space before the space is measured again
 constexpr int64_t kMaxOpenSpans = 10'000;
 constexpr const char *kOpen = "iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns) = 9223372036854775807";
 constexpr const char *kVacuum = "PRAGMA incremental_vacuum(512)";
@@ -66,9 +64,9 @@ Retention::Retention(Database &database, const Limits &limits)
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1"),
       expired_rolled_(database, "SELECT id FROM rolled WHERE every_ns = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT 1"),
       delete_samples_(database,
-                      "DELETE FROM samples WHERE window = ?1 AND block IN "
-                      "(SELECT block FROM samples WHERE window = ?1 LIMIT ?2 / " +
-                          std::to_string(kRowsABlock) + " + 1)"),
+                      // A row counts by its samples.
+                      "DELETE FROM samples WHERE window = ?1 AND block = (SELECT min(block) FROM samples WHERE window = ?1) "
+                      "RETURNING max(1, (length(fields) - length(replace(fields, ':{', ''))) / 2)"),
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +
@@ -213,10 +211,7 @@ int64_t Retention::missing_bytes() {
 }
 
 bool Retention::delete_window(const Arrived &window, int64_t &rows) {
-  delete_samples_.run(window.id, rows);
-  rows -= database_.changes() * kRowsABlock;
-  if (rows <= 0) return false;
-  if (!delete_stacks(window.id, rows)) return false;
+  if (!delete_rows(delete_samples_, window.id, rows) || !delete_rows(delete_stacks_, window.id, rows)) return false;
   rows -= delete_ended_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;
   delete_window_.run(window.id);
@@ -224,10 +219,10 @@ bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   return true;
 }
 
-bool Retention::delete_stacks(int64_t window, int64_t &rows) {
+bool Retention::delete_rows(Statement &statement, int64_t window, int64_t &rows) {
   for (int64_t cost = 1; cost > 0 && rows > 0; rows -= cost) {
     cost = 0;
-    delete_stacks_.each([&](const Row &row) { cost = row.integer(0); }, window);
+    statement.each([&](const Row &row) { cost = row.integer(0); }, window);
   }
   return rows > 0;
 }

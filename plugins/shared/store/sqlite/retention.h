@@ -66,8 +66,9 @@ class Retention {
   bool delete_rolled(int64_t now_ns, int64_t &rows);
   int64_t retain_of(int64_t every_ns) const;
   std::optional<int64_t> expired_rolled(int64_t now_ns);
-  // The same for its stacks. A row of them counts by its size: it has a number for each stack.
-  bool delete_stacks(int64_t window, int64_t &rows);
+  // The same for a table of samples or stacks, whose statement deletes a row and returns how many it counts for. A row of stacks
+  // counts by its size: it has a number for each stack.
+  static bool delete_rows(Statement &statement, int64_t window, int64_t &rows);
   // Those that arrived before and are not young, without the open ones; returns how many.
   int64_t delete_ended_spans(int64_t before_ns, int64_t rows);
   // Returns how many were deleted. Open ones have no samples to go with: those over a number go first, the rest goes last.

@@ -11,7 +11,7 @@
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kEntitiesAtOnce = 64;
+constexpr size_t kEntitiesAtOnce = 256;
 constexpr int64_t kGap = 16;  // skip up to this number of entities instead of seeking
 // Points: few, so that they are still in the processor's cache when they are handed over, if no chunk has to be looked for then.
 constexpr size_t kBuffered = 8 << 10, kBufferedBesideChunks = 256 << 10;
@@ -37,8 +37,10 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       damage_(damage),
       rows_(database,
             "SELECT w.time_ns, w.duration_ns, w.id, s.fields FROM windows w CROSS JOIN samples s "
-            "ON s.window = w.id AND s.block BETWEEN ?1 AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY "
-            "1, 2"),
+            "ON s.window = w.id AND s.block BETWEEN " +
+                first_row_from("w.id", "?1") +
+                " AND ?2 WHERE w.packed = 0 AND w.time_ns > ?3 AND w.time_ns <= ?4 ORDER BY "
+                "1, 2"),
       chunks_(database,
               "SELECT id, head, data, first_ns, last_ns FROM chunks WHERE entity = ?1 AND last_ns > ?2 AND first_ns <= ?3 "
               "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns"),

@@ -8,19 +8,22 @@
 namespace atalaya::store {
 namespace {
 
-// Ids are never used twice (AUTOINCREMENT), so that a cached id never means something else. The order of window ids is the order of
-// arrival. seen_ns is at least the arrival time of every row that refers to the entity.
-constexpr const char *kTables = R"sql(
+// A batch writes a page of each index: no more than queries need. The ids are in the order of arrival (window_list.h).
+constexpr const char *kWindows = R"sql(
 CREATE TABLE windows(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER PRIMARY KEY,
   time_ns INTEGER NOT NULL,     -- the window's end, Unix ns
   duration_ns INTEGER NOT NULL, -- its length, 0 = an instant
   arrived_ns INTEGER NOT NULL,  -- when its first sample was written
   packed INTEGER NOT NULL DEFAULT 0); -- its samples are 0: rows, 1: in chunks, the rows are to be deleted, 2: in chunks only
 CREATE UNIQUE INDEX windows_open ON windows(time_ns, duration_ns) WHERE packed = 0;
-CREATE INDEX windows_time ON windows(time_ns);
 CREATE INDEX windows_arrived ON windows(arrived_ns);
-CREATE INDEX windows_packed ON windows(id) WHERE packed = 1;
+CREATE INDEX windows_packed ON windows(packed, time_ns) WHERE packed > 0;
+)sql";
+
+// Ids are never used twice (AUTOINCREMENT), so that a cached id never means something else. seen_ns is at least the arrival time of
+// every row that refers to the entity.
+constexpr const char *kTables = R"sql(
 -- The declaration of a metric, NULL = nobody declared it.
 CREATE TABLE metrics(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -43,10 +46,10 @@ CREATE TABLE shapes(
 CREATE TABLE entity_shapes(
   entity INTEGER NOT NULL, shape INTEGER NOT NULL,
   PRIMARY KEY(entity, shape)) WITHOUT ROWID;
--- A row is a block of neighbouring entities (block.h).
+-- A row has the entities from a block on up to the window's next row (block.h).
 CREATE TABLE samples(
   window INTEGER NOT NULL,
-  block INTEGER NOT NULL,       -- entity >> 5
+  block INTEGER NOT NULL,       -- the first one: entity >> 5
   fields TEXT NOT NULL,         -- a JSON object: entity -> an object metric id -> value; an integer is a count
   PRIMARY KEY(window, block)) WITHOUT ROWID;
 CREATE TABLE chunks(
@@ -121,7 +124,18 @@ static_assert(kBlockBits == 5);
 constexpr const char *kLateWindows =
     "CREATE TABLE IF NOT EXISTS late_windows(window INTEGER PRIMARY KEY, arrived_ns INTEGER NOT NULL)";
 
+// Of schemas 6 and 7: its ids had a counter, which is a page a batch, and an index more.
+constexpr const char *kKeepWindows = "CREATE TEMP TABLE kept_windows AS SELECT * FROM windows; DROP TABLE windows";
+constexpr const char *kRestoreWindows = "INSERT INTO windows SELECT * FROM temp.kept_windows; DROP TABLE temp.kept_windows";
+
 }  // namespace
+
+std::string select_windows(const std::string &columns, const std::string &condition) {
+  std::string sql;
+  for (const char *part : {"packed = 0", "packed > 0 AND packed = 1", "packed > 0 AND packed = 2"})
+    sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + columns + " FROM windows WHERE " + part + condition;
+  return sql;
+}
 
 void check_is_store(Database &database) {
   const int64_t application = database.number("PRAGMA application_id");
@@ -151,7 +165,9 @@ void prepare_for_writing(Database &database, bool full_sync) {
   const int64_t version = database.number("PRAGMA user_version");
   if (version == kSchemaVersion) return database.execute(kLateWindows);
   Transaction transaction(database);
-  if (version == 0) database.execute(kTables);
+  if (version > 0) database.execute(kKeepWindows);
+  database.execute(kWindows);
+  database.execute(version > 0 ? kRestoreWindows : kTables);
   database.execute(kLateWindows);
   database.execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

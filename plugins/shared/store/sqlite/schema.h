@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "plugins/shared/store/sqlite/database.h"
 
@@ -10,9 +11,12 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 7;
+constexpr int64_t kSchemaVersion = 8;
 // The oldest one that is read, and brought up to date by the first writer. Since then chunks may have format 2.
 constexpr int64_t kOldestSchemaVersion = 6;
+
+// SQL: for all rows of `windows`, which are in two indexes of their times.
+std::string select_windows(const std::string &columns, const std::string &condition);
 
 // Throws unless the file is a store of this version. Changes nothing. An empty database passes.
 void check_is_store(Database &database);

@@ -110,12 +110,11 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
 // A packed window has no row unless it has stacks. An index holds the times of all chunks.
 std::optional<Range> SqliteStore::extent(int64_t until_ns) {
   std::optional<Range> found;
-  Statement(database_,
-            "SELECT min(first_ns), max(last_ns) FROM ("
-            "SELECT (SELECT min(time_ns) FROM windows WHERE time_ns <= ?1) AS first_ns, "
-            "(SELECT max(time_ns) FROM windows WHERE time_ns <= ?1) AS last_ns "
-            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM chunks WHERE first_ns <= ?1 "
-            "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1)")
+  Statement(database_, "SELECT min(first_ns), max(last_ns) FROM (" +
+                           select_windows("min(time_ns) AS first_ns, NULL AS last_ns", " AND time_ns <= ?1") + " UNION ALL " +
+                           select_windows("NULL, max(time_ns)", " AND time_ns <= ?1") +
+                           " UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM chunks WHERE first_ns <= ?1 "
+                           "UNION ALL SELECT min(first_ns), max(min(last_ns, ?1)) FROM rolled WHERE first_ns <= ?1)")
       .each(
           [&](const Row &row) {
             if (row.type(0) != SQLITE_NULL) found = Range{row.integer(0) - 1, row.integer(1)};
@@ -167,7 +166,7 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
   StackReader reader(database_);
   const auto wanted = [&](int64_t entity) { return entities.contains(entity); };
   // A statement for each window, so that the first stack comes at once, however long the range is.
-  Statement(database_, "SELECT id, time_ns, duration_ns FROM windows WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns, id")
+  Statement(database_, select_windows("id, time_ns, duration_ns", " AND time_ns > ?1 AND time_ns <= ?2") + " ORDER BY time_ns, id")
       .each(
           [&](const Row &row) {
             const bool good = reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {

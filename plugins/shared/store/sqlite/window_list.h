@@ -20,7 +20,8 @@ struct Window {
   std::vector<int64_t> others;  // windows that end at the same time, with another duration or packed
 };
 
-// Windows of a batch that is being written. Calls lie in its transaction.
+// Windows of a batch that is being written. Calls lie in its transaction. Ids ascend, and none is used twice while anything refers
+// to it, or while the writer lives.
 class WindowList {
  public:
   WindowList(Database &database, Packer &packer);
@@ -30,10 +31,10 @@ class WindowList {
   const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
 
  private:
-  Database &database_;
   Packer &packer_;
   Statement find_, add_, note_late_;
   std::optional<Window> last_;
+  int64_t next_id_;
 };
 
 }  // namespace atalaya::store

@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kExact = int64_t{1} << 53;
 constexpr size_t kWorthPacking = 16;  // bytes
 constexpr int kLevel = 3;
+constexpr size_t kQuickPoints = 256;                           // fewer are often the only ones of a process
 constexpr size_t kBlockPoints = kMaxChunkPoints / kMaxBlocks;  // of a block, on average at least
 
 void put_signed(std::string &out, int64_t value) {
@@ -88,7 +89,8 @@ ChunkEncoder::ChunkEncoder() : zstd_(ZSTD_createCCtx()) {
   ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_contentSizeFlag, 0);
 }
 
-void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk) {
+void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk, Effort effort) {
+  effort_ = effort;
   head_.clear();
   small_.clear();
   large_.clear();
@@ -225,9 +227,13 @@ void ChunkEncoder::choose_form(uint64_t distance, Codec &codec, size_t &width) {
   const size_t size = integers_.size();
   uint64_t plain_bits = 0, delta_bits = 0, greatest = 0;
   deltas_.resize(size);
+  for (size_t i = 0; i < size; ++i) deltas_[i] = i == 0 ? 0 : integers_[i] - integers_[i - 1];
+  if (effort_ == Effort::quick && size >= kQuickPoints && choose_runs(codec)) {
+    width = kRuns;
+    return;
+  }
   words_.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    deltas_[i] = i == 0 ? 0 : integers_[i] - integers_[i - 1];
     words_[i] = zigzag(deltas_[i]);
     plain_bits += static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(integers_[i])));
     delta_bits += static_cast<uint64_t>(std::bit_width(words_[i]));
@@ -254,6 +260,24 @@ void ChunkEncoder::choose_form(uint64_t distance, Codec &codec, size_t &width) {
   };
   try_runs(integers_, Codec::plain);
   if (size > kFew) try_runs(deltas_, Codec::delta);
+}
+
+// Without zstd, which costs more than all else. False: a value takes more than a byte, so that zstd is likely to help.
+bool ChunkEncoder::choose_runs(Codec &codec) {
+  segment_.raw.clear();
+  segment_.packed.clear();
+  runs_.append(integers_, segment_.raw);
+  codec = Codec::plain;
+  if (segment_.raw.size() * 4 > integers_.size()) {
+    other_.raw.clear();
+    other_.packed.clear();
+    runs_.append(deltas_, other_.raw);
+    if (other_.raw.size() < segment_.raw.size()) {
+      std::swap(segment_, other_);
+      codec = Codec::delta;
+    }
+  }
+  return segment_.raw.size() <= integers_.size();
 }
 
 void ChunkEncoder::put_integer_summaries(uint64_t distance, const Timeline &timeline) {

@@ -16,11 +16,14 @@ struct ZSTD_CCtx_s;
 
 namespace atalaya::store {
 
+// quick: for chunks that are joined later, which are a little larger until then.
+enum class Effort { full, quick };
+
 class ChunkEncoder {
  public:
   ChunkEncoder();
   // Columns in ascending order of their metric, each with 1 to kMaxChunkPoints points.
-  void encode(std::span<const Column> columns, Chunk &chunk);
+  void encode(std::span<const Column> columns, Chunk &chunk, Effort effort = Effort::full);
 
  private:
   struct Free {
@@ -46,6 +49,7 @@ class ChunkEncoder {
   void put_integers(bool is_count, const Timeline &timeline);
   // Fills the segment with the smallest form of the integers above the least.
   void choose_form(uint64_t distance, Codec &codec, size_t &width);
+  bool choose_runs(Codec &codec);
   void put_integer_summaries(uint64_t distance, const Timeline &timeline);
   void put_integer_block(std::span<const int64_t> integers);
   void put_bits(const Column &column, bool is_count, const Timeline &timeline);
@@ -62,6 +66,7 @@ class ChunkEncoder {
   IntegerRuns runs_;
   Segment segment_, other_;
   uint8_t decimals_ = 0;
+  Effort effort_ = Effort::full;
 };
 
 }  // namespace atalaya::store

@@ -47,8 +47,8 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
 bool ChunkJoiner::step(int64_t now_ns, int64_t work) {
   if (max_span_ns_ == 0) return false;
   std::optional<Transaction> transaction;
-  const bool has_more =
-      look(fresh_, false, INT64_MAX, work, transaction) || look(old_, true, minus(now_ns, kOldNs), work, transaction);
+  const bool has_more = look(fresh_, false, INT64_MAX, work, transaction) ||
+                        (now_ns >= next_old_ns_ && look(old_, true, minus(now_ns, kOldNs), work, transaction));
   if (transaction) transaction->commit();
   return has_more;
 }
@@ -66,7 +66,10 @@ bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, 
         },
         walk, kChunksALook);
     for (const Candidate &one : found) {
-      if (one.arrived_ns >= arrived_before_ns) return false;
+      if (one.arrived_ns >= arrived_before_ns) {
+        next_old_ns_ = plus(one.arrived_ns, kOldNs);
+        return false;
+      }
       if (work <= 0) return true;
       walk = one.id;
       --work;

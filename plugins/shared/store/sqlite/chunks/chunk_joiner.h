@@ -55,6 +55,7 @@ class ChunkJoiner {
   int64_t max_span_ns_;
   Statement next_, before_, read_, add_, remove_;
   int64_t fresh_ = 0, old_ = 0;                   // ids up to which the chunks were looked at
+  int64_t next_old_ns_ = INT64_MIN;               // when the next one is old
   std::unordered_map<int64_t, Waiting> waiting_;  // by entity
   double shrink_ = 1;                             // size of the last joined chunks, of what was expected
   std::set<int64_t> damaged_;                     // ids

@@ -64,22 +64,22 @@ ChunkWriter::ChunkWriter(Database &database)
 
 // Late points for the time of an existing chunk: a new chunk replaces that one. Chunks in between, and their
 // points, are left alone.
-void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work) {
+void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work, Effort effort) {
   const auto old = first_old_chunk(entity);
   if (!old) {
-    add_chunks(entity.id, entity.columns, entity.arrived_ns);
+    add_chunks(entity.id, entity.columns, entity.arrived_ns, effort);
     entity.columns.clear();
     return;
   }
   if (std::vector<Column> before = take_until(entity.columns, old->first_ns - 1); !before.empty())
-    return add_chunks(entity.id, before, entity.arrived_ns);
+    return add_chunks(entity.id, before, entity.arrived_ns, effort);
   std::vector<Column> columns = take_until(entity.columns, old->last_ns);
   int64_t arrived_ns = entity.arrived_ns;
   if (merge(columns, old->head, old->data, work)) {
     replaced_.push_back(old->id);
     arrived_ns = std::max(arrived_ns, old->arrived_ns);
   }  // else it is damaged: it stays, so that its content may be recovered
-  add_chunks(entity.id, columns, arrived_ns);
+  add_chunks(entity.id, columns, arrived_ns, effort);
 }
 
 // The first one that may hold times of the entity's points.
@@ -124,7 +124,7 @@ bool ChunkWriter::merge(std::vector<Column> &columns, std::string_view head, std
   return true;
 }
 
-void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns) {
+void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort) {
   std::sort(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
   std::vector<size_t> begins(columns.size());
   std::vector<Column> parts;
@@ -142,7 +142,7 @@ void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t 
       begins[i] = end;
     }
     if (parts.empty()) return;
-    encoder_.encode(parts, chunk_);
+    encoder_.encode(parts, chunk_, effort);
     add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
   }
 }

@@ -28,7 +28,7 @@ class ChunkWriter {
   explicit ChunkWriter(Database &database);
 
   // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
-  void put_next(PointsOfEntity &entity, int64_t &work);
+  void put_next(PointsOfEntity &entity, int64_t &work, Effort effort);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes those whose points are in new ones. Until then both are there.
   void delete_replaced();
@@ -43,7 +43,7 @@ class ChunkWriter {
 
   std::optional<OldChunk> first_old_chunk(const PointsOfEntity &entity);
   bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
-  void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns);
+  void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort);
 
   Statement old_chunk_, add_chunk_, delete_chunk_;
   std::vector<int64_t> replaced_;

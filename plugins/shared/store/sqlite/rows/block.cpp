@@ -2,7 +2,9 @@
 #include "plugins/shared/store/sqlite/rows/block.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "core/base/json.h"
@@ -44,6 +46,11 @@ bool append_others(std::string_view fields, const std::vector<int64_t> &metrics,
 
 }  // namespace
 
+std::string first_row_from(const std::string &window, const std::string &block) {
+  return "coalesce((SELECT p.block FROM samples p WHERE p.window = " + window + " AND p.block <= " + block +
+         " ORDER BY p.block DESC LIMIT 1), " + block + ")";
+}
+
 bool BlockReader::next() {
   const int64_t before = object_.key();
   if (!object_.next_key()) return false;
@@ -57,6 +64,16 @@ bool BlockReader::next() {
   object_.move_to(end);
   fields_ = {begin, static_cast<size_t>(end - begin)};
   return true;
+}
+
+int64_t last_block_of(std::string_view text) {
+  constexpr std::string_view border = "},\"", begin = "{\"";
+  const size_t last = text.rfind(border);
+  if (last == std::string_view::npos && !text.starts_with(begin)) return -1;
+  text.remove_prefix(last == std::string_view::npos ? begin.size() : last + border.size());
+  int64_t entity = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), entity).ec != std::errc{} || entity < 0) return -1;
+  return block_of(entity);
 }
 
 bool change_block(std::string_view stored, std::string_view fields, BlockChange change, std::string &out) {

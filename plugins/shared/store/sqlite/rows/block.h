@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row of the table `samples`: those samples of a window whose entities are neighbours, as a JSON object from entity to its
-// fields, in ascending order of the entities.
+// fields, in ascending order of the entities. It has all entities of its block and of those up to the window's next row: the first
+// batch of a window writes rows of several blocks, as long as they are small; a later one first makes a row of each of them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,9 @@ constexpr int64_t block_of(int64_t entity) {
   return entity >> kBlockBits;
 }
 
+// SQL: the block of the row of a window that has the entities of a block; the block itself if there is none.
+std::string first_row_from(const std::string &window, const std::string &block);
+
 // Reads one sample after another, without reading its fields; text that is no such object ends it, with `damaged`.
 class BlockReader {
  public:
@@ -31,6 +35,9 @@ class BlockReader {
   ObjectReader object_;
   std::string_view fields_;
 };
+
+// The block of the last sample of a row, from its end; -1: it is damaged there.
+int64_t last_block_of(std::string_view text);
 
 // What a block becomes in `out` when the fields of another one are put into it, or are taken out whatever their values are. An
 // entity without fields is left out; "{}" if none is left. False: one of them is damaged.

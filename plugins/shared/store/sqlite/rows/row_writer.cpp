@@ -9,12 +9,18 @@
 #include "plugins/shared/store/sqlite/rows/block.h"
 
 namespace atalaya::store {
+namespace {
+
+// A row of several blocks fills a page of its own, beside 489 bytes in one with others.
+constexpr size_t kWideRow = 4500;
+
+}  // namespace
 
 RowWriter::RowWriter(Database &database, Dictionary &dictionary, WindowList &windows)
     : database_(database),
       dictionary_(dictionary),
       windows_(windows),
-      find_(database, "SELECT fields FROM samples WHERE window = ?1 AND block = ?2"),
+      find_(database, "SELECT block, fields FROM samples WHERE window = ?1 AND block <= ?2 ORDER BY block DESC LIMIT 1"),
       put_(database, "INSERT OR REPLACE INTO samples(window, block, fields) VALUES(?1, ?2, ?3)"),
       remove_(database, "DELETE FROM samples WHERE window = ?1 AND block = ?2") {}
 
@@ -53,9 +59,29 @@ RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
   if (in_use_ == open_.size()) open_.emplace_back();
   Open &open = open_[in_use_++];
   open.window = windows_.of(sample.time_ns, sample.duration_ns, now_ns);
-  open.block = open.entity = -1;
+  open.entity = -1;
   open.text.clear();
   return open;
+}
+
+void RowWriter::begin_entity(Open &open, int64_t entity) {
+  const int64_t block = block_of(entity);
+  if (!open.text.empty() && block != open.last_block) {
+    // As much again as the last block.
+    const size_t expected = 2 * open.text.size() - open.last_block_begin;
+    if (!open.may_have_wide_rows() || expected > kWideRow) flush(open);
+    open.last_block_begin = open.text.size();
+  }
+  std::string &text = open.text;
+  if (text.empty()) {
+    open.block = block;
+    open.last_block_begin = 0;
+  }
+  open.last_block = block;
+  open.entity = entity;
+  text += text.empty() ? "{\"" : "},\"";
+  core::append_integer(text, entity);
+  text += "\":{\"";
 }
 
 void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field) {
@@ -63,12 +89,7 @@ void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atal
   if (open.entity == entity) {
     text += ",\"";
   } else {
-    if (open.block != block_of(entity)) flush(open);
-    open.block = block_of(entity);
-    open.entity = entity;
-    text += text.empty() ? "{\"" : "},\"";
-    core::append_integer(text, entity);
-    text += "\":{\"";
+    begin_entity(open, entity);
   }
   core::append_integer(text, metric);
   text += "\":";
@@ -114,14 +135,41 @@ void RowWriter::flush(Open &open) {
 }
 
 bool RowWriter::read(int64_t window, int64_t block) {
-  bool is_there = false;
+  int64_t found = -1;
   find_.each(
       [&](const Row &row) {
-        stored_ = row.text(0);
-        is_there = true;
+        found = row.integer(0);
+        stored_ = row.text(1);
       },
       window, block);
-  return is_there;
+  if (found < 0) return false;
+  const int64_t last = last_block_of(stored_);
+  if (last == found || last < block) return found == block;
+  split(window, found);
+  return read(window, block);
+}
+
+void RowWriter::split(int64_t window, int64_t first_block) {
+  const std::string whole = std::exchange(stored_, {});
+  remove_.run(window, first_block);
+  int64_t block = -1;
+  std::string part;
+  const auto put = [&] {
+    part += '}';
+    put_.run(window, block, std::string_view(part));
+    part.clear();
+  };
+  BlockReader samples(whole);
+  while (samples.next()) {
+    if (!part.empty() && block != block_of(samples.entity())) put();
+    block = block_of(samples.entity());
+    part += part.empty() ? "{\"" : ",\"";
+    core::append_integer(part, samples.entity());
+    part += "\":";
+    part += samples.fields();
+  }
+  if (samples.damaged()) damaged(window, first_block);
+  put();
 }
 
 void RowWriter::damaged(int64_t window, int64_t block) const {

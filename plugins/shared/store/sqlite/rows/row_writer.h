@@ -15,7 +15,7 @@
 
 namespace atalaya::store {
 
-// Metrics samples of a batch as rows of the table `samples`, a block of neighbouring entities a row (block.h).
+// Metrics samples of a batch as rows of the table `samples`, one or more blocks of neighbouring entities a row (block.h).
 class RowWriter {
  public:
   RowWriter(Database &database, Dictionary &dictionary, WindowList &windows);
@@ -29,21 +29,28 @@ class RowWriter {
   void write(std::vector<Sample> &samples, int64_t now_ns);
 
  private:
-  // A window of the time that is being written, and the block of it that is being filled.
+  // A window of the time that is being written, and the row of it that is being filled.
   struct Open {
     Window window;
-    int64_t block = -1, entity = -1;
+    int64_t block = -1, last_block = -1, entity = -1;
     std::string text;
+    size_t last_block_begin = 0;
+
+    // Its rows are the only ones of their series and times.
+    bool may_have_wide_rows() const { return window.is_new && window.others.empty(); }
   };
 
   void put_entity(std::span<const Sample> samples, int64_t now_ns);
   Open &open(const atalaya_sample &sample, int64_t now_ns);
+  void begin_entity(Open &open, int64_t entity);
   void put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field);
   bool is_given(int64_t metric);
   void flush(Open &open);
   void flush_all();
-  // Reads the row of a block; false: there is none.
+  // Reads the row of a block, which has no other block then; false: there is none.
   bool read(int64_t window, int64_t block);
+  // Makes a row of each block of the stored row that was read.
+  void split(int64_t window, int64_t first_block);
   [[noreturn]] void damaged(int64_t window, int64_t block) const;
 
   Database &database_;
