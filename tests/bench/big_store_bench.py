@@ -35,7 +35,7 @@ def grow(store, gigabytes):
                              (hosts, step))
             database.execute("INSERT INTO entity_shapes SELECT entity + ?1 * ?2, shape FROM entity_shapes WHERE entity <= ?2", (hosts, step))
             database.execute("INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) "
-                             "SELECT entity + ?1 * ?2, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity <= ?2", (hosts, step))
+                             "SELECT entity + ?1 * ?2, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity BETWEEN 1 AND ?2", (hosts, step))
             database.commit()
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             hosts += 1

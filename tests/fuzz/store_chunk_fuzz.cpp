@@ -146,7 +146,7 @@ void series(std::string_view bytes) {
   }
   std::erase_if(columns, [](const Column &column) { return column.size() == 0; });
   if (columns.empty()) return;
-  for (const Effort effort : {Effort::full, Effort::quick}) encode_and_read(columns, effort);
+  for (const Effort effort : {Effort::full, Effort::quick, Effort::plain}) encode_and_read(columns, effort);
 }
 
 }  // namespace

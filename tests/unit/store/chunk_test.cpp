@@ -77,7 +77,7 @@ std::vector<Column> decoded(const Chunk &chunk) {
 }
 
 void check_same(const std::vector<Column> &columns) {
-  for (const Effort effort : {Effort::full, Effort::quick}) {
+  for (const Effort effort : {Effort::full, Effort::quick, Effort::plain}) {
     const auto back = decoded(encoded(columns, effort));
     REQUIRE(back.size() == columns.size());
     for (size_t i = 0; i < columns.size(); ++i) {

@@ -199,5 +199,49 @@ TEST_CASE("killed while it rolls up, a store has each sample once") {
   CHECK(sum_of_points(store) == acknowledged * kABatch);
 }
 
+// Processes that live for five windows of a second. Of each window the sum is known.
+constexpr int64_t kLives = 20;
+void write_lives(const std::string &path, const Limits &limits, int64_t first, int progress) {
+  core::Symbols symbols;
+  const testing::Declarations declared = usual_declarations();
+  const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
+  Writer writer({path, limits, false}, name_of, declared.metric_of(name_of));
+  for (int64_t window = first; window < first + kWindowsARound; ++window) {
+    const int64_t time_ns = kStart + window * kSecond;
+    Samples samples(symbols);
+    for (int64_t i = 1; i <= kLives; ++i)
+      samples.metrics(time_ns, {{"pid", std::to_string(window / 5 * 100 + i)}}).count("flow.sent.bytes", i).count("window", window);
+    writer.write(samples.span(), time_ns);
+    if (::write(progress, "x", 1) != 1) ::_exit(1);
+    writer.maintain(time_ns);
+  }
+}
+
+TEST_CASE("killed while it makes pools, or makes chunks of them, a store has each sample once") {
+  TestStore store;
+  std::mt19937 random(77);
+  constexpr int64_t kSum = kLives * (kLives + 1) / 2;
+  int64_t written = 0, most = 0, dissolved = 0, before = 0;
+  for (int round = 0; round < 75; ++round) {
+    const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
+    const Limits limits = round % 25 < 20 ? Limits{} : hasty_rollup();
+    const int64_t came =
+        run_and_kill([&](int progress) { write_lives(store.path, limits, written, progress); }, wanted, random() % 2'000'000);
+    check_sound(store);
+    const int64_t sum = sum_of_points(store);
+    CHECK(sum % kSum == 0);
+    // The batch after the last one that was acknowledged may have been committed.
+    CHECK(sum / kSum - written >= came);
+    CHECK(sum / kSum - written <= came + 1);
+    written = sum / kSum;
+    const int64_t pools = store.number("SELECT count(*) FROM chunks WHERE entity < 0");
+    dissolved += std::max(before - pools, int64_t{0});
+    most = std::max(most, pools);
+    before = pools;
+  }
+  CHECK(most > 0);
+  CHECK(dissolved > 0);
+}
+
 }  // namespace
 }  // namespace atalaya::store::test

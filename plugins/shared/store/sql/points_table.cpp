@@ -14,6 +14,7 @@
 
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/chunks/pool.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
@@ -44,7 +45,8 @@ constexpr const char *kChunks =
 constexpr const char *kRolled =
     "SELECT id, entity, first_ns, last_ns, head, data, 1 FROM main.rolled WHERE last_ns >= ?2 AND first_ns <= ?3 ";
 constexpr const char *kOfAll = "AND ?1 IS NULL ";
-constexpr const char *kOfEntity = "AND entity = ?1 ";
+constexpr const char *kOfEntity = "AND entity IN (?1, -1 - (?1 >> 10)) ";  // with its pools
+static_assert(kPoolBits == 10);
 constexpr const char *kKind = "SELECT kind FROM main.metrics WHERE id = ?1";
 // Rows came later than the chunk.
 constexpr const char *kRowsBeside =
@@ -52,6 +54,10 @@ constexpr const char *kRowsBeside =
     "(SELECT p.block FROM main.samples p WHERE p.window = w.id AND p.block <= ?1 >> 5 ORDER BY p.block DESC LIMIT 1) "
     "WHERE w.packed = 0 AND w.time_ns BETWEEN ?2 AND ?3";
 static_assert(kBlockBits == 5);
+// Chunks of an entity are newer than the points of its pools.
+constexpr const char *kChunksBeside =
+    "SELECT head, data FROM main.chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
+    "AND id < coalesce((SELECT min(chunk) FROM main.unfinished), 9223372036854775807)";
 
 // Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
 enum Bound : unsigned { of_entity = 1, of_metric = 2, above = 4, below = 8 };
@@ -97,8 +103,10 @@ class Cursor : public sqlite3_vtab_cursor {
     chunks_ = prepare(table_.database, (kChunks + which + "UNION ALL " + kRolled + which).c_str());
     if (!chunks_) return table_.fail();
     rows_ = prepare(table_.database, kRowsBeside);
+    newer_ = prepare(table_.database, kChunksBeside);
     kinds_ = prepare(table_.database, kKind);
-    if (!rows_ || !kinds_) return table_.fail();
+    if (!rows_ || !newer_ || !kinds_) return table_.fail();
+    members_.clear();
     if (entity_) sqlite3_bind_int64(chunks_.get(), 1, *entity_);
     sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(least_ms_ - 1));
     sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(most_ms_ + 1));
@@ -190,6 +198,10 @@ class Cursor : public sqlite3_vtab_cursor {
         if (!open_metric()) return damaged();
         continue;
       }
+      if (!members_.empty()) {
+        if (const int opened = open_member(); opened != SQLITE_OK) return opened;
+        continue;
+      }
       const int code = sqlite3_step(chunks_.get());
       if (code == SQLITE_DONE) {
         at_end_ = true;
@@ -209,15 +221,35 @@ class Cursor : public sqlite3_vtab_cursor {
     chunk_ = sqlite3_column_int64(row, 0);
     chunk_entity_ = sqlite3_column_int64(row, 1);
     is_rolled_ = sqlite3_column_int(row, 6) != 0;
+    if (!is_rolled_ && chunk_entity_ < 0) return open_pool(blob(row, 4), blob(row, 5));
+    return open_bytes(blob(row, 4), blob(row, 5));
+  }
+  int open_bytes(std::string_view head, std::string_view data) {
+    sqlite3_stmt *row = chunks_.get();
     at_metric_ = point_ = points_end_ = 0;
     metrics_.clear();
-    if (!reader_.open(blob(row, 4))) return damaged();
+    if (!reader_.open(head)) return damaged();
     list_metrics();
     if (metrics_.empty()) return SQLITE_OK;
-    reader_.set_data(blob(row, 5));
+    reader_.set_data(data);
     replaced_.clear();
     if (!is_rolled_ && !find_replaced(sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3))) return table_.fail();
     return open_metric() ? SQLITE_OK : damaged();
+  }
+  int open_pool(std::string_view head, std::string_view data) {
+    at_metric_ = point_ = points_end_ = 0;
+    metrics_.clear();
+    if (!pool_.open(head)) return damaged();
+    for (const PoolReader::Member &member : pool_.members())
+      if (!entity_ || member.entity == *entity_) members_.push_back(member.entity);
+    return members_.empty() || pool_.read(data) ? SQLITE_OK : damaged();
+  }
+  int open_member() {
+    const PoolReader::Member *member = pool_.find(members_.back());
+    members_.pop_back();
+    chunk_entity_ = member->entity;
+    if (const int opened = open_bytes(member->head, member->data); opened != SQLITE_OK || metrics_.empty()) return opened;
+    return find_newer() ? SQLITE_OK : table_.fail();
   }
   void list_metrics() {
     if (is_rolled_) {
@@ -260,6 +292,22 @@ class Cursor : public sqlite3_vtab_cursor {
           replaced_.emplace(fields.metric(), sqlite3_column_int64(rows, 0));
     return code == SQLITE_DONE;
   }
+  bool find_newer() {
+    sqlite3_stmt *chunks = newer_.get();
+    sqlite3_reset(chunks);
+    sqlite3_bind_int64(chunks, 1, chunk_entity_);
+    sqlite3_bind_int64(chunks, 2, sqlite3_column_int64(chunks_.get(), 2));
+    sqlite3_bind_int64(chunks, 3, sqlite3_column_int64(chunks_.get(), 3));
+    int code = SQLITE_OK;
+    while ((code = sqlite3_step(chunks)) == SQLITE_ROW) {
+      if (!newer_reader_.open(blob(chunks, 0))) continue;  // the scan comes to it
+      newer_reader_.set_data(blob(chunks, 1));
+      for (const Part &part : newer_reader_.parts())
+        if (const Times *times = newer_reader_.times(part))
+          for (const int64_t time_ns : times->times_ns) replaced_.emplace(part.metric, time_ns);
+    }
+    return code == SQLITE_DONE;
+  }
   int damaged() {
     const std::string id = std::to_string(chunk_);
     return table_.fail(SQLITE_CORRUPT, (is_rolled_ ? "rolled chunk " : "chunk ") + id +
@@ -269,12 +317,14 @@ class Cursor : public sqlite3_vtab_cursor {
   Table &table_;
   std::optional<int64_t> entity_, metric_;
   int64_t least_ms_ = 0, most_ms_ = 0;
-  Prepared chunks_, rows_, kinds_;
+  Prepared chunks_, rows_, newer_, kinds_;
   bool at_end_ = true;
   int64_t number_ = 0;
   int64_t chunk_ = 0, chunk_entity_ = 0;
   bool is_rolled_ = false;
-  ChunkReader reader_;
+  ChunkReader reader_, newer_reader_;
+  PoolReader pool_;
+  std::vector<int64_t> members_;  // of the pool, that are still to be read
   std::vector<int64_t> metrics_;  // of the chunk
   size_t at_metric_ = 0;
   const Times *times_ = nullptr;

@@ -44,8 +44,9 @@ Database &with_list_of_damaged(Database &database) {
 
 }  // namespace
 
-Packer::Packer(Database &database, Warn warn)
+Packer::Packer(Database &database, bool has_pools, Warn warn)
     : database_(with_list_of_damaged(database)),
+      has_pools_(has_pools),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
       last_time_(database, "SELECT max(time_ns) FROM (" + select_windows("max(time_ns) AS time_ns", "") + ")"),
@@ -83,7 +84,8 @@ Packer::Packer(Database &database, Warn warn)
       has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
-      writer_(database) {}
+      writer_(database),
+      pools_(database, writer_) {}
 
 bool Packer::step(int64_t now_ns, int64_t work) {
   const int64_t all_work = work;
@@ -146,8 +148,7 @@ void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns
     clean(all);
   }
   PointsOfEntity points{entity, std::move(columns), arrived_ns};
-  int64_t work = INT64_MAX;
-  while (!points.columns.empty()) writer_.put_next(points, work, Effort::full);
+  writer_.put(points, Effort::full);
   writer_.delete_replaced();
 }
 
@@ -160,6 +161,7 @@ void Packer::start_again() {
   entities_.clear();
   slice_.clear();
   writer_.forget();
+  pools_.forget();
   stage_ = Stage::clean;
 }
 
@@ -228,6 +230,7 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
       },
       begin_ns, end_ns, static_cast<int64_t>(kMaxWindows));
   begin_unfinished_.run(next_chunk_.number().value_or(1));
+  pools_.begin(begin_ns, end_ns, has_pools_);
   at_window_ = points_ = 0;
   stage_ = are_few_ ? Stage::read_all : Stage::survey;
 }
@@ -373,10 +376,12 @@ void Packer::leave(Window &window) {
 void Packer::encode(int64_t &work) {
   for (; at_slice_ < slice_.size(); ++at_slice_) {
     Entity &entity = slice_[at_slice_];
+    if (pools_.wants(entity.points, entity.rows)) pools_.add(std::move(entity.points));
     for (; !entity.points.columns.empty(); writer_.put_next(entity.points, work, Effort::quick))
       if (work <= 0) return;
     work -= entity.rows / 4 + 1;
   }
+  pools_.flush();
   begin_slice();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
+#include "plugins/shared/store/sqlite/chunks/pool_writer.h"
 #include "plugins/shared/store/sqlite/database.h"
 
 namespace atalaya::store {
@@ -21,7 +22,8 @@ namespace atalaya::store {
 // not count yet are deleted and made again.
 class Packer {
  public:
-  Packer(Database &database, Warn warn);
+  // `has_pools`: entities that lived for a short time share chunks.
+  Packer(Database &database, bool has_pools, Warn warn);
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
@@ -32,6 +34,8 @@ class Packer {
   void begin_batch() { ++batch_; }
   // Makes chunks of an entity's points at once, in the caller's transaction. There is no unpacked row between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
+  // Makes chunks of a pool's members at once, in the caller's transaction, while no chunks are being packed. False: it is damaged.
+  bool dissolve(int64_t pool) { return pools_.dissolve(pool); }
   // Whether an entity has rows in windows that are not packed; damaged: one of these windows is left as it is.
   enum class Rows { none, some, damaged };
   Rows rows_of(int64_t entity, int64_t first_ns, int64_t last_ns);
@@ -77,6 +81,7 @@ class Packer {
   void start_again();
 
   Database &database_;
+  bool has_pools_;
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
@@ -97,6 +102,7 @@ class Packer {
   size_t points_ = 0;    // in the slice
   bool are_few_ = true;  // the points of the last stretch
   ChunkWriter writer_;
+  PoolWriter pools_;
 };
 
 }  // namespace atalaya::store

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,9 @@ Scan::Scan(Database &database, std::span<const Series> series, const Range &rang
       packed_(database,
               "SELECT max(last_ns) FROM (SELECT max(last_ns) AS last_ns FROM chunks WHERE entity = ?1 UNION ALL "
               "SELECT max(last_ns) FROM rolled WHERE entity = ?1)"),
+      pools_(database,
+             "SELECT id, head, data FROM chunks WHERE entity BETWEEN ?1 AND ?2 AND last_ns > ?3 AND first_ns <= ?4 "
+             "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)"),
       rolled_(database) {}
 
 void Scan::run() {
@@ -54,7 +58,7 @@ void Scan::run() {
   for (size_t i = 0; i < series_.size(); ++i) {
     const int64_t metric = series_[i].metric_id;
     if (metric < 0) continue;
-    all[series_[i].entity].push_back({metric, i, {}, 0, {}});
+    all[series_[i].entity].push_back({metric, i, {}, 0, {}, {}, 0});
     if (static_cast<size_t>(metric) >= metrics_.size()) metrics_.resize(static_cast<size_t>(metric) + 1);
     metrics_[static_cast<size_t>(metric)] = true;
   }
@@ -77,6 +81,7 @@ void Scan::run_group(Group &group) {
     packed_until_ns_.push_back(packed_.number(entity).value_or(kNever));
     packed_ns = std::max(packed_ns, packed_until_ns_.back());
   }
+  read_pools(group);
   Range rest = range_;
   int64_t last_ns = rest.from_ns;
   const int64_t first = group.begin()->first, last = group.rbegin()->first;
@@ -127,9 +132,67 @@ bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
   return !reader.damaged();
 }
 
+void Scan::read_pools(Group &group) {
+  std::set<int64_t> members;
+  pools_.each(
+      [&](const Row &row) {
+        const int64_t pool = row.integer(0);
+        if (!pool_.open(row.blob(1))) return damage_.add("chunks", pool);
+        const auto is_wanted = [&](const PoolReader::Member &member) { return group.contains(member.entity); };
+        if (std::none_of(pool_.members().begin(), pool_.members().end(), is_wanted)) return;
+        if (!pool_.read(row.blob(2))) return damage_.add("chunks", pool);
+        for (const PoolReader::Member &member : pool_.members()) {
+          if (!is_wanted(member)) continue;
+          read_member(group.at(member.entity), member, pool);
+          members.insert(member.entity);
+        }
+      },
+      pool_of(group.rbegin()->first), pool_of(group.begin()->first), range_.from_ns, range_.to_ns);
+  for (const int64_t entity : members) remove_newer(entity, group.at(entity));
+}
+
+void Scan::read_member(std::vector<Wanted> &wanted, const PoolReader::Member &member, int64_t pool) {
+  if (!reader_.open(member.head)) return damage_.add("chunks", pool);
+  reader_.set_data(member.data);
+  for (Wanted &one : wanted) {
+    const Part *part = reader_.find(one.metric);
+    if (part == nullptr) continue;
+    const Times *times = nullptr;
+    if (!read_part(*part, times)) return damage_.add("chunks", pool);
+    Column points;
+    for (size_t i = 0; i < times->times_ns.size(); ++i)
+      if (times->times_ns[i] > range_.from_ns && times->times_ns[i] <= range_.to_ns)
+        points.add(times->times_ns[i], times->durations_ns[i], values_.at(i));
+    one.pooled.metric = one.metric;
+    one.pooled = merged(one.pooled, points);
+  }
+}
+
+void Scan::remove_newer(int64_t entity, std::vector<Wanted> &wanted) {
+  Stretch stretch;
+  for (const Wanted &one : wanted) stretch.add(one.pooled);
+  chunks_.each(
+      [&](const Row &row) {
+        if (!reader_.open(row.blob(1))) return;  // reported where it is read
+        reader_.set_data(row.blob(2));
+        for (Wanted &one : wanted) one.pooled = without(one.pooled, reader_);
+      },
+      entity, minus(stretch.first_ns, 1), stretch.last_ns);
+}
+
+void Scan::take_pooled(Wanted &wanted, int64_t until_ns) {
+  const auto &times = wanted.pooled.times_ns;
+  const auto begin = times.begin() + static_cast<ptrdiff_t>(wanted.pooled_given);
+  const auto end = static_cast<size_t>(std::upper_bound(begin, times.end(), until_ns) - times.begin());
+  if (end == wanted.pooled_given) return;
+  wanted.rows = merged(part_of(wanted.pooled, wanted.pooled_given, end), wanted.rows);
+  wanted.pooled_given = end;
+}
+
 void Scan::hand_over(Group &group, const Range &range) {
   auto packed_until_ns = packed_until_ns_.begin();
   for (auto &[entity, wanted] : group) {
+    for (Wanted &one : wanted) take_pooled(one, range.to_ns);
     if (*packed_until_ns++ > range.from_ns) hand_over_packed(entity, wanted, range);
     for (Wanted &one : wanted) {
       hand_over_until(one, range.to_ns);

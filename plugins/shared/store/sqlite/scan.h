@@ -8,6 +8,7 @@
 
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/chunks/pool.h"
 #include "plugins/shared/store/sqlite/damage.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
@@ -28,6 +29,8 @@ class Scan {
     Column rows;         // since the last hand-over
     size_t given = 0;    // how many of them are handed over
     RolledQueue rolled;  // of rolled chunks
+    Column pooled;       // points of pools, which come next in time
+    size_t pooled_given = 0;
   };
   using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity; by metric in it
 
@@ -35,6 +38,13 @@ class Scan {
   void add_block(Group &group, const Row &row);
   // False: damaged, from some field on.
   bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields);
+  // Reads the points of the group's entities that are in pools.
+  void read_pools(Group &group);
+  void read_member(std::vector<Wanted> &wanted, const PoolReader::Member &member, int64_t pool);
+  // Takes those out whose time is in a chunk of the entity: it is newer.
+  void remove_newer(int64_t entity, std::vector<Wanted> &wanted);
+  // Points of pools up to a time become rows, unless there is a row of their time.
+  static void take_pooled(Wanted &wanted, int64_t until_ns);
   // Hands over everything in the range.
   void hand_over(Group &group, const Range &range);
   void hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const Range &range);
@@ -58,10 +68,11 @@ class Scan {
   Range range_;
   PointVisitor &visitor_;
   Damage &damage_;
-  Statement rows_, chunks_, packed_;
+  Statement rows_, chunks_, packed_, pools_;
   RolledChunks rolled_;
   std::vector<RolledPoint> rolled_points_;
   ChunkReader reader_;
+  PoolReader pool_;
   Values values_;
   Column merged_;
   std::vector<bool> metrics_;  // wanted of any entity

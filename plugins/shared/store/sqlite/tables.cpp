@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/chunks/pool.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
@@ -69,14 +70,21 @@ bool is_block(std::string_view text) {
   return !reader.damaged();
 }
 
-bool is_chunk(const Row &row) {
+bool is_chunk(std::string_view head, std::string_view data) {
   ChunkReader reader;
   Values values;
-  if (!reader.open(row.blob(5))) return false;
-  reader.set_data(row.blob(6));
+  if (!reader.open(head)) return false;
+  reader.set_data(data);
   for (const Part &part : reader.parts())
     if (reader.times(part) == nullptr || !reader.values(part, values)) return false;
   return true;
+}
+
+bool is_pool(std::string_view head, std::string_view data) {
+  PoolReader pool;
+  if (!pool.open(head) || !pool.read(data)) return false;
+  return std::all_of(pool.members().begin(), pool.members().end(),
+                     [](const PoolReader::Member &member) { return is_chunk(member.head, member.data); });
 }
 
 bool is_rolled(const Row &row) {
@@ -91,7 +99,7 @@ bool is_rolled(const Row &row) {
 
 bool can_be_decoded(std::string_view table, const Row &row) {
   if (table == "samples") return is_block(row.text(2));
-  if (table == "chunks") return is_chunk(row);
+  if (table == "chunks") return row.integer(1) < 0 ? is_pool(row.blob(5), row.blob(6)) : is_chunk(row.blob(5), row.blob(6));
   if (table == "rolled") return is_rolled(row);
   if (table == "stacks") return are_fields(row.text(3));
   if (table == "spans") return are_fields(row.text(5));

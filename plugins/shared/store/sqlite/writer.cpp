@@ -62,7 +62,7 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
       reserve_(path_of(options)),
       dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
-      packer_(database_, options.warn),
+      packer_(database_, options.limits.rollup.empty(), options.warn),
       joiner_(database_, packer_, max_span_of(options.limits)),
       rollup_(database_, packer_, options.limits.rollup, options.warn),
       retention_(database_, options.limits),

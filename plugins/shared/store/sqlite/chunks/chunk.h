@@ -23,6 +23,18 @@ struct Column {
   void add(int64_t time_ns, int64_t duration_ns, const Number &value);
 };
 
+// The times from the first to the last point of columns; without points, the first one is after the last one.
+struct Stretch {
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+
+  void add(const Column &column);
+};
+
+// The points of both; where they share a time, the new ones win.
+Column merged(const Column &old, const Column &fresh);
+// The points from one index to before another.
+Column part_of(const Column &column, size_t begin, size_t end);
+
 struct Chunk {
   std::string head;  // its contents and sums: enough for long queries
   std::string data;

@@ -369,7 +369,7 @@ void ChunkEncoder::pack(Segment &segment) {
   const std::string &raw = segment.raw;
   std::string &packed = segment.packed;
   packed.clear();
-  if (raw.size() < kWorthPacking) return;
+  if (raw.size() < kWorthPacking || effort_ == Effort::plain) return;
   packed.resize(ZSTD_compressBound(raw.size()));
   const size_t size = ZSTD_compress2(zstd_.get(), packed.data(), packed.size(), raw.data(), raw.size());
   const bool is_smaller = ZSTD_isError(size) == 0 && size > kMagic && size - kMagic < raw.size();

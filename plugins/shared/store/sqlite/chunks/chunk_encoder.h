@@ -16,8 +16,9 @@ struct ZSTD_CCtx_s;
 
 namespace atalaya::store {
 
-// quick: for chunks that are joined later, which are a little larger until then.
-enum class Effort { full, quick };
+// quick: for chunks that are joined later, which are a little larger until then. plain: nothing is packed, because all of it will
+// be, with others.
+enum class Effort { full, quick, plain };
 
 class ChunkEncoder {
  public:

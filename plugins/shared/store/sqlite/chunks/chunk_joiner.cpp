@@ -73,6 +73,7 @@ bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, 
       if (work <= 0) return true;
       walk = one.id;
       --work;
+      if (one.entity < 0) continue;  // a pool
       if (!is_small(one) || (!is_final && !is_enough(one))) continue;
       const std::vector<Candidate> group = group_of(one);
       work -= kWorkALook;
@@ -153,25 +154,20 @@ bool ChunkJoiner::append(const Candidate &chunk, int64_t &work) {
       chunk.id);
   if (!reader_.open(head)) return damaged_.insert(chunk.id), false;
   reader_.set_data(data);
-  std::vector<Column> fresh;
-  for (const Part &part : reader_.parts()) {
-    const Times *times = reader_.times(part);
-    if (times == nullptr || !reader_.values(part, values_)) return damaged_.insert(chunk.id), false;
-    Column &column = fresh.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
-    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values_.at(i));
-    work -= static_cast<int64_t>(column.size()) / kPointsAUnit + 1;
-  }
-  if (points_of(columns_) + points_of(fresh) > kMaxAllPoints) return false;
+  auto fresh = columns_of(reader_);
+  if (!fresh) return damaged_.insert(chunk.id), false;
+  work -= static_cast<int64_t>(points_of(*fresh)) / kPointsAUnit + static_cast<int64_t>(fresh->size());
+  if (points_of(columns_) + points_of(*fresh) > kMaxAllPoints) return false;
   const auto place_of = [&](const Column &column) {
     return std::find_if(columns_.begin(), columns_.end(), [&](const Column &one) { return one.metric == column.metric; });
   };
-  for (const Column &column : fresh) {
+  for (const Column &column : *fresh) {
     const auto to = place_of(column);
     if (to == columns_.end()) continue;
     if (static_cast<int64_t>(to->size() + column.size()) > kMaxPoints || to->times_ns.back() >= column.times_ns.front())
       return false;
   }
-  for (Column &column : fresh) {
+  for (Column &column : *fresh) {
     const auto to = place_of(column);
     if (to == columns_.end()) {
       columns_.push_back(std::move(column));

@@ -63,7 +63,6 @@ class ChunkJoiner {
   ChunkReader reader_;
   ChunkEncoder encoder_;
   Chunk chunk_;
-  Values values_;
 };
 
 }  // namespace atalaya::store

@@ -380,4 +380,28 @@ bool ChunkReader::values(const Part &part, Values &out) {
   return true;
 }
 
+std::optional<std::vector<Column>> columns_of(ChunkReader &chunk) {
+  std::vector<Column> columns;
+  Values values;
+  for (const Part &part : chunk.parts()) {
+    const Times *times = chunk.times(part);
+    if (times == nullptr || !chunk.values(part, values)) return std::nullopt;
+    Column &column = columns.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
+    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
+  }
+  return columns;
+}
+
+Column without(const Column &column, ChunkReader &chunk) {
+  const Part *part = chunk.find(column.metric);
+  const Times *times = part == nullptr ? nullptr : chunk.times(*part);
+  if (times == nullptr) return column;
+  Column rest;
+  rest.metric = column.metric;
+  for (size_t i = 0; i < column.size(); ++i)
+    if (!std::binary_search(times->times_ns.begin(), times->times_ns.end(), column.times_ns[i]))
+      rest.add(column.times_ns[i], column.durations_ns[i], column.values[i]);
+  return rest;
+}
+
 }  // namespace atalaya::store

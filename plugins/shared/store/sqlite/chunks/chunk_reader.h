@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/store.h"
@@ -110,5 +111,10 @@ class ChunkReader {
   std::vector<uint64_t> words_;
   std::string raw_, frame_;
 };
+
+// All points of a chunk; nothing if it is damaged.
+std::optional<std::vector<Column>> columns_of(ChunkReader &chunk);
+// The points at whose times the chunk has none of the metric; all of them if it is damaged.
+Column without(const Column &column, ChunkReader &chunk);
 
 }  // namespace atalaya::store

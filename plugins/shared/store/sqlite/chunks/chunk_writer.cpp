@@ -2,7 +2,6 @@
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 
 namespace atalaya::store {
@@ -10,33 +9,6 @@ namespace {
 
 constexpr size_t kPointsAChunk = 8192;   // more of a series are split
 constexpr int64_t kOldPointsAUnit = 16;  // of a chunk that is merged: decoded and encoded again for a unit of work
-
-// The points of both; where they share a time, the new ones win.
-Column merged(const Column &old, const Column &fresh) {
-  Column all;
-  all.metric = old.metric;
-  size_t o = 0, f = 0;
-  const auto take = [&](const Column &from, size_t &i) {
-    all.add(from.times_ns[i], from.durations_ns[i], from.values[i]);
-    ++i;
-  };
-  while (o < old.size() || f < fresh.size()) {
-    if (f == fresh.size() || (o < old.size() && old.times_ns[o] <= fresh.times_ns[f])) {
-      take(old, o);  // and the fresh one of the same time replaces it
-    } else {
-      take(fresh, f);
-    }
-  }
-  return all;
-}
-
-// The points from one index to before another.
-Column part_of(const Column &column, size_t begin, size_t end) {
-  const auto cut = [&](const auto &all) {
-    return std::decay_t<decltype(all)>(all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end));
-  };
-  return {column.metric, cut(column.times_ns), cut(column.durations_ns), cut(column.values)};
-}
 
 // Takes the points up to a time out of the columns; those that have no more are gone.
 std::vector<Column> take_until(std::vector<Column> &columns, int64_t last_ns) {
@@ -82,36 +54,32 @@ void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work, Effort effort)
   add_chunks(entity.id, columns, arrived_ns, effort);
 }
 
+void ChunkWriter::put(PointsOfEntity &entity, Effort effort) {
+  int64_t work = INT64_MAX;
+  while (!entity.columns.empty()) put_next(entity, work, effort);
+}
+
 // The first one that may hold times of the entity's points.
 std::optional<ChunkWriter::OldChunk> ChunkWriter::first_old_chunk(const PointsOfEntity &entity) {
-  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-  for (const Column &column : entity.columns) {
-    first_ns = std::min(first_ns, column.times_ns.front());
-    last_ns = std::max(last_ns, column.times_ns.back());
-  }
+  Stretch stretch;
+  for (const Column &column : entity.columns) stretch.add(column);
   std::optional<OldChunk> found;
   old_chunk_.each(
       [&](const Row &row) {
         found = OldChunk{row.integer(0), row.integer(1),           row.integer(2),
                          row.integer(3), std::string(row.blob(4)), std::string(row.blob(5))};
       },
-      entity.id, first_ns, last_ns);
+      entity.id, stretch.first_ns, stretch.last_ns);
   return found;
 }
 
 // Adds the points of a chunk to the columns; false, and nothing is added, if it is damaged.
 bool ChunkWriter::merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work) {
-  Values values;
-  std::vector<Column> old;
   if (!reader_.open(head)) return false;
   reader_.set_data(data);
-  for (const Part &part : reader_.parts()) {
-    const Times *times = reader_.times(part);
-    if (times == nullptr || !reader_.values(part, values)) return false;
-    Column &column = old.emplace_back(Column{part.metric, times->times_ns, times->durations_ns, {}});
-    for (size_t i = 0; i < column.size(); ++i) column.values.push_back(values.at(i));
-  }
-  for (Column &column : old) {
+  auto old = columns_of(reader_);
+  if (!old) return false;
+  for (Column &column : *old) {
     work -= static_cast<int64_t>(column.size()) / kOldPointsAUnit + 1;
     const auto same =
         std::find_if(columns.begin(), columns.end(), [&](const Column &fresh) { return fresh.metric == column.metric; });

@@ -29,6 +29,8 @@ class ChunkWriter {
 
   // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
   void put_next(PointsOfEntity &entity, int64_t &work, Effort effort);
+  // Adds all of them.
+  void put(PointsOfEntity &entity, Effort effort);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes those whose points are in new ones. Until then both are there.
   void delete_replaced();

@@ -15,7 +15,8 @@ constexpr int64_t kChecksPerStep = 16;  // chunks that are checked per step
 constexpr int64_t kValuesAUnit = 16;    // of work
 constexpr int64_t kWorkADeletion = 4;   // of a chunk
 constexpr int64_t kWorkACommit = 64;
-constexpr int64_t kFewValues = 512;  // may be smaller as they are
+constexpr int64_t kWorkAPool = 4096;  // of some hundred chunks
+constexpr int64_t kFewValues = 512;   // may be smaller as they are
 
 // Chunks that become one rolled chunk. The first one waits for the last one to be old enough: the wait is short.
 int64_t stretch_of(const RollupLevel &level) {
@@ -63,16 +64,29 @@ Rollup::Rollup(Database &database, Packer &packer, std::vector<RollupLevel> leve
       warn_(std::move(warn)),
       chunks_(database, RollupTable::Which::chunks),
       rolled_(database, RollupTable::Which::rolled),
+      first_pool_(database, "SELECT id FROM chunks WHERE entity < 0 AND id NOT IN temp.damaged_chunks LIMIT 1"),
       next_every_(database, "SELECT min(every_ns) FROM rolled WHERE every_ns > ?1 AND every_ns < ?2"),
       add_chunk_(
           database,
           "INSERT INTO rolled(entity, every_ns, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)") {}
 
 bool Rollup::step(int64_t now_ns, int64_t work) {
+  if (levels_.empty()) return false;
   while (work > 0) {
+    if (!job_ && dissolve_pool(work)) continue;
     if (!job_ && !choose(now_ns, work)) return false;
     go_on(work);
   }
+  return true;
+}
+
+bool Rollup::dissolve_pool(int64_t &work) {
+  const auto pool = first_pool_.number();
+  if (!pool) return false;
+  Transaction transaction(database_);
+  if (!packer_.dissolve(*pool)) leave({*pool});
+  transaction.commit();
+  work -= kWorkAPool;
   return true;
 }
 

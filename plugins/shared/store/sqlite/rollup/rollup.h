@@ -50,6 +50,8 @@ class Rollup {
     std::optional<RolledColumns> as_they_are;  // the same points, while they are few: to see which are smaller
   };
 
+  // A pool has chunks of several entities, of a time without roll-ups. False: there is none.
+  bool dissolve_pool(int64_t &work);
   void go_on(int64_t &work);
   bool choose(int64_t now_ns, int64_t &work);
   bool choose_from(RollupTable &table, int64_t every_ns, const RollupLevel &level, int64_t now_ns, int64_t &work);
@@ -70,7 +72,7 @@ class Rollup {
   Warn warn_;
   bool has_warned_ = false;
   RollupTable chunks_, rolled_;
-  Statement next_every_, add_chunk_;
+  Statement first_pool_, next_every_, add_chunk_;
   std::optional<Job> job_;
   ChunkReader reader_;
   ChunkEncoder encoder_;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks of many entities in one row: of entities that lived for a short time a chunk is mostly head, and their heads are nearly
+// equal. docs/explanation/store.md describes the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace atalaya::store {
+
+// A pool has members of one range of ids, so that a reader finds it by an index. Its own entity is negative.
+constexpr int kPoolBits = 10;
+constexpr int64_t pool_of(int64_t entity) {
+  return -1 - (entity >> kPoolBits);
+}
+
+class PoolEncoder {
+ public:
+  PoolEncoder();
+  // In ascending order of the entities.
+  void add(int64_t entity, const Chunk &chunk);
+  size_t bytes() const { return heads_.size() + datas_.size(); }
+  bool empty() const { return count_ == 0; }
+  // Makes the pool of all that was added, and begins the next one.
+  void finish(Chunk &pool);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx_s *context) const;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;
+  std::string members_, heads_, datas_;
+  size_t count_ = 0;
+  int64_t last_entity_ = 0, first_ns_ = 0, last_ns_ = 0;
+};
+
+// Every call but the constructor says false, or gives nothing, where the pool is damaged.
+class PoolReader {
+ public:
+  struct Member {
+    int64_t entity = 0;
+    std::string_view head, data;  // "" until the data are read
+    size_t head_size = 0, data_size = 0;
+  };
+
+  PoolReader();
+  bool open(std::string_view head);
+  // Ascending by entity.
+  std::span<const Member> members() const { return members_; }
+  const Member *find(int64_t entity) const;
+  // Unpacks the bytes of all members, which live until the next call.
+  bool read(std::string_view data);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s *context) const;
+  };
+  std::unique_ptr<ZSTD_DCtx_s, Free> zstd_;
+  std::vector<Member> members_;
+  size_t heads_size_ = 0, datas_size_ = 0;
+  uint32_t data_crc_ = 0;
+  std::string raw_;
+};
+
+}  // namespace atalaya::store
