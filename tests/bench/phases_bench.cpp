@@ -18,7 +18,9 @@ double seconds_for(size_t samples) {
   std::mt19937 random(1);
   std::vector<test::Planted> order;
   for (size_t planned = 0; planned < samples;) {
-    const size_t kind = random() % kinds.size(), size = std::min<size_t>(60 + random() % 600, samples - planned);
+    const size_t size = std::min<size_t>(60 + random() % 600, samples - planned);
+    size_t kind = random() % kinds.size();
+    while (!order.empty() && kind == order.back().kind) kind = random() % kinds.size();  // two of one kind would be one segment
     order.push_back({kind, size});
     planned += size;
   }
