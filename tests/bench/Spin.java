@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.lang.management.ManagementFactory;
+import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** spin.cpp in Java: Spin SECONDS THREADS. Work in a first second, while the code is compiled, does not count. */
+/** spin.cpp in Java: Spin SECONDS THREADS, or Spin - THREADS. Work in the first second of each leg, while code is compiled, does not count. */
 final class Spin {
   private static final int DEPTH = 20;
   private static final int TURNS = 200;
@@ -31,14 +32,26 @@ final class Spin {
     values.addAndGet(value);
   }
 
-  public static void main(String[] words) throws InterruptedException {
-    long end = System.nanoTime() + WARM_NS + (long) (Double.parseDouble(words[0]) * 1e9);
-    Thread[] threads = new Thread[Integer.parseInt(words[1])];
+  private static void runLeg(double seconds, int number) throws InterruptedException {
+    rounds.set(0);
+    cpu.set(0);
+    long end = System.nanoTime() + WARM_NS + (long) (seconds * 1e9);
+    Thread[] threads = new Thread[number];
     for (int i = 0; i < threads.length; i++) {
       threads[i] = new Thread(() -> spin(end));
       threads[i].start();
     }
     for (Thread thread : threads) thread.join();
     System.out.println("{\"rounds\": " + rounds + ", \"cpu_ns\": " + cpu + ", \"value\": " + values + "}");
+  }
+
+  public static void main(String[] words) throws InterruptedException {
+    int threads = Integer.parseInt(words[1]);
+    if (!words[0].equals("-")) {
+      runLeg(Double.parseDouble(words[0]), threads);
+      return;
+    }
+    Scanner seconds = new Scanner(System.in);
+    while (seconds.hasNextDouble()) runLeg(seconds.nextDouble(), threads);
   }
 }
