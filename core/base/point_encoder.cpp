@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/base/line_encoder.h"
+#include "core/base/span_end.h"
 
 namespace atalaya::core::encoders {
 namespace {
@@ -157,12 +158,7 @@ std::string_view PointEncoder::append_span(const atalaya_sample &sample, std::st
   append_json_string(out, view(sample.text));
   out += R"(,"start":)";
   append_integer(out, sample.time_ns / kNanosPerMilli);
-  if (sample.duration_ns >= 0) {
-    out += R"(,"end":)";
-    // Unsigned, so that absurd times of a peer wrap instead of being undefined.
-    const uint64_t end = static_cast<uint64_t>(sample.time_ns) + static_cast<uint64_t>(sample.duration_ns);
-    append_integer(out, static_cast<int64_t>(end) / kNanosPerMilli);
-  }
+  if (sample.duration_ns >= 0) append_integer(out += R"(,"end":)", end_of(sample) / kNanosPerMilli);
   out += R"(,"tags":{)";
   for (uint32_t i = 0; i < sample.tag_count; ++i) append_tag(sample.tags[i], ",", out);
   out += R"(},"fields":{)";

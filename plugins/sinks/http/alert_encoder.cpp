@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/openmetrics/legal_text.h"
 
 namespace atalaya::http_sink {
@@ -99,7 +100,7 @@ class Alertmanager final : public AlertEncoder {
     }
     out += '}';
     append_member(out, "startsAt", time_text(sample.time_ns));
-    if (sample.duration_ns >= 0) append_member(out, "endsAt", time_text(sample.time_ns + sample.duration_ns));
+    if (sample.duration_ns >= 0) append_member(out, "endsAt", time_text(core::end_of(sample)));
     out += "}\n";
     return {};
   }
@@ -119,7 +120,7 @@ class Webhook final : public AlertEncoder {
     append_member(out, "severity", parts.severity);
     core::append_integer(out += ",\"start\":", sample.time_ns / core::encoders::kNanosPerMilli);
     if (sample.duration_ns >= 0)
-      core::append_integer(out += ",\"end\":", (sample.time_ns + sample.duration_ns) / core::encoders::kNanosPerMilli);
+      core::append_integer(out += ",\"end\":", core::end_of(sample) / core::encoders::kNanosPerMilli);
     for (const auto &[name, member] : {std::pair{"alert.value", ",\"value\":"}, {"alert.limit", ",\"limit\":"}})
       if (const atalaya_field *number = field(sample, name)) core::encoders::append_value(*number, out += member);
     out += ",\"tags\":" + tags + "}";

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/sinks/http/otlp_common.h"
 #include "plugins/sinks/http/otlp_names.h"
 
@@ -128,7 +129,7 @@ class OtlpMetrics final : public MessageEncoder {
   void add_point(pbf_writer &out, const atalaya_sample &sample, const Point &point, bool mapped, int32_t temporality) const {
     pbf_writer written(out, metric::kPoint);
     if (temporality == metric::kDelta && sample.duration_ns > 0)
-      written.add_fixed64(number::kStart, static_cast<uint64_t>(sample.time_ns - sample.duration_ns));
+      written.add_fixed64(number::kStart, static_cast<uint64_t>(sample.time_ns) - static_cast<uint64_t>(sample.duration_ns));
     written.add_fixed64(number::kTime, static_cast<uint64_t>(sample.time_ns));
     const OtlpMetric *map = mapped ? point.metric->mapped : nullptr;
     const bool exact = map == nullptr || (map->factor == 1 && map->shape == OtlpMetric::Shape::gauge);
@@ -183,7 +184,7 @@ class OtlpTraces final : public MessageEncoder {
     otlp::add_text(written, span::kName, view_of(sample.text));
     written.add_enum(span::kKind, span::kInternal);
     written.add_fixed64(span::kStart, static_cast<uint64_t>(sample.time_ns));
-    written.add_fixed64(span::kEnd, static_cast<uint64_t>(sample.time_ns + sample.duration_ns));
+    written.add_fixed64(span::kEnd, static_cast<uint64_t>(core::end_of(sample)));
     entity_.add_point_tags(written, span::kAttribute, sample);
     for (uint32_t i = 0; i < sample.field_count; ++i)
       if (const std::string_view key = entity_.name(sample.fields[i].name); !key.empty())

@@ -60,6 +60,13 @@ Texts members(simdjson::dom::element element) {
   return texts;
 }
 
+TEST_CASE("an end beyond the range of times is the last time") {
+  Alerts alerts;
+  const auto encoder = make_webhook(alerts.name_of);
+  const auto element = alerts.parsed(*encoder, alerts.add({{"alert", "a"}, {"severity", "info"}}, INT64_MAX));
+  CHECK(int64_t(element["end"]) == INT64_MAX / 1'000'000);
+}
+
 TEST_CASE("Alertmanager: labels, annotations and times") {
   Alerts alerts;
   atalaya_sample &firing = alerts.add({{"alert", "disk full"},
