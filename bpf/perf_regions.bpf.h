@@ -8,6 +8,7 @@
 #define ATALAYA_BPF_PERF_REGIONS_H
 
 #include "perf_stacks.bpf.h"
+#include "returns.h"
 
 const volatile __u8 by_return[PERF_REGIONS]; /* it ends where the function returns */
 
@@ -76,21 +77,12 @@ static void end_run(__u32 thread, const struct inside *run, __u64 now) {
   bpf_ringbuf_submit(record, 0);
 }
 
-/* On x86 the return has popped the return address, so the stack pointer is above that of the entry. */
-static bool ends_outermost(struct pt_regs *ctx, const struct inside *run) {
-#if defined(__TARGET_ARCH_x86)
-  return PT_REGS_SP(ctx) > run->stack;
-#else
-  return PT_REGS_SP(ctx) >= run->stack;
-#endif
-}
-
 SEC("uretprobe")
 int region_returns(struct pt_regs *ctx) {
   const __u64 now = bpf_ktime_get_ns();
   const __u32 thread = (__u32)bpf_get_current_pid_tgid();
   const struct inside *run = bpf_map_lookup_elem(&runs_of_threads, &thread);
-  if (run && run->region == bpf_get_attach_cookie(ctx) && ends_outermost(ctx, run)) end_run(thread, run, now);
+  if (run && run->region == bpf_get_attach_cookie(ctx) && returns_from(ctx, run->stack)) end_run(thread, run, now);
   return 0;
 }
 

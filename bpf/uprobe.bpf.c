@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "returns.h"
 #include "uprobe.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -228,15 +229,6 @@ static void end_run(const struct place *place, const struct open_run *run, __u64
   bpf_map_delete_elem(&open, place);
 }
 
-/* On x86 the return has popped the return address, so the stack pointer is above that of the entry. */
-static bool ends_outermost(struct pt_regs *ctx, const struct open_run *run) {
-#if defined(__TARGET_ARCH_x86)
-  return PT_REGS_SP(ctx) > run->stack;
-#else
-  return PT_REGS_SP(ctx) >= run->stack;
-#endif
-}
-
 /* A return without a begin: the entry happened before the probe was attached, or in the parent before a fork, or was counted as
  * missed. */
 SEC("uretprobe")
@@ -248,7 +240,7 @@ int returns(struct pt_regs *ctx) {
   __u32 *returns = bpf_map_lookup_elem(&threads, &place.thread);
   if (returns && *returns > 0) --*returns;
   struct open_run *run = bpf_map_lookup_elem(&open, &place);
-  if (!run || !ends_outermost(ctx, run)) return 0;
+  if (!run || !returns_from(ctx, run->stack)) return 0;
   if (returns) *returns = run->returns; /* also drops runs inside it that had no end */
   if (bytes_of[region] == UPROBE_BYTES_RETURNED) run->bytes = PT_REGS_RC(ctx);
   end_run(&place, run, now);

@@ -229,9 +229,9 @@ final class Workloads {
   public static void main(String[] words) throws IOException {
     Workloads run = new Workloads(Integer.parseInt(words[1]), Path.of(words[2]), Long.parseLong(words[3]), words.length > 4 ? words[4] : "");
     if (words[0].equals("kv")) {
-      run.store(2_500_000);
+      run.store(1_400_000);
     } else {
-      Path input = run.makeInput(run.size * 100_000);
+      Path input = run.makeInput(run.size * 55_000);
       long[] values = readInput(input);
       int repeats = Map.of("sort", 1, "wordcount", 2, "kmeans", 2, "pagerank", 1, "nweight", 1, "join", 1).get(words[0]);
       for (int i = 0; i < repeats; i++) run.compute(words[0], values);
