@@ -59,8 +59,11 @@ class Bench:
         env = dict(os.environ, STATE_DIRECTORY=self.folder)
         self.agent = subprocess.Popen([self.atalaya, "run", self.file, "--socket", os.path.join(self.folder, "s")],
                                       stderr=subprocess.PIPE, text=True, env=env)
-        while "running" not in self.agent.stderr.readline():
-            pass
+        said = []
+        while "running" not in (said or [""])[-1]:
+            said.append(self.agent.stderr.readline())
+            if not said[-1]:
+                raise RuntimeError("the agent ended: " + "".join(said))
         return self
 
     def __exit__(self, *_):
