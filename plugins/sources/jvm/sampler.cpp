@@ -18,8 +18,9 @@ namespace atalaya::jvm {
 namespace {
 
 constexpr int64_t kFirstBackOff = 10'000'000'000, kMaxBackOff = 600'000'000'000;
-// Interval of searches for JVMs, unless that would take more than this part of the budget.
-constexpr int64_t kFindInterval = 1'000'000'000;
+// Interval of searches for JVMs, unless that would take more than this part of the budget. The time until a JVM is found is missing
+// in its profile.
+constexpr int64_t kFindInterval = 200'000'000;
 constexpr double kFindShare = 0.1;
 // JVMs of one user that take longer than this to answer, or do not answer, share a fifth of this thread's time, because others wait
 // for them.
