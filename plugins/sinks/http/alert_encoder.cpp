@@ -119,8 +119,7 @@ class Webhook final : public AlertEncoder {
     append_member(out, "state", sample.duration_ns < 0 ? "firing" : "resolved");
     append_member(out, "severity", parts.severity);
     core::append_integer(out += ",\"start\":", sample.time_ns / core::encoders::kNanosPerMilli);
-    if (sample.duration_ns >= 0)
-      core::append_integer(out += ",\"end\":", core::end_of(sample) / core::encoders::kNanosPerMilli);
+    if (sample.duration_ns >= 0) core::append_integer(out += ",\"end\":", core::end_of(sample) / core::encoders::kNanosPerMilli);
     for (const auto &[name, member] : {std::pair{"alert.value", ",\"value\":"}, {"alert.limit", ",\"limit\":"}})
       if (const atalaya_field *number = field(sample, name)) core::encoders::append_value(*number, out += member);
     out += ",\"tags\":" + tags + "}";
