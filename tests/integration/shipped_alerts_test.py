@@ -124,6 +124,7 @@ class ShippedAlerts(AgentCase):
             if file.read().strip() != "1":
                 self.skipTest("debug.exception-trace is 0: the kernel does not log crashes")
         self.start()
+        self.wait_windows()
         name = f"crash{os.getpid()}"[:15]
         shutil.copy(sys.executable, self.path(name))
         child = subprocess.run([self.path(name), "-c", "import ctypes; ctypes.string_at(8)"], stderr=subprocess.DEVNULL,
@@ -169,6 +170,7 @@ class ShippedAlerts(AgentCase):
         child.wait(PATIENCE)
         self.wait_resolved("cgroup throttled", times=None, cgroup=group.path)  # on a busy host, it may get too little CPU time to be throttled
 
+    @unittest.skipUnless("ATALAYA_FULL" in os.environ, "other load interrupts the growth of the queue: ./dev test --full")
     def test_a_server_that_is_down(self):
         """The queue on disk grows, and the one in memory drops samples, until the server is up. A healthy sink drops nothing."""
         agent = self.start()
