@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "plugins/shared/store/sql/points_table.h"
-#include "tests/unit/rounds.h"
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {
@@ -223,9 +222,9 @@ TEST_CASE("killed while it makes pools, or makes chunks of them, a store has eac
   std::mt19937 random(77);
   constexpr int64_t kSum = kLives * (kLives + 1) / 2;
   int64_t written = 0, most = 0, dissolved = 0, before = 0;
-  for (uint32_t round = 0; round < std::max(atalaya::test::rounds(50), 10U); ++round) {
+  for (int round = 0; round < 75; ++round) {
     const auto wanted = static_cast<int64_t>(1 + random() % kWindowsARound);
-    const Limits limits = round % 5 < 4 ? Limits{} : hasty_rollup();
+    const Limits limits = round % 25 < 20 ? Limits{} : hasty_rollup();
     const int64_t came =
         run_and_kill([&](int progress) { write_lives(store.path, limits, written, progress); }, wanted, random() % 2'000'000);
     check_sound(store);
