@@ -25,6 +25,24 @@ def obstacle():
     return None
 
 
+def crash(program):
+    """Runs a copy of Python at this path, which ends by a segmentation fault; returns its pid."""
+    shutil.copy(sys.executable, program)
+    child = subprocess.Popen([program, "-c", "import ctypes; ctypes.string_at(8)"], stderr=subprocess.DEVNULL,
+                             env=dict(os.environ, PYTHONHOME=sys.prefix))
+    assert child.wait(PATIENCE) == -signal.SIGSEGV
+    return child.pid
+
+
+def mounted_tmpfs(case):
+    """The folder of a file system that is unmounted when the test ends."""
+    folder = case.path("mounted")
+    os.mkdir(folder)
+    subprocess.run(["mount", "-t", "tmpfs", "atalaya-test", folder], check=True)
+    case.addCleanup(subprocess.run, ["umount", folder], check=True)
+    return folder
+
+
 class Cgroup:
     """A cgroup with limits, of version 1 or 2."""
 
@@ -195,13 +213,9 @@ class Kernel(AgentCase):
                 self.skipTest("debug.exception-trace is 0: the kernel does not log crashes")
         self.start()
         name = f"crash{os.getpid()}"[:15]
-        program = self.path(name)
-        shutil.copy(sys.executable, program)
-        child = subprocess.Popen([program, "-c", "import ctypes; ctypes.string_at(8)"], stderr=subprocess.DEVNULL,
-                                 env=dict(os.environ, PYTHONHOME=sys.prefix))
-        self.assertEqual(child.wait(PATIENCE), -signal.SIGSEGV)
-        crash, = self.wait(lambda: self.events("crash", process=name))
-        self.assertEqual((crash["tags"]["pid"], crash["tags"]["kind"]), (str(child.pid), "segfault"))
+        pid = crash(self.path(name))
+        event, = self.wait(lambda: self.events("crash", process=name))
+        self.assertEqual((event["tags"]["pid"], event["tags"]["kind"]), (str(pid), "segfault"))
         self.windows(1)
         self.assertEqual(self.sum("kernel.crashes", process=name), 1)
         self.assertEqual(self.sum("kernel.log.lost"), 0)
@@ -232,10 +246,7 @@ class Kernel(AgentCase):
         self.assertEqual(tuple(sum(fields[name] for fields in last.values()) for name in ("kernel.throttled.time", "kernel.throttled.periods")), change)
 
     def test_a_file_system_that_becomes_read_only(self):
-        folder = self.path("mounted")
-        os.mkdir(folder)
-        subprocess.run(["mount", "-t", "tmpfs", "atalaya-test", folder], check=True)
-        self.addCleanup(subprocess.run, ["umount", folder], check=True)
+        folder = mounted_tmpfs(self)
         self.start()
         self.assertEqual(self.events("read-only", mount=folder), [])
         subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
