@@ -16,6 +16,7 @@ enum {
   PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
   PROC_MAX_FILES = 64,     /* words of 64 descriptors that are counted */
   PROC_MAX_CPUS = 64,      /* maximum for exact memory of a process */
+  PROC_PASS_BYTES = 2 << 20,
 };
 
 /* Bits of proc_record.flags. */

@@ -25,7 +25,7 @@ function(atalaya_bpf name)
     set(folder ${ARGV1})
   endif()
   set(out ${PROJECT_BINARY_DIR}/bpf)
-  file(GLOB parts CONFIGURE_DEPENDS ${folder}/${name}_*.bpf.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${common}/*.h ${folder}/*.h)
   file(MAKE_DIRECTORY ${out})
   # The second step links and drops the debug sections, BTF excepted.
   add_custom_command(
@@ -37,7 +37,7 @@ function(atalaya_bpf name)
     COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTBEGIN: generated" > ${out}/${name}.skel.h
     COMMAND ${BPFTOOL} gen skeleton ${out}/${name}.o name ${name}_bpf >> ${out}/${name}.skel.h
     COMMAND ${CMAKE_COMMAND} -E echo "// NOLINTEND" >> ${out}/${name}.skel.h
-    DEPENDS ${folder}/${name}.bpf.c ${folder}/${name}.h ${parts} ${common}/kernel.h ${common}/cgroup.h
+    DEPENDS ${folder}/${name}.bpf.c ${headers}
     COMMENT "Building BPF ${name}"
     VERBATIM)
   add_custom_target(bpf_${name}_skeleton DEPENDS ${out}/${name}.skel.h)

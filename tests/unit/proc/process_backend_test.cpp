@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -27,8 +29,10 @@
 #include <initializer_list>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "bpf/proc.h"
 #include "plugins/sources/proc/process/procfs_backend.h"
 #include "tests/unit/proc/process_test_host.h"
 
@@ -37,8 +41,21 @@ namespace {
 
 constexpr uint64_t kTickNs = 10'000'000;
 
-std::unique_ptr<ProcessBackend> bpf_or_skip() {
-  auto backend = open_bpf_backend();
+// Each test that asks runs once with each way of a pass.
+BpfOptions way_of_pass() {
+  BpfOptions options;
+  SUBCASE("in one call") {}
+  SUBCASE("by the iterator") {
+    options.pass_bytes = 0;
+  }
+  SUBCASE("by the iterator, because one call has too little room") {
+    options.pass_bytes = 20 * sizeof(proc_record);
+  }
+  return options;
+}
+
+std::unique_ptr<ProcessBackend> bpf_or_skip(BpfOptions options = {}) {
+  auto backend = open_bpf_backend(options);
   if (backend) return std::move(*backend);
   MESSAGE("no BPF here: skipped: " << backend.error());
   return nullptr;
@@ -140,7 +157,7 @@ void check_same(const ProcessReading &files, const ProcessReading &kernel) {
 }
 
 TEST_CASE("both backends report the same about processes that hold still") {
-  const auto bpf = bpf_or_skip();
+  const auto bpf = bpf_or_skip(way_of_pass());
   if (!bpf) return;
   std::vector<std::unique_ptr<Child>> children;
   for (const char *name : {"a b) (c", "two\nlines", "señal-ñ", "", "fifteen_bytes_x", ") R 1 1 1 (", "\"quoted\""})
@@ -179,8 +196,18 @@ TEST_CASE("both backends report the same about processes that hold still") {
   }
 }
 
-TEST_CASE("both backends list the same processes") {
+TEST_CASE("a kernel that has the means reports all processes in one call") {
   const auto bpf = bpf_or_skip();
+  if (!bpf) return;
+  utsname system{};
+  REQUIRE(::uname(&system) == 0);
+  int major = 0, minor = 0;
+  REQUIRE(std::sscanf(system.release, "%d.%d", &major, &minor) == 2);
+  if (std::pair(major, minor) >= std::pair(6, 7)) CHECK(bpf->at_once());
+}
+
+TEST_CASE("both backends list the same processes") {
+  const auto bpf = bpf_or_skip(way_of_pass());
   if (!bpf) return;
   TestHost host;
   ProcfsBackend procfs(host.host(), "/", false);
@@ -238,7 +265,7 @@ TEST_CASE("a process that ends is reported once, with all that it used and the p
 }
 
 TEST_CASE("a thread that ends hands its time over: the process's time never falls") {
-  const auto bpf = bpf_or_skip();
+  const auto bpf = bpf_or_skip(way_of_pass());
   if (!bpf) return;
   Child child([] {
     std::thread([] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "bpf": loads bpf/proc.bpf.c and reads its records.
+// The backend "bpf": loads bpf/proc.bpf.c and reads its records; passes are those of bpf/proc_pass.bpf.c where the kernel has them.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "core/base/now.h"
 #include "plugins/shared/bpf/loading.h"
 #include "plugins/shared/procfs/files.h"
+#include "plugins/sources/proc/process/bpf_pass.h"
 #include "plugins/sources/proc/process/bpf_records.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "proc.skel.h"
@@ -46,6 +47,8 @@ struct RingDeleter {
 
 class BpfBackend final : public ProcessBackend {
  public:
+  explicit BpfBackend(uint32_t pass_bytes) : pass_bytes_(pass_bytes) {}
+
   core::Status open(bool exits) {
     bpf::capture_messages();
     // Older kernels refuse parts of the program: first leave out exact memory (5.14 and 5.18), then ends of processes.
@@ -66,26 +69,15 @@ class BpfBackend final : public ProcessBackend {
   }
 
   std::string_view limitation() const override { return limitation_; }
+  bool at_once() const override { return pass_ != nullptr; }
 
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
 
   void read(ProcessModel &model) override {
-    ++skeleton_->bss->pass;
-    const core::Descriptor pass(bpf_iter_create(bpf_link__fd(iterator_.get())));
-    if (!pass) throw Failure(Code::retry, "cannot read the kernel's list of processes: " + core::error_text(errno));
-    size_t kept = 0;
-    for (;;) {
-      const ssize_t size = ::read(pass.get(), buffer_.data() + kept, buffer_.size() - kept);
-      if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (size < 0) give_up(errno);
-      if (size == 0) break;
-      const size_t filled = kept + static_cast<size_t>(size);
-      const size_t taken = take_records(
-          std::span(buffer_).first(filled), [&](const proc_record &record) { update(model, record); },
-          [&](int32_t pid) { model.rests(pid); });
-      kept = filled - taken;
-      std::memmove(buffer_.data(), buffer_.data() + taken, kept);
-    }
+    if (const auto records = pass_ ? pass_->read() : std::nullopt)
+      take(*records, model);
+    else
+      iterate(model);
   }
 
   void take_exits(const ProcessModel &model, const TakeExit &take) override {
@@ -104,14 +96,38 @@ class BpfBackend final : public ProcessBackend {
     bool exits, exact_memory;
   };
 
+  void iterate(ProcessModel &model) {
+    ++skeleton_->bss->pass;
+    const core::Descriptor iterator(bpf_iter_create(bpf_link__fd(iterator_.get())));
+    if (!iterator) give_up(errno);
+    size_t kept = 0;
+    for (;;) {
+      const ssize_t size = ::read(iterator.get(), buffer_.data() + kept, buffer_.size() - kept);
+      if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (size < 0) give_up(errno);
+      if (size == 0) break;
+      const size_t filled = kept + static_cast<size_t>(size);
+      const size_t taken = take(std::span(buffer_).first(filled), model);
+      kept = filled - taken;
+      std::memmove(buffer_.data(), buffer_.data() + taken, kept);
+    }
+  }
+
+  size_t take(std::span<const std::byte> records, ProcessModel &model) {
+    return take_records(
+        records, [&](const proc_record &record) { update(model, record); }, [&](int32_t pid) { model.rests(pid); });
+  }
+
   // With half a list the other processes would seem ended. The next pass reports all that this one lost.
   [[noreturn]] void give_up(int error) {
     std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
+    if (pass_) pass_->forget();
     throw Failure(Code::retry, "cannot read the kernel's list of processes: " + core::error_text(error));
   }
 
   bool load(Parts parts) {
-    exit_.reset();  // of an earlier attempt
+    pass_.reset();  // of an earlier attempt
+    exit_.reset();
     free_.reset();
     ring_.reset();
     Skeleton skeleton(proc_bpf__open());
@@ -125,7 +141,9 @@ class BpfBackend final : public ProcessBackend {
     if (parts.exits && !attach_exits(*skeleton)) return false;
     iterator_.reset(bpf_program__attach_iter(skeleton->progs.every_process, nullptr));
     skeleton_ = std::move(skeleton);
-    return iterator_ != nullptr;
+    if (!iterator_) return false;
+    if (pass_bytes_ > 0) pass_ = BpfPass::open(*skeleton_, pass_bytes_);
+    return true;
   }
 
   static void find_cpu_offsets(proc_bpf &skeleton) {
@@ -197,7 +215,9 @@ class BpfBackend final : public ProcessBackend {
     Name name;
   };
 
+  const uint32_t pass_bytes_;
   Skeleton skeleton_;
+  std::unique_ptr<BpfPass> pass_;  // null: the kernel is too old
   bpf::Link iterator_, exit_, free_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   const TakeExit *take_exit_ = nullptr;
@@ -211,10 +231,10 @@ class BpfBackend final : public ProcessBackend {
 
 }  // namespace
 
-core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits) {
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(BpfOptions options) {
   if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
-  auto backend = std::make_unique<BpfBackend>();
-  if (const core::Status opened = backend->open(exits); !opened) return core::Error{opened.error()};
+  auto backend = std::make_unique<BpfBackend>(options.pass_bytes);
+  if (const core::Status opened = backend->open(options.exits); !opened) return core::Error{opened.error()};
   return std::unique_ptr<ProcessBackend>(std::move(backend));
 }
 

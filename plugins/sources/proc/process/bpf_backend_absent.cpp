@@ -4,7 +4,7 @@
 
 namespace atalaya::proc {
 
-core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool /*exits*/) {
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(BpfOptions /*options*/) {
   return core::Error{"this build has no BPF programs; build with clang, bpftool and libbpf"};
 }
 

@@ -29,11 +29,18 @@ class ProcessBackend {
   virtual void take_exits(const ProcessModel &model, const TakeExit &take) = 0;
   // Ends lost since the start because a buffer was full; nothing when ends are not reported at all.
   virtual std::optional<uint64_t> lost_exits() const = 0;
+  // Whether the kernel reports all processes in one call.
+  virtual bool at_once() const { return false; }
   // Missing features on this host and the reason; empty: none.
   virtual std::string_view limitation() const { return {}; }
 };
 
-// The iterator, or the reason why it does not work here. Without `exits` no hooks are attached and no ends are reported.
-core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(bool exits = true);
+struct BpfOptions {
+  bool exits = true;                        // otherwise no hooks are attached, and no ends are reported
+  uint32_t pass_bytes = uint32_t{2} << 20;  // at most; of a pass in one call. Larger ones take the iterator, 0: all.
+};
+
+// BPF, or the reason why it does not work here.
+core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(BpfOptions options = {});
 
 }  // namespace atalaya::proc

@@ -62,9 +62,11 @@ void ProcessCollector::stop() {
 std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
   counts_files_ = false;
   if (options_.backend != "procfs" && options_.root == "/") {
-    auto bpf = open_bpf_backend(options_.exited || options_.unattributed);
+    auto bpf = open_bpf_backend({.exits = options_.exited || options_.unattributed});
     counts_files_ = bpf.ok();
     if (bpf && !(*bpf)->limitation().empty()) host_.log(Level::info, (*bpf)->limitation());
+    if (bpf && !(*bpf)->at_once())
+      host_.log(Level::debug, "processes are read by the kernel's iterator; since 6.7 one call costs less");
     if (bpf) return std::move(*bpf);
     if (options_.backend == "bpf") throw Failure(Code::unsupported, "backend \"bpf\" does not work here: " + bpf.error());
     host_.log(Level::info, "processes are read from procfs, at a higher cost: " + bpf.error());

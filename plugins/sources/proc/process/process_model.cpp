@@ -109,12 +109,13 @@ void ProcessModel::begin(const Pass &pass) {
   ended_.clear();
 }
 
+// Passes come in a similar order: usually the next one is right after the last one.
 ProcessModel::Places::iterator ProcessModel::place_of(int32_t pid) {
   const auto below = [](const Place &place, int32_t wanted) { return place.pid < wanted; };
-  auto at = places_.begin() + static_cast<ptrdiff_t>(cursor_);
-  if (cursor_ > 0 && places_[cursor_ - 1].pid >= pid) return std::lower_bound(places_.begin(), at, pid, below);
-  while (at != places_.end() && at->pid < pid) ++at;
-  return at;
+  const auto at = places_.begin() + static_cast<ptrdiff_t>(cursor_);
+  if (at != places_.end() && at->pid == pid) return at;
+  const bool is_before = cursor_ > 0 && places_[cursor_ - 1].pid >= pid;
+  return is_before ? std::lower_bound(places_.begin(), at, pid, below) : std::lower_bound(at, places_.end(), pid, below);
 }
 
 Process &ProcessModel::process_of(int32_t pid) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pass over all processes in one call of bpf/proc_pass.bpf.c: the records of the iterator, at a fraction of its cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+struct proc_bpf;
+struct proc_pass_bpf;
+
+namespace atalaya::proc {
+
+class BpfPass {
+ public:
+  // Uses the map of ended threads and the settings of this loaded object, which must outlive it. Null on kernels without it. The
+  // records have at most this many bytes.
+  static std::unique_ptr<BpfPass> open(const proc_bpf &ends, uint32_t capacity);
+  ~BpfPass();
+
+  // All processes, as whole records that stay until the next call; nothing when they are too many or the kernel fails.
+  std::optional<std::span<const std::byte>> read();
+  // The next call reports all processes in full.
+  void forget();
+
+ private:
+  explicit BpfPass(proc_pass_bpf *skeleton) : skeleton_(skeleton) {}
+  bool load(const proc_bpf &ends, uint32_t capacity);
+
+  proc_pass_bpf *skeleton_;
+};
+
+}  // namespace atalaya::proc
