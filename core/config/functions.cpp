@@ -24,40 +24,34 @@ class LuaFunctions final : public FunctionHost {
     const auto samples = static_cast<int64_t>(raw.count);
     state_->begin_limit(LuaLimits::kBatch_ns + samples * LuaLimits::kSample_ns);
     views_.begin(batch);
-    uint64_t kept = 0;
-    for (uint64_t i = 0; i < raw.count; ++i) {
-      // After the limit the rest of the batch is as failed as the sample that met it.
-      const Verdict verdict = state_->timed_out() ? Verdict::failed : call(reference, raw.samples[i], result);
-      if (verdict == Verdict::dropped) ++result.dropped;
-      if (verdict == Verdict::failed) ++result.failed;
-      if (verdict == Verdict::kept || (verdict == Verdict::failed && pass_failed)) {
-        if (kept != i) raw.samples[kept] = raw.samples[i];
-        ++kept;
-      }
+    // After the limit the rest of the batch is as failed as the sample that met it.
+    while (views_.more() && !state_->timed_out()) {
+      const bool returned = views_.run(reference);
+      if (!result.error.empty()) continue;
+      if (views_.wrong_type() != nullptr)  // before the error
+        result.error = wrong_answer(reference, views_.wrong_type());
+      else if (!returned)
+        result.error = text_of(state_->failure());
     }
-    raw.count = kept;
     state_->end_limit();
+    keep(raw, pass_failed, result);
     return result;
   }
 
  private:
-  enum class Verdict { kept, dropped, failed };
+  using Verdict = SampleViews::Verdict;
 
-  Verdict call(int reference, atalaya_sample &sample, Result &batch) {
-    lua_State *lua = state_->raw();
-    views_.show(sample);
-    views_.push_runner();
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, reference);
-    const bool returned = state_->call(1, 2);
-    views_.hide();
-    if (!returned) {
-      if (batch.error.empty()) batch.error = text_of(state_->failure());
-      return Verdict::failed;
+  void keep(atalaya_batch &raw, bool pass_failed, Result &result) const {
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < raw.count; ++i) {
+      const Verdict verdict = views_.verdict(i);
+      if (verdict == Verdict::dropped) ++result.dropped;
+      if (verdict == Verdict::failed) ++result.failed;
+      if (verdict == Verdict::dropped || (verdict == Verdict::failed && !pass_failed)) continue;
+      if (kept != i) raw.samples[kept] = raw.samples[i];
+      ++kept;
     }
-    const auto answer = static_cast<SampleViews::Answer>(lua_tointeger(lua, -2));
-    if (answer == SampleViews::kOther && batch.error.empty()) batch.error = wrong_answer(reference, lua_tostring(lua, -1));
-    lua_pop(lua, 2);
-    return answer == SampleViews::kKept ? Verdict::kept : answer == SampleViews::kDropped ? Verdict::dropped : Verdict::failed;
+    raw.count = kept;
   }
 
   std::string wrong_answer(int reference, const char *type) {

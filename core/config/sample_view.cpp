@@ -14,23 +14,27 @@ constexpr size_t kMaxCached = 65536;  // names whose ids a state remembers
 constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
 constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
 
-// Upvalues of every function below.
-constexpr int kOwner = 1, kTagsMeta = 2, kFieldsMeta = 3, kIds = 4, kCommon = 4;
-// Of an iterator, which has these instead: the call it belongs to, where it stands, what it gave last, and of what.
+// Upvalues of every function below: this object, the ids of names, and the two methods of a sample.
+constexpr int kOwner = 1, kIds = 2, kUnitMethod = 3, kKindMethod = 4, kCommon = 4;
+// Of an iterator, which has these instead: the call it belongs to, its position, the name before, and of which view.
 constexpr int kCall = 2, kIndex = 3, kLast = 4, kOfFields = 5;
-
-template <class T>
-void erase(T *items, uint32_t &count, uint32_t index) {
-  std::memmove(items + index, items + index + 1, (--count - index) * sizeof(T));
-}
 
 }  // namespace
 
 struct SampleViews::Callbacks {
   static SampleViews &owner(lua_State *lua) { return *static_cast<SampleViews *>(lua_touserdata(lua, lua_upvalueindex(kOwner))); }
 
+  // A view is a light userdata, which costs no memory: the number of its call, and the part of the sample in the lowest bits.
+  enum Part : uintptr_t { kSample, kTagsPart, kFieldsPart, kPartBits = 3 };
+  static void push_view(lua_State *lua, lua_Integer call, Part part) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced
+    lua_pushlightuserdata(lua, reinterpret_cast<void *>(static_cast<uintptr_t>(call) << 2 | part));
+  }
+  static uintptr_t view_at(lua_State *lua, int index) { return reinterpret_cast<uintptr_t>(lua_touserdata(lua, index)); }
+  static Part part_at(lua_State *lua, int index) { return static_cast<Part>(view_at(lua, index) & kPartBits); }
+
   // The sample of the view at index 1.
-  static SampleViews &live(lua_State *lua) { return of_call(lua, *static_cast<const lua_Integer *>(lua_touserdata(lua, 1))); }
+  static SampleViews &live(lua_State *lua) { return of_call(lua, static_cast<lua_Integer>(view_at(lua, 1) >> 2)); }
   static SampleViews &of_call(lua_State *lua, lua_Integer call) {
     SampleViews &views = owner(lua);
     if (call != views.call_ || views.sample_ == nullptr)
@@ -38,33 +42,62 @@ struct SampleViews::Callbacks {
     return views;
   }
 
-  static void push_view(lua_State *lua, lua_Integer call, int metatable) {
-    *static_cast<lua_Integer *>(lua_newuserdatauv(lua, sizeof(lua_Integer), 0)) = call;
-    lua_pushvalue(lua, lua_upvalueindex(metatable));
-    lua_setmetatable(lua, -2);
+  // Calls the function at index 1 with each sample that is left. An error ends it; the sample of the error has no verdict then.
+  static int run(lua_State *lua) {
+    SampleViews &views = owner(lua);
+    while (views.next_ < views.verdicts_.size()) {
+      const uint64_t index = views.next_++;
+      views.show(views.batch_->raw().samples[index]);
+      lua_settop(lua, 1);
+      push_view(lua, ++views.call_, kSample);
+      lua_pushvalue(lua, 1);
+      lua_pushvalue(lua, 2);
+      lua_call(lua, 1, 1);
+      if (lua_toboolean(lua, 3) == 0)
+        views.verdicts_[index] = Verdict::dropped;
+      else if (lua_rawequal(lua, 2, 3) != 0)
+        views.verdicts_[index] = Verdict::kept;
+      else if (views.wrong_type_ == nullptr)
+        views.wrong_type_ = luaL_typename(lua, 3);
+    }
+    return 0;
+  }
+
+  // ---- By the part of the view ----
+  static int index(lua_State *lua) {
+    switch (part_at(lua, 1)) {
+      case kTagsPart:
+        return tags_index(lua);
+      case kFieldsPart:
+        return fields_index(lua);
+      default:
+        return sample_index(lua);
+    }
+  }
+  static int newindex(lua_State *lua) {
+    switch (part_at(lua, 1)) {
+      case kTagsPart:
+        return tags_newindex(lua);
+      case kFieldsPart:
+        return fields_newindex(lua);
+      default:
+        return sample_newindex(lua);
+    }
+  }
+  static int pairs_of(lua_State *lua) {
+    if (part_at(lua, 1) == kSample) return luaL_error(lua, "pairs(s.tags) and pairs(s.fields) go through a sample");
+    return pairs(lua, part_at(lua, 1) == kFieldsPart);
   }
 
   // ---- The sample ----
-  static int run(lua_State *lua) {
-    push_view(lua, owner(lua).call_, kTagsMeta);  // of the runner: the sample's metatable
-    lua_pushvalue(lua, 1);
-    lua_pushvalue(lua, 2);
-    lua_call(lua, 1, 1);
-    const Answer answer = lua_toboolean(lua, 3) == 0 ? kDropped : lua_rawequal(lua, 2, 3) != 0 ? kKept : kOther;
-    lua_pushinteger(lua, answer);
-    if (answer != kOther) return 1;
-    lua_pushstring(lua, luaL_typename(lua, 3));
-    return 2;
-  }
-
   static int sample_index(lua_State *lua) {
     const SampleViews &views = live(lua);
     const atalaya_sample &sample = *views.sample_;
     const char *key = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : nullptr;
     if (key == views.words_[kFields]) {
-      push_view(lua, views.call_, kFieldsMeta);
+      push_view(lua, views.call_, kFieldsPart);
     } else if (key == views.words_[kTags]) {
-      push_view(lua, views.call_, kTagsMeta);
+      push_view(lua, views.call_, kTagsPart);
     } else if (key == views.words_[kTime]) {
       lua_pushinteger(lua, sample.time_ns);
     } else if (key == views.words_[kDuration]) {
@@ -74,8 +107,7 @@ struct SampleViews::Callbacks {
     } else if (key == views.words_[kKind]) {
       lua_pushstring(lua, sample.kind < std::size(kKindTexts) ? kKindTexts[sample.kind] : "unknown");
     } else if (key != nullptr && (key == views.words_[kUnit] || key == views.words_[kMetricKind])) {
-      for (int i = 1; i <= kCommon; ++i) lua_pushvalue(lua, lua_upvalueindex(i));
-      lua_pushcclosure(lua, key == views.words_[kUnit] ? unit : metric_kind, kCommon);
+      lua_pushvalue(lua, lua_upvalueindex(key == views.words_[kUnit] ? kUnitMethod : kKindMethod));
     } else {
       unknown_member(lua);
     }
@@ -104,7 +136,7 @@ struct SampleViews::Callbacks {
   }
   // Of the name at index 2; the sample need not have the field.
   static const atalaya_metric_info *metric_at(lua_State *lua) {
-    if (lua_type(lua, 1) != LUA_TUSERDATA || lua_rawlen(lua, 1) != sizeof(lua_Integer))
+    if (lua_type(lua, 1) != LUA_TLIGHTUSERDATA || part_at(lua, 1) != kSample)
       luaL_error(lua, "write s:unit(name) and s:metric_kind(name), with a colon");
     SampleViews &views = live(lua);
     if (lua_type(lua, 2) != LUA_TSTRING) luaL_error(lua, "the name of a metric is a string, got a %s", luaL_typename(lua, 2));
@@ -125,7 +157,7 @@ struct SampleViews::Callbacks {
     if (key == views.words_[kText]) {
       if (lua_type(lua, 3) != LUA_TSTRING) return luaL_error(lua, "text is a string, got a %s", luaL_typename(lua, 3));
       charge_copy(lua);
-      return done(lua, views.set_text(string_at(lua, 3)));
+      return done(lua, views.edit_.set_text(string_at(lua, 3)));
     }
     if (key == views.words_[kTags] || key == views.words_[kFields])
       return luaL_error(lua, "%s cannot be replaced; set single ones: s.%s.name = value", key, key);
@@ -139,9 +171,9 @@ struct SampleViews::Callbacks {
   }
   // The string at index 3 goes into the batch, which no instruction counts.
   static void charge_copy(lua_State *lua) { LuaState::of(lua).charge(1 + lua_rawlen(lua, 3) / 4); }
-  static int done(lua_State *lua, Change change) {
-    if (change == Change::done) return 0;
-    if (change == Change::no_room) return luaL_error(lua, "the sample has no room for more");
+  static int done(lua_State *lua, SampleEdit::Change change) {
+    if (change == SampleEdit::Change::done) return 0;
+    if (change == SampleEdit::Change::no_room) return luaL_error(lua, "the sample has no room for more");
     return luaL_error(lua, "more than a function may add to a batch: %d MiB, and %d KiB for each of its samples; set shorter texts",
                       static_cast<int>(LuaLimits::kBatchAdds >> 20), static_cast<int>(LuaLimits::kSampleAdds >> 10));
   }
@@ -175,14 +207,14 @@ struct SampleViews::Callbacks {
 
   static int tags_index(lua_State *lua) {
     SampleViews &views = live(lua);
-    const uint32_t i = views.tag_index(id_at(lua, views, false, false));
+    const uint32_t i = views.edit_.tag_index(id_at(lua, views, false, false));
     if (i < views.sample_->tag_count) return push_tag(lua, views.sample_->tags[i]);
     lua_pushnil(lua);
     return 1;
   }
   static int fields_index(lua_State *lua) {
     SampleViews &views = live(lua);
-    const uint32_t i = views.field_index(id_at(lua, views, true, false));
+    const uint32_t i = views.edit_.field_index(id_at(lua, views, true, false));
     if (i < views.sample_->field_count) return push_field(lua, views.sample_->fields[i]);
     lua_pushnil(lua);
     return 1;
@@ -190,16 +222,16 @@ struct SampleViews::Callbacks {
 
   static int tags_newindex(lua_State *lua) {
     SampleViews &views = live(lua);
-    if (lua_isnil(lua, 3)) return done(lua, views.remove_tag(id_at(lua, views, false, false)));
+    if (lua_isnil(lua, 3)) return done(lua, views.edit_.remove_tag(id_at(lua, views, false, false)));
     if (lua_type(lua, 3) != LUA_TSTRING)
       return luaL_error(lua, "tag \"%s\" is a string, got a %s; tostring() makes one", luaL_tolstring(lua, 2, nullptr),
                         luaL_typename(lua, 3));
     charge_copy(lua);
-    return done(lua, views.set_tag(id_at(lua, views, false, true), string_at(lua, 3)));
+    return done(lua, views.edit_.set_tag(id_at(lua, views, false, true), string_at(lua, 3)));
   }
   static int fields_newindex(lua_State *lua) {
     SampleViews &views = live(lua);
-    if (lua_isnil(lua, 3)) return done(lua, views.remove_field(id_at(lua, views, true, false)));
+    if (lua_isnil(lua, 3)) return done(lua, views.edit_.remove_field(id_at(lua, views, true, false)));
     if (lua_type(lua, 3) != LUA_TNUMBER)
       return luaL_error(lua, "field \"%s\" is a number, got a %s", luaL_tolstring(lua, 2, nullptr), luaL_typename(lua, 3));
     atalaya_field field{id_at(lua, views, true, true), ATALAYA_I64, {}};
@@ -208,11 +240,11 @@ struct SampleViews::Callbacks {
     } else {
       field.type = ATALAYA_F64;
       field.value.f64 = lua_tonumber(lua, 3);
-      if (!std::isfinite(field.value.f64) && !views.holds(field))
+      if (!std::isfinite(field.value.f64) && !views.edit_.holds(field))
         return luaL_error(lua, "field \"%s\" cannot be %s, the result of a division by zero or the like; nil removes the field",
                           lua_tostring(lua, 2), std::isnan(field.value.f64) ? "NaN" : "infinite");
     }
-    return done(lua, views.set_field(field));
+    return done(lua, views.edit_.set_field(field));
   }
 
   static int push_tag(lua_State *lua, const atalaya_tag &tag) {
@@ -229,8 +261,6 @@ struct SampleViews::Callbacks {
   }
 
   // ---- pairs(s.tags), pairs(s.fields): the current one may be removed meanwhile, as in a table ----
-  static int tags_pairs(lua_State *lua) { return pairs(lua, false); }
-  static int fields_pairs(lua_State *lua) { return pairs(lua, true); }
   static int pairs(lua_State *lua, bool fields) {
     const SampleViews &views = live(lua);
     lua_pushvalue(lua, lua_upvalueindex(kOwner));
@@ -261,32 +291,16 @@ struct SampleViews::Callbacks {
     return 1 + (fields ? push_field(lua, sample.fields[index]) : push_tag(lua, sample.tags[index]));
   }
 
-  // A metatable with these functions; `common` upvalues are on top of the stack and stay.
-  static void fill(lua_State *lua, int metatable, const char *name, const luaL_Reg *functions) {
-    const int common = lua_gettop(lua) - kCommon + 1;
-    for (; functions->name != nullptr; ++functions) {
-      for (int i = 0; i < kCommon; ++i) lua_pushvalue(lua, common + i);
-      lua_pushcclosure(lua, functions->func, kCommon);
-      lua_setfield(lua, metatable, functions->name);
-    }
-    lua_pushstring(lua, name);
-    lua_setfield(lua, metatable, "__name");
-    lua_pushboolean(lua, 0);
-    lua_setfield(lua, metatable, "__metatable");
+  // Leaves a function on top of the stack with the upvalues from `common` on; those that do not exist yet are nil.
+  static void push_function(lua_State *lua, int common, lua_CFunction function) {
+    for (int i = 0; i < kCommon; ++i) lua_pushvalue(lua, common + i);
+    lua_pushcclosure(lua, function, kCommon);
   }
 };
 
-SampleViews::SampleViews(LuaState &state, Symbols &symbols) : lua_(state.raw()), symbols_(symbols) {
-  static constexpr luaL_Reg kSample[] = {
-      {"__index", Callbacks::sample_index}, {"__newindex", Callbacks::sample_newindex}, {nullptr, nullptr}};
-  static constexpr luaL_Reg kTagsView[] = {{"__index", Callbacks::tags_index},
-                                           {"__newindex", Callbacks::tags_newindex},
-                                           {"__pairs", Callbacks::tags_pairs},
-                                           {nullptr, nullptr}};
-  static constexpr luaL_Reg kFieldsView[] = {{"__index", Callbacks::fields_index},
-                                             {"__newindex", Callbacks::fields_newindex},
-                                             {"__pairs", Callbacks::fields_pairs},
-                                             {nullptr, nullptr}};
+SampleViews::SampleViews(LuaState &state, Symbols &symbols) : state_(state), lua_(state.raw()), symbols_(symbols) {
+  static constexpr luaL_Reg kFunctions[] = {
+      {"__index", Callbacks::index}, {"__newindex", Callbacks::newindex}, {"__pairs", Callbacks::pairs_of}};
   state.lift_memory_limit();
   lua_State *const lua = lua_;
   lua_settop(lua, 0);
@@ -296,34 +310,47 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : lua_(state.raw()),
     lua_rawseti(lua, 1, i + 1);
   }
   luaL_ref(lua, LUA_REGISTRYINDEX);
-  for (int i = 0; i < 3; ++i) lua_newtable(lua);  // 1, 2, 3: metatables of samples, tags, fields
-  lua_pushlightuserdata(lua, this);               // 4 to 7: the upvalues
-  lua_pushvalue(lua, 2);
-  lua_pushvalue(lua, 3);
+  lua_pushlightuserdata(lua, this);  // 1 to 4: the upvalues
   lua_newtable(lua);
-  Callbacks::fill(lua, 1, "sample", kSample);
-  Callbacks::fill(lua, 2, "tags", kTagsView);
-  Callbacks::fill(lua, 3, "fields", kFieldsView);
-  lua_pushvalue(lua, 4);
-  lua_pushvalue(lua, 1);
-  lua_pushcclosure(lua, Callbacks::run, 2);
+  lua_pushnil(lua);
+  lua_pushnil(lua);
+  Callbacks::push_function(lua, 1, Callbacks::unit);
+  lua_replace(lua, 3);
+  Callbacks::push_function(lua, 1, Callbacks::metric_kind);
+  lua_replace(lua, 4);
+  Callbacks::push_function(lua, 1, Callbacks::run);
   runner_ = luaL_ref(lua, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(lua, this);
+  lua_newtable(lua);  // the metatable of all light userdata, of which a file sees views only
+  for (const auto &[name, function] : kFunctions) {
+    Callbacks::push_function(lua, 1, function);
+    lua_setfield(lua, -2, name);
+  }
+  lua_pushliteral(lua, "sample");
+  lua_setfield(lua, -2, "__name");
+  lua_pushboolean(lua, 0);
+  lua_setfield(lua, -2, "__metatable");
+  lua_setmetatable(lua, -2);
   lua_settop(lua, 0);
   state.restore_memory_limit();
 }
 
 void SampleViews::begin(Batch &batch) {
   batch_ = &batch;
-  most_bytes_ = batch.used_bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds;
+  edit_.begin(batch, batch.used_bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds);
+  verdicts_.assign(batch.count(), Verdict::failed);
+  next_ = 0;
+  wrong_type_ = nullptr;
 }
 
-void SampleViews::show(atalaya_sample &sample) {
-  sample_ = &sample;
-  ++call_;
-}
-
-void SampleViews::hide() {
+bool SampleViews::run(int function) {
+  const uint64_t begin = next_;
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, runner_);
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, function);
+  const bool returned = state_.call(1, 0);
   sample_ = nullptr;
+  if (!returned && next_ == begin) ++next_;  // it failed before the first call
+  return returned;
 }
 
 // A name that is only read is not interned: a function may ask for names that do not exist.
@@ -342,99 +369,6 @@ uint32_t SampleViews::new_id(std::string_view name) noexcept {
   } catch (const std::exception &) {
     return 0;
   }
-}
-
-// Runs an action that adds this many bytes to the batch, if they are within the limit.
-template <class Addition>
-SampleViews::Change SampleViews::spend(size_t bytes, Addition add) noexcept {
-  if (bytes > most_bytes_ || batch_->used_bytes() > most_bytes_ - bytes) return Change::too_much;
-  try {
-    add();
-    return Change::done;
-  } catch (const std::exception &) {
-    return Change::no_room;
-  }
-}
-
-// An array that the host did not make may be shared with other samples: it is copied before its first change.
-SampleViews::Change SampleViews::own_tags(bool one_more) noexcept {
-  const uint32_t room = sample_->capacity & 0xffffu;
-  if (room != 0 && (!one_more || sample_->tag_count < room)) return Change::done;
-  const uint32_t wanted = sample_->tag_count + 4;
-  return spend(wanted * sizeof(atalaya_tag), [&] { batch_->reserve(*sample_, wanted, 0); });
-}
-
-SampleViews::Change SampleViews::own_fields(bool one_more) noexcept {
-  const uint32_t room = sample_->capacity >> 16;
-  if (room != 0 && (!one_more || sample_->field_count < room)) return Change::done;
-  const uint32_t wanted = sample_->field_count + 8;
-  return spend(wanted * sizeof(atalaya_field), [&] { batch_->reserve(*sample_, 0, wanted); });
-}
-
-SampleViews::Change SampleViews::copy(std::string_view text, atalaya_str &to) noexcept {
-  return spend(text.size(), [&] { to = batch_->copy(text); });
-}
-
-uint32_t SampleViews::tag_index(uint32_t id) const {
-  uint32_t i = 0;
-  while (i < sample_->tag_count && sample_->tags[i].key != id) ++i;
-  return i;
-}
-
-uint32_t SampleViews::field_index(uint32_t id) const {
-  uint32_t i = 0;
-  while (i < sample_->field_count && sample_->fields[i].name != id) ++i;
-  return i;
-}
-
-// To the bit: whether to set the field to this would change nothing.
-bool SampleViews::holds(const atalaya_field &field) const {
-  const uint32_t i = field_index(field.name);
-  return i < sample_->field_count && sample_->fields[i].type == field.type && sample_->fields[i].value.i64 == field.value.i64;
-}
-
-SampleViews::Change SampleViews::set_tag(uint32_t id, std::string_view value) noexcept {
-  const uint32_t i = tag_index(id);
-  const bool added = i == sample_->tag_count;
-  atalaya_tag tag{id, 0, {}};
-  Change change = own_tags(added);
-  if (change == Change::done) change = copy(value, tag.value);
-  if (change != Change::done) return change;
-  sample_->tags[i] = tag;
-  if (added) ++sample_->tag_count;
-  return Change::done;
-}
-
-SampleViews::Change SampleViews::set_field(const atalaya_field &field) noexcept {
-  const uint32_t i = field_index(field.name);
-  const bool added = i == sample_->field_count;
-  const Change change = own_fields(added);
-  if (change != Change::done) return change;
-  sample_->fields[i] = field;
-  if (added) ++sample_->field_count;
-  return Change::done;
-}
-
-SampleViews::Change SampleViews::remove_tag(uint32_t id) noexcept {
-  const uint32_t i = tag_index(id);
-  if (i == sample_->tag_count) return Change::done;
-  const Change change = own_tags(false);
-  if (change != Change::done) return change;
-  erase(sample_->tags, sample_->tag_count, i);
-  return Change::done;
-}
-
-SampleViews::Change SampleViews::remove_field(uint32_t id) noexcept {
-  const uint32_t i = field_index(id);
-  if (i == sample_->field_count) return Change::done;
-  const Change change = own_fields(false);
-  if (change != Change::done) return change;
-  erase(sample_->fields, sample_->field_count, i);
-  return Change::done;
-}
-
-SampleViews::Change SampleViews::set_text(std::string_view text) noexcept {
-  return copy(text, sample_->text);
 }
 
 }  // namespace atalaya::core

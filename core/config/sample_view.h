@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/base/batch.h"
 #include "core/base/symbols.h"
 #include "core/config/lua_state.h"
+#include "core/config/sample_edit.h"
 
 namespace atalaya::core {
 
-// Makes the views of one Lua state. A view is a small userdata that holds the number of its call, so that one that was kept after
+// Runs the functions of one Lua state on samples. A function sees a view, which is the number of its call: one that was kept after
 // its call raises instead of showing another sample. Lives as long as the state is used.
 class SampleViews {
  public:
@@ -19,16 +21,17 @@ class SampleViews {
   SampleViews(const SampleViews &) = delete;
   SampleViews &operator=(const SampleViews &) = delete;
 
-  enum Answer : int { kDropped, kKept, kOther };
-  // Pushes a C function that takes a Lua function, calls it with a view of the sample and returns an Answer, and for kOther the
-  // type that was returned.
-  void push_runner() { lua_rawgeti(lua_, LUA_REGISTRYINDEX, runner_); }
+  enum class Verdict : uint8_t { kept, dropped, failed };
 
-  // The batch that the next calls change; the bytes that they add from here on are limited.
+  // The batch that the next runs change; the bytes that they add from here on are limited.
   void begin(Batch &batch);
-  // The sample of it that the next call is about; hide when it is over.
-  void show(atalaya_sample &sample);
-  void hide();
+  bool more() const { return next_ < verdicts_.size(); }
+  // Calls a function of the registry with the samples that are left, up to the first error: of the call, or of the state's limits.
+  // False after an error; the next run continues after that sample.
+  bool run(int function);
+  // Of a sample of the batch. `failed` also before its call, and when the function returned something else than the sample or nil.
+  Verdict verdict(uint64_t sample) const { return verdicts_[sample]; }
+  const char *wrong_type() const { return wrong_type_; }  // of the first such result; null: none
 
  private:
   struct Callbacks;
@@ -36,28 +39,21 @@ class SampleViews {
 
   uint32_t known_id(std::string_view name, bool field) const;
   uint32_t new_id(std::string_view name) noexcept;
-  uint32_t tag_index(uint32_t id) const;    // tag_count if there is none
-  uint32_t field_index(uint32_t id) const;  // field_count if there is none
-  bool holds(const atalaya_field &field) const;
+  void show(atalaya_sample &sample) {
+    sample_ = &sample;
+    edit_.show(sample);
+  }
 
-  enum class Change { done, no_room, too_much };
-  Change set_tag(uint32_t id, std::string_view value) noexcept;
-  Change set_field(const atalaya_field &field) noexcept;
-  Change remove_tag(uint32_t id) noexcept;
-  Change remove_field(uint32_t id) noexcept;
-  Change set_text(std::string_view text) noexcept;
-  Change own_tags(bool one_more) noexcept;
-  Change own_fields(bool one_more) noexcept;
-  Change copy(std::string_view text, atalaya_str &to) noexcept;
-  template <class Addition>
-  Change spend(size_t bytes, Addition add) noexcept;
-
+  LuaState &state_;
   lua_State *lua_;
   Symbols &symbols_;
+  SampleEdit edit_;
   Batch *batch_ = nullptr;
-  size_t most_bytes_ = 0;  // that the batch may hold
   atalaya_sample *sample_ = nullptr;
   lua_Integer call_ = 0;
+  std::vector<Verdict> verdicts_;
+  uint64_t next_ = 0;
+  const char *wrong_type_ = nullptr;
   int runner_ = LUA_NOREF;
   size_t cached_ = 0;
   const char *words_[kWords] = {};  // Lua keeps one copy of a short string, so that names are compared by address
