@@ -77,9 +77,11 @@ Status Matcher::parse_glob(std::string_view pattern) {
         tokens_.push_back({Type::byte, c, 0});
     }
   }
-  if (!std::all_of(tokens_.begin(), tokens_.end(), [](const Token &token) { return token.type == Type::byte; })) {
-    kind_ = Kind::glob;
-    return Done{};
+  const auto end = std::find_if(tokens_.begin(), tokens_.end(), [](const Token &token) { return token.type != Type::byte; });
+  if (end != tokens_.end()) {
+    kind_ = end->type == Type::star && end + 1 == tokens_.end() ? Kind::prefix : Kind::glob;
+    if (kind_ == Kind::glob) return Done{};
+    tokens_.pop_back();
   }
   for (const Token &token : tokens_) text_ += token.byte;
   tokens_.clear();
@@ -90,6 +92,8 @@ bool Matcher::found(std::string_view subject) const {
   switch (kind_) {
     case Kind::exact:
       return subject == text_;
+    case Kind::prefix:
+      return subject.starts_with(text_);
     case Kind::glob:
       return found_glob(subject);
     case Kind::regex:

@@ -31,7 +31,7 @@ class Matcher {
   const std::string &exact_text() const { return text_; }  // if it is exact
 
  private:
-  enum class Kind { exact, glob, regex };
+  enum class Kind { exact, prefix, glob, regex };  // prefix: "java*"
   struct Token {
     enum class Type : uint8_t { byte, any, star, set } type;
     char byte;
@@ -47,7 +47,7 @@ class Matcher {
 
   Kind kind_ = Kind::exact;
   bool negated_ = false;
-  std::string text_;  // exact
+  std::string text_;  // exact, prefix
   std::vector<Token> tokens_;
   std::vector<ByteSet> sets_;
   std::shared_ptr<const re2::RE2> regex_;
