@@ -5,6 +5,6 @@
     tables/     one module for each table: its rows, its goals and its measurement
     group.py    a control group around a program: CPU time of its whole tree, memory
     turns.py    rounds in which each program has its turn
-    results.py  the results file, build/peers.json
+    results.py  the results file, docs/benchmarks.json
     page.py     docs/benchmarks.md
 """

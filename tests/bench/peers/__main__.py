@@ -45,7 +45,7 @@ def parse(words):
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(table.name for table in ALL))
     parser.add_argument("--rounds", type=int, default=0, help="rounds of each table (default: its own number)")
     parser.add_argument("--seconds", type=int, default=0, help="length of a storm or a profile (default: 20)")
-    parser.add_argument("--results", default=results.PATH, help="results file (default: build/peers.json)")
+    parser.add_argument("--results", default=results.PATH, help="results file (default: docs/benchmarks.json)")
     parser.add_argument("--page", default=page.PATH, help="page to write (default: docs/benchmarks.md)")
     parser.add_argument("--only-page", action="store_true", help="measure nothing; write the page from the results file")
     options = parser.parse_args(words)

@@ -18,7 +18,7 @@ INTRODUCTION = """# Benchmarks
 
 This page compares atalaya with other programs on the same work, in one run on one machine. `./dev bench peers` installs the programs from Debian,
 takes the figures and writes this page. `./dev bench peers TABLE...` takes some: the name of a table is the first word of its header. The raw values are in
-`build/peers.json`. A program that does not run on the machine is a row with the reason.
+`docs/benchmarks.json`. A program that does not run on the machine is a row with the reason.
 
 ## Method
 

@@ -8,7 +8,7 @@ import time
 
 from bench_tools import ROOT
 
-PATH = os.path.join(ROOT, "build", "peers.json")
+PATH = os.path.join(ROOT, "docs", "benchmarks.json")
 
 
 def read(path):
