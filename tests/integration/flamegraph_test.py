@@ -121,16 +121,28 @@ class Stored(QueryCase):
         with open(self.path("diff.svg")) as file:
             self.assertIn("<title>java-7 (10 samples, 66.67 %, before 46.67 %, +20.00)</title>", file.read())
 
+    def test_a_comparison_with_an_experiment_and_times_of_it(self):
+        """Also `..`, and all times that other options take."""
+        self.atalaya("experiment", "start", "before", "--at", str(T0))
+        self.atalaya("experiment", "end", "before", "--at", str(T0 + 20))
+        words = ["--from", "before+20s", "--to", "before+40s"]
+        expected = self.folded(*words, "--diff", f"{T0}:{T0 + 20}")
+        self.assertEqual(expected, "java-7;a;b;a 3 10\njava-7;f_[j];do_x_[k] 4 0\njava-9;f_[j] 0 5\nshop-8;main 8 0\n")
+        for text in ("before", "before+0s..before+20s", "before+0s:before+20s", f"{T0}..before+20s", f"2001-01-01..{T0 + 20}"):
+            self.assertEqual(self.folded(*words, "--diff", text), expected, text)
+        self.folded(*words, "--diff", "yesterday..10m")
+        self.assertIn("nothing to compare with", self.errors)
+
     def test_an_experiment(self):
         for verb, second in (("start", 30), ("end", 50)):
             self.atalaya("experiment", verb, "tera", "--at", str(T0 + second))
         self.assertEqual(total(self.atalaya("flamegraph", "--experiment", "tera", "--format", "folded")), 15)
 
     def test_refused_arguments(self):
-        for words, said in ((["--diff", "yesterday"], "is not FROM:TO"),
+        for words, said in ((["--diff", "yesterday"], "is no range"), (["--diff", "tera"], 'experiment "tera" is not in the store'),
                             (["--folded", "x", "--host", "h1"], "--folded uses all stacks"),
                             (["-o", "x.png"], "unknown suffix; use .svg, .folded, .json or .pb.gz"),
-                            (["--format", "pprof", "--diff", "-2h:-1h"], "--format pprof has one side only"),
+                            (["--format", "pprof", "--diff", "-2h..-1h"], "--format pprof has one side only"),
                             (["--profile", "gpu"], "gpu")):
             self.atalaya("flamegraph", *words, status=2)
             self.assertIn(said, self.errors)

@@ -24,6 +24,7 @@
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
 #include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/ranges.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -72,9 +73,9 @@ class FlamegraphCommand final : public Command {
           param::string("folded", "Read folded stacks (\"a;b;c 12\" per line) from a file or standard input, not from the store")
               .unit("FILE|-"),
           param::string("diff",
-                        "Compare with this time range, or with this file if --folded is used; "
+                        "Compare with this time range or experiment, or with this file if --folded is used; "
                         "red frames have a larger share than before, blue frames a smaller one")
-              .unit("FROM:TO|FILE"),
+              .unit("FROM..TO|NAME|FILE"),
           param::string("o", "Output file (default: standard output)").unit("FILE"),
           param::choice("format", "svg|table|folded|json|pprof|speedscope",
                         "Output format: image, table of functions (with --by reason or owner: of the root frames), folded stacks, "
@@ -91,7 +92,7 @@ class FlamegraphCommand final : public Command {
                                               .example =
                                                   "atalaya flamegraph --from -10m --process java -o java.svg\n"
                                                   "atalaya flamegraph --from -10m --format table --top 10\n"
-                                                  "atalaya flamegraph --from -10m --diff -2h:-1h -o change.svg"_str};
+                                                  "atalaya flamegraph --from -10m --diff -2h..-1h -o change.svg"_str};
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),
@@ -192,7 +193,7 @@ class FlamegraphCommand final : public Command {
     else if (tree.size() == 1 && phase_.empty())
       nothing_ = "from " + style_.subtitle + why_nothing(*reading.store, wanted_, reading.range, reading.budget);
     if (diff_.empty()) return;
-    const query::Range before = range_of(diff_, reading.now_ns);
+    const query::Range before = query::range_of("--diff", diff_, *reading.store, reading.now_ns);
     style_.subtitle += ", compared with " + query::span_text(before);
     add_range(tree, Side::before, reading, before);
   }

@@ -30,7 +30,7 @@
 #include "plugins/commands/phases/write_spans.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/ranges.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
 
@@ -224,8 +224,8 @@ class PhasesCommand final : public Command {
       options.experiment = train_experiment_;
       return query::Reading(options).range;
     }
-    if (!train_from_.empty()) range.from_ns = query::time_of("--train-from", train_from_, reading.now_ns);
-    if (!train_to_.empty()) range.to_ns = query::time_of("--train-to", train_to_, reading.now_ns);
+    if (!train_from_.empty()) range.from_ns = query::time_of("--train-from", train_from_, *reading.store, reading.now_ns);
+    if (!train_to_.empty()) range.to_ns = query::time_of("--train-to", train_to_, *reading.store, reading.now_ns);
     if (range.from_ns >= range.to_ns)
       throw Wrong("the range of normal runs ends before it begins; see --train-from and --train-to");
     return range;

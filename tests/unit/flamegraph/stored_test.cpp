@@ -97,24 +97,5 @@ TEST_CASE("more different stacks than are allowed end the question") {
   CHECK_THROWS_AS(folded(store, {}, {.points = 2}), query::TooMuch);
 }
 
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kHour = 3600 * kSecond;
-
-TEST_CASE("two times with a colon between them, though they hold colons") {
-  const int64_t now = 500'000 * kHour;
-  const auto check = [&](std::string_view text, int64_t from, int64_t to) {
-    const store::Range range = range_of(text, now);
-    CHECK(range.from_ns == from);
-    CHECK(range.to_ns == to);
-  };
-  check("-2h:-1h", now - 2 * kHour, now - kHour);
-  check("-1h:now", now - kHour, now);
-  check("1700000000:1700000060", 1'700'000'000 * kSecond, 1'700'000'060 * kSecond);
-  check("2023-11-14T22:13:20Z:2023-11-14T22:14:20Z", 1'700'000'000 * kSecond, 1'700'000'060 * kSecond);
-  check("2023-11-14T23:13:20+01:00:now", 1'700'000'000 * kSecond, now);
-  for (const char *wrong : {"", ":", "-2h", "-2h-1h", "-1h:-2h", "-1h:-1h", "x:y"})
-    CHECK_THROWS_AS(range_of(wrong, now), query::Wrong);
-}
-
 }  // namespace
 }  // namespace atalaya::flamegraph

@@ -3,32 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/query/memory_store.h"
+#include "tests/unit/query/span_store.h"
 
 namespace atalaya::query::test {
 namespace {
-
-// A store that holds spans.
-class SpanStore : public MemoryStore {
- public:
-  void span(const Experiment &experiment, bool deleted = false) { spans_.push_back({experiment, deleted}); }
-  void spans(const store::Selection &selection, const std::function<void(const store::Span &)> &visitor) override {
-    const auto names = core::MatcherList::parse(selection.metrics).value();
-    for (const auto &[experiment, deleted] : spans_) {
-      const Tags tags = span_tags(experiment);
-      const store::Field field{kDeleted, true, 1, 1};
-      const std::span<const store::Field> fields(&field, deleted ? 1 : 0);
-      const bool wanted = std::all_of(selection.tags.begin(), selection.tags.end(), [&](const store::TagFilter &filter) {
-        return core::MatcherList::parse(filter.patterns).value().matches(tags.at(filter.key));
-      });
-      if (wanted && names.matches(span_name(experiment)))
-        visitor({experiment.start_ns, experiment.duration_ns, 0, tags, span_name(experiment), fields});
-    }
-  }
-
- private:
-  std::vector<std::pair<Experiment, bool>> spans_;
-};
 
 Experiment made(const char *name, const char *workload, int64_t start, int64_t duration) {
   return {name, workload, "ada", "a note", {{"nodes", "7"}}, start, duration};

@@ -3,26 +3,12 @@
 
 #include <algorithm>
 
-#include "core/base/text.h"
-#include "plugins/shared/analysis/query/experiments.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/analysis/query/ranges.h"
 
 namespace atalaya::explain {
 namespace {
 
 constexpr int64_t kDay = 86'400'000'000'000;
-
-int64_t time_of(const std::string &text, const std::string &against, int64_t now_ns) {
-  const auto time = query::parse_time(text, now_ns);
-  if (!time) throw query::Wrong("--against " + core::in_quotes(against) + ": " + time.error());
-  return time.value();
-}
-
-Range range_between(const std::string &against, size_t dots, int64_t now_ns) {
-  const Range range{time_of(against.substr(0, dots), against, now_ns), time_of(against.substr(dots + 2), against, now_ns)};
-  if (range.from_ns >= range.to_ns) throw query::Wrong("--against " + core::in_quotes(against) + " ends before it begins");
-  return range;
-}
 
 void set_other_host(Wish &wish, const std::string &host) {
   const auto has_host = [](const store::TagFilter &filter) { return filter.key == "host"; };
@@ -65,11 +51,8 @@ void set_baseline(Wish &wish, const std::string &against, store::Store &store, i
     set_all_others(wish);
   } else if (against.starts_with("host=")) {
     set_other_host(wish, against.substr(5));
-  } else if (const size_t dots = against.find(".."); dots != std::string::npos) {
-    wish.baseline.range = range_between(against, dots, now_ns);
   } else {
-    const query::Experiment found = query::find_experiment(store, against, "");
-    wish.baseline.range = {found.start_ns, found.end_ns(now_ns)};
+    wish.baseline.range = query::range_of("--against", against, store, now_ns);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "core/base/suggest.h"
 #include "core/base/text.h"
 #include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::flamegraph {
@@ -117,20 +115,6 @@ By by_of(std::string_view name) {
   if (name == "name") return By::name;
   if (name == "owner") return By::owner;
   return name == "reason" ? By::reason : By::process;
-}
-
-store::Range range_of(std::string_view text, int64_t now_ns) {
-  std::optional<store::Range> found;
-  for (size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
-    auto from = query::parse_time(text.substr(0, at), now_ns);
-    auto to = query::parse_time(text.substr(at + 1), now_ns);
-    if (!from || !to) continue;
-    if (found) throw query::Wrong("--diff " + std::string(text) + " is ambiguous; write times with seconds and a zone");
-    found = store::Range{*from, *to};
-  }
-  if (!found) throw query::Wrong("--diff " + std::string(text) + " is not FROM:TO, such as -2h:-1h");
-  if (found->from_ns >= found->to_ns) throw query::Wrong("--diff " + std::string(text) + " ends before it begins");
-  return *found;
 }
 
 }  // namespace atalaya::flamegraph

@@ -55,7 +55,5 @@ std::string why_nothing(store::Store &store, const Wanted &wanted, const store::
 By by_of(std::string_view name);
 // The frames before those of the stack: "java-977", "java", "host;java-977", "disk;java", or "disk vda;java".
 std::string process_frames(const store::Tags &tags, By by, const OwnerName &owner_name = {});
-// The range of FROM:TO, although times contain colons. Throws query::Wrong.
-store::Range range_of(std::string_view text, int64_t now_ns);
 
 }  // namespace atalaya::flamegraph

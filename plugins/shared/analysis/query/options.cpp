@@ -6,11 +6,11 @@
 #include <iterator>
 
 #include "core/base/now.h"
-#include "core/base/text.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/experiments.h"
 #include "plugins/shared/analysis/query/formula.h"
 #include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/ranges.h"
 #include "plugins/shared/analysis/query/time_text.h"
 #include "plugins/shared/store/location.h"
 
@@ -30,23 +30,13 @@ void check(const ReadOptions &options) {
   if (options.experiment.empty() && !options.workload.empty()) throw Wrong("--workload needs --experiment");
 }
 
-// "EXPERIMENT+2m": its start plus a length. Names may contain a plus, so the last one counts.
-int64_t time_in(std::string_view where, const std::string &text, store::Store &store, int64_t now_ns) {
-  const size_t plus = text.rfind('+');
-  if (plus == std::string::npos || plus == 0 || parse_time(text, now_ns)) return time_of(where, text, now_ns);
-  const auto length = parse_length(text.substr(plus + 1));
-  if (!length)
-    throw Wrong(std::string(where) + ": " + core::in_quotes(text) + " is no time and not EXPERIMENT+LENGTH: " + length.error());
-  return find_experiment(store, text.substr(0, plus), "").start_ns + length.value();
-}
-
 Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
   if (!options.experiment.empty()) {
     const Experiment found = find_experiment(store, options.experiment, options.workload);
     return {found.start_ns, found.end_ns(now_ns)};
   }
-  const int64_t to = options.to.empty() ? now_ns : time_in("--to", options.to, store, now_ns);
-  const int64_t from = options.from.empty() ? to - kHour : time_in("--from", options.from, store, now_ns);
+  const int64_t to = options.to.empty() ? now_ns : time_of("--to", options.to, store, now_ns);
+  const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, store, now_ns);
   if (from >= to) throw Wrong("the time ends before it begins: from " + time_text(from) + " to " + time_text(to));
   return {from, to};
 }
