@@ -155,6 +155,26 @@ TEST_CASE("the three colours") {
   CHECK(green(colour_of("do_[k]")) < 150);
 }
 
+TEST_CASE("the legend fits the image; a narrow one explains the colours that it has") {
+  Tree tree;
+  add(tree, "java-1;f_[j];do_[k]", 1);
+  tree.finish();
+  const Classes classes(tree, 1);
+  const auto legend_of = [&](int width, bool compared) {
+    const std::string svg = svg_of(tree, classes, {.width = width, .compared = compared});
+    const size_t begin = svg.find('>', svg.find("class=\"about\"")) + 1;
+    return svg.substr(begin, svg.find('<', begin) - begin);
+  };
+  for (int width = 300; width <= 1500; width += 50)
+    for (const bool compared : {false, true}) {
+      CAPTURE(width);
+      CHECK(static_cast<double>(core::display_width(legend_of(width, compared))) * 7.25 <= width - 20);
+    }
+  CHECK(legend_of(1200, false).ends_with("red: libraries, orange: kernel, grey: unknown"));
+  CHECK(legend_of(500, false) == "green: application, orange: kernel");
+  CHECK(legend_of(300, true).ends_with("…"));
+}
+
 TEST_CASE("an empty profile is reported as empty") {
   Tree tree;
   const std::string svg = draw(tree);

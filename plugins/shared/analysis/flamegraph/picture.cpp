@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
@@ -26,9 +28,13 @@ constexpr size_t kMaxName = 1000;  // columns
 constexpr const char *kDarkRules =
     "@media (prefers-color-scheme:dark){.flamegraph>rect{fill:#16181c}.flamegraph>text{fill:#d6d9de}"
     ".flamegraph .frames rect{stroke:#16181c}.flamegraph .frames g:hover rect{stroke:#fff}.flamegraph .reset{fill:#8ab4f8}}";
-constexpr const char *kClassLegend =
-    "green: application, aqua: inlined, yellow: JVM or another runtime, brown: interpreter, red: libraries, orange: kernel, grey: "
-    "unknown";
+constexpr std::array<std::pair<Class, const char *>, 7> kClassTexts = {{{Class::application, "green: application"},
+                                                                        {Class::inlined, "aqua: inlined"},
+                                                                        {Class::runtime, "yellow: JVM or another runtime"},
+                                                                        {Class::interpreter, "brown: interpreter"},
+                                                                        {Class::system, "red: libraries"},
+                                                                        {Class::kernel, "orange: kernel"},
+                                                                        {Class::unknown, "grey: unknown"}}};
 constexpr const char *kChangeLegend = "red: a larger share than before, blue: a smaller one";
 
 std::string fixed(double value, int decimals) {
@@ -147,6 +153,7 @@ class Drawing {
 
  private:
   int height() const { return kHead + (depth_ + 1) * kRow + kControls; }
+  size_t room_of(double letter) const { return static_cast<size_t>((style_.width - 2 * kSide) / letter); }
   double scale() const { return (style_.width - 2 * kSide) / tree_.root().shown(); }
   int y_of(const Node &node) const {
     const int row = static_cast<int>(node.depth);
@@ -167,9 +174,8 @@ class Drawing {
             (style_.self_contained ? "<style>" + std::string(kRules) + kDarkRules + "</style>\n" : "") +
             "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
     const double middle = style_.width / 2.0;
-    const auto room = [&](double letter) { return static_cast<size_t>((style_.width - 2 * kSide) / letter); };
-    text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, room(9.7)));
-    text(middle, 38, " text-anchor=\"middle\" fill=\"#555\"", core::cut_to_width(subtitle(), room(kLetter)));
+    text(middle, 22, " text-anchor=\"middle\" font-size=\"16\"", core::cut_to_width(style_.title, room_of(9.7)));
+    text(middle, 38, " text-anchor=\"middle\" fill=\"#555\"", core::cut_to_width(subtitle(), room_of(kLetter)));
     if (frames_.empty()) text(middle, kHead + 12, " text-anchor=\"middle\" fill=\"#555\"", "no stacks");
   }
 
@@ -217,6 +223,25 @@ class Drawing {
     return text;
   }
 
+  // A narrow image explains the colours that it has.
+  std::string class_legend(size_t room) const {
+    std::set<Class> shown;
+    for (const Frame &frame : frames_) shown.insert(classes_.of(frame.node));
+    std::string all, some;
+    for (const auto &[kind, text] : kClassTexts) {
+      all += (all.empty() ? "" : ", ") + std::string(text);
+      if (shown.contains(kind)) some += (some.empty() ? "" : ", ") + std::string(text);
+    }
+    return all.size() <= room ? all : some;
+  }
+
+  std::string legend() const {
+    const size_t room = room_of(kLetter);
+    const std::string text =
+        style_.compared ? kChangeLegend + ("; darkest: " + fixed(100 * largest_, 2) + " percentage points") : class_legend(room);
+    return core::cut_to_width(text, room);
+  }
+
   void controls() {
     const int top = style_.icicle ? kHead : height() - kControls;
     const auto row = [&](int below) { return "\" y=\"" + std::to_string(top + below) + "\""; };
@@ -226,9 +251,7 @@ class Drawing {
     out_ += "<foreignObject class=\"search\" x=\"" + std::to_string(style_.width - kSide - 170) + row(2) +
             " width=\"170\" height=\"24\" display=\"none\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" "
             "placeholder=\"Search (text or regex)\"/></foreignObject>\n";
-    out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + row(40) + ">" +
-            (style_.compared ? kChangeLegend + ("; darkest: " + fixed(100 * largest_, 2) + " percentage points") : kClassLegend) +
-            "</text>\n";
+    out_ += "<text class=\"about\" x=\"" + std::to_string(kSide) + row(40) + ">" + legend() + "</text>\n";
   }
 
   const Tree &tree_;
