@@ -4,71 +4,41 @@ one that leaks, one on a slow disk, and one that writes too much."""
 
 import collections
 import json
-import random
 import re
-import urllib.request
 import xml.dom.minidom
 
-from harness import PATIENCE, main
-from questions import T0, QueryCase
-
-MINUTE = 60
-START = T0 + 3600
-FAULTS = {"cpu": ("merge", "CPU", 2), "leak": ("merge", "memory", 3), "disk": ("flush", "time", 4), "traffic": ("flush", "disk writes", 4)}
+from harness import main
+from phase_runs import FAULTS, START, Runs, lines
+from questions import QueryCase, http
 
 
-def sample(kind, end, tags, fields, text=""):
-    return {"kind": kind, "time": int(end * 1e9), "duration": 1_000_000_000, "text": text, "tags": tags, "fields": fields}
-
-
-def phases_of(size, fault=""):
-    """(stacks, seconds, CPU in percent, memory in MiB, disk writes in MiB/s) of each phase of a run."""
-    cpu, leak, disk, traffic = (FAULTS[name][2] if fault == name else 1 for name in FAULTS)
-    work = {"main;merge;compare": 3, "main;merge": 1}
-    return [({"main;warm": 2}, 12, 100, 100, 0),
-            ({"main;load;parse": 2, "main;load": 1}, 2 * size, 70, 100 + 10 * size, 0),
-            (work, 3 * size * cpu, 190, (100 + 20 * size) * leak, 0),
-            ({"main;flush;force": 1, "main;flush": 1}, 1.5 * size * disk, 20, 100 + 20 * size, 30 * traffic / disk)]
+def scale(place, value, other_place, other_value):
+    """The value at a place of an axis, from two of its ticks."""
+    return lambda at: value + (at - place) * (other_value - value) / (other_place - place)
 
 
 class Phases(QueryCase):
     def setUp(self):
         super().setUp()
-        self.chance = random.Random(5)
-        self.now = START
-        self.pid = 100
-        for number in range(14):
-            self.run_program(6 + number * 5 % 14)
-        self.trained = self.now
+        self.runs = Runs()
+        for samples in self.runs.normal():
+            self.send(samples)
+        self.trained = self.runs.now
+
+    def send(self, samples):
+        http(self.hub + "/api/jsonlines", lines(samples))
 
     def run_program(self, size, fault=""):
-        """Writes the samples of one run, a window per second; returns its range."""
-        self.pid += 1
-        begin = self.now
-        tags = {"host": "h1", "process": "Sorter", "pid": str(self.pid)}
-        samples = []
-        for stacks, seconds, cpu, memory, writes in phases_of(size, fault):
-            spread = [self.chance.gauss(1, 0.02) for _ in range(4)]
-            for _ in range(round(seconds * spread[0])):
-                self.now += 1
-                names = self.chance.choices(list(stacks), list(stacks.values()), k=4)
-                for stack in set(names):
-                    samples.append(sample("stack", self.now, {**tags, "profile": "wall"}, {"profile.samples": names.count(stack), "profile.ns": names.count(stack) * 10**9}, stack))
-                samples.append(sample("metrics", self.now, tags, {
-                    "proc.cpu.user": cpu * spread[1] + self.chance.gauss(0, 2), "proc.cpu.kernel": 1.0,
-                    "proc.mem.resident": memory * spread[2], "proc.disk.writes.mb": writes * spread[3]}))
-        body = "".join(json.dumps(one) + "\n" for one in samples).encode()
-        request = urllib.request.Request(self.hub + "/api/jsonlines", data=body)
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            self.assertLess(answer.status, 300)
-        self.now += 2 * MINUTE
-        return ["--from", str(begin), "--to", str(self.now - MINUTE)]
+        """Writes the samples of one run; returns its range."""
+        samples, when = self.runs.next(size, fault)
+        self.send(samples)
+        return when
 
     def phases(self, *words, **options):
         return self.atalaya("phases", *words, "--process", "Sorter", **options)
 
     def learn(self):
-        return self.phases("learn", "--from", str(START), "--to", str(self.now))
+        return self.phases("learn", "--from", str(START), "--to", str(self.runs.now))
 
     def test_from_stacks_to_where_in_the_code(self):
         normal = self.run_program(9.5)
@@ -98,7 +68,7 @@ class Phases(QueryCase):
         self.assertRegex(predicted, r"compare-\S+ +time +2[6-9]\.\d s|compare-\S+ +time +30\.\d s")
         self.assertRegex(self.phases("train", "--from", str(START), "--to", str(self.trained)), r"inputs +(0\.9\d|1\.00) +9\d\.\d %")
 
-        shown = json.loads(self.phases("show", "--format", "json", "--from", str(START), "--to", str(self.now)))
+        shown = json.loads(self.phases("show", "--format", "json", "--from", str(START), "--to", str(self.runs.now)))
         self.assertEqual(len(shown["runs"]), 19)
         self.assertEqual({phase["phase"][:-5] for phase in shown["phases"]}, names)
         verdict, = json.loads(self.phases("anomalies", "--format", "json", *faulty["leak"], *training))
@@ -127,15 +97,45 @@ class Phases(QueryCase):
         self.assertIn('no stacks of phase sort from', self.errors)
 
     def test_the_picture_shows_resources_phases_and_code(self):
-        file = self.path("run.svg")
-        last = self.run_program(8)
-        self.learn()
-        self.phases("show", *last, "-o", file)
-        with open(file) as opened:
-            text = opened.read()
-        xml.dom.minidom.parseString(text)
-        for part in ("Sorter, process", "CPU [%]", "memory [MiBy]", "disk writes [MiBy/s]", "Phases by stacks (S): 4", "epoch of", "stroke-dasharray"):
+        text = self.picture(self.run_program(8))
+        for part in ("Sorter, process", ">CPU<", ">memory<", ">disk writes<", "Phases by stacks (S): 4", "epoch of", "stroke-dasharray",
+                     "seconds of 2023-11-15 ", "prefers-color-scheme:dark"):
             self.assertIn(part, text)
+
+    def picture(self, when):
+        self.learn()
+        self.phases("show", *when, "-o", self.path("run.svg"))
+        with open(self.path("run.svg")) as file:
+            return file.read()
+
+    def test_the_picture_has_the_numbers_of_the_run(self):
+        """Its points, read back with the ticks and units of their axes."""
+        samples, when = self.runs.next(8)
+        self.send(samples)
+        image = xml.dom.minidom.parseString(self.picture(when))
+        texts = [(float(one.getAttribute("x")), float(one.getAttribute("y")), one.firstChild.data) for one in image.getElementsByTagName("text")]
+        paths = [[tuple(map(float, point.split())) for point in re.split("[ML]", one.getAttribute("d").replace("h0", ""))[1:]]
+                 for one in image.getElementsByTagName("path") if one.getAttribute("class") == "resource"]
+        ends = [one["time"] // 10**9 for one in samples if one["kind"] == "metrics"]
+        fields = [one["fields"] for one in samples if one["kind"] == "metrics"]
+        panels = {"CPU": [one["proc.cpu.user"] + 1 for one in fields], "memory": [one["proc.mem.resident"] for one in fields],
+                  "disk writes": [one["proc.disk.writes.mb"] for one in fields]}
+        units = {"% of one core": 1, "MiB": 1, "GiB": 1024, "MiB/s": 1, "KiB/s": 1 / 1024}
+        bottom = max(y for x, y, text in texts if x < 78 and text == "0") + 13  # below it are the ticks of the time
+        seconds = [(x, float(text)) for x, y, text in texts if abs(y - bottom) < 0.2]
+        self.assertGreater(len(seconds), 5)
+        time_of = scale(*seconds[0], *seconds[-1])
+        self.assertEqual(len(paths), len(panels))
+        for (name, values), path in zip(panels.items(), paths, strict=True):
+            with self.subTest(name):
+                top, = (y for x, y, text in texts if text == name)
+                ticks = [(y - 4, float(text)) for x, y, text in texts if 70 < x < 78 and top < y < top + 100]
+                unit, = (units[text] for x, y, text in texts if x == 16 and top < y < top + 100)
+                value_of = scale(*ticks[0], *ticks[-1])
+                self.assertEqual(len(path), len(values))
+                for (x, y), end, value in zip(path, ends, values, strict=True):
+                    self.assertAlmostEqual(time_of(x), end - ends[0] + 0.5, delta=0.05)
+                    self.assertAlmostEqual(value_of(y) * unit, value, delta=0.005 * max(values))
 
     def test_a_range_that_is_learned_twice_counts_once(self):
         self.learn()

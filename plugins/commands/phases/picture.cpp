@@ -4,56 +4,59 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
+#include "core/base/safe_text.h"
 #include "plugins/commands/phases/tables.h"
 #include "plugins/shared/analysis/phases/change_points.h"
+#include "plugins/shared/analysis/plot/axis_unit.h"
+#include "plugins/shared/analysis/plot/marks.h"
+#include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::phases {
 namespace {
 
-constexpr int kWidth = 1200, kLeft = 78, kRight = 20, kTop = 58, kPanel = 92, kGap = 14, kRow = 15;
-constexpr size_t kFunctions = 4;
+using plot::add_line;
+using plot::add_text;
+using plot::pixels;
+
+constexpr int kWidth = 1200, kLeft = 78, kRight = 20, kTop = 66, kPanel = 84, kGap = 24, kRow = 15;
+constexpr size_t kFunctions = 4, kWidestFunction = 84;
 constexpr std::array kColours = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb5566", "#999933"};
 
-std::string coordinate(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
+std::vector<double> values_of(const ProcessTrace &trace, size_t resource) {
+  std::vector<double> values;
+  values.reserve(trace.resources.size());
+  for (const ResourceValues &one : trace.resources) values.push_back(one.values[resource]);
+  return values;
 }
 
-std::string text_at(double x, double y, const char *anchor, const std::string &text, const std::string &more = "") {
-  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-         query::xml_text(text) + "</text>\n";
-}
-
-std::string line(double x1, double y1, double x2, double y2, const std::string &style) {
-  return "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" + coordinate(x2) + "\" y2=\"" + coordinate(y2) +
-         "\" " + style + "/>\n";
+double largest(const std::vector<double> &values) {
+  double most = 0;
+  for (const double value : values)
+    if (std::isfinite(value)) most = std::max(most, value);
+  return most;
 }
 
 // The resources that the run used at all.
 std::vector<size_t> used_resources(const ProcessTrace &trace) {
   std::vector<size_t> used;
-  for (size_t r = 0; r < kResources; ++r) {
-    double most = 0;
-    for (const ResourceValues &one : trace.resources)
-      if (std::isfinite(one.values[r])) most = std::max(most, one.values[r]);
-    if (most > 0.01) used.push_back(r);
-  }
+  for (size_t r = 0; r < kResources; ++r)
+    if (largest(values_of(trace, r)) > 0.01) used.push_back(r);
   return used;
 }
 
 SeriesSet series_of(const ProcessTrace &trace, const std::vector<size_t> &resources) {
   SeriesSet series;
-  for (const size_t r : resources) {
-    series.emplace_back();
-    for (const ResourceValues &one : trace.resources) series.back().push_back(one.values[r]);
-  }
+  for (const size_t r : resources) series.push_back(values_of(trace, r));
   return series;
+}
+
+// Of a value for people: the CPU time of a process may be more than one core.
+std::string unit_of(size_t resource) {
+  return resource == kCpu ? "% of one core" : core::shown_unit(kResourceUnits[resource]);
 }
 
 class RunPicture {
@@ -67,15 +70,15 @@ class RunPicture {
     SeriesSet both = series;
     for (auto &one : function_series(trace_, 5)) both.push_back(std::move(one));
     const auto rs_points = change_points(both, 5);
-    const double bottom = kTop + static_cast<double>(resources_.size()) * (kPanel + kGap);
+    const double bottom = resources_.empty() ? kTop : kTop + static_cast<double>(resources_.size()) * (kPanel + kGap) - kGap;
     for (size_t i = 0; i < series.size(); ++i) panel(i, series[i]);
     for (const size_t at : r_points)
-      out_ += line(x_of(at), kTop - 4, x_of(at), bottom - kGap, "stroke=\"#c33\" stroke-width=\"1\" stroke-dasharray=\"4 3\"");
-    axis(bottom - kGap);
-    double y = bottom + 22;
+      add_line(out_, x_of(start_of(at)), kTop - 4, x_of(start_of(at)), bottom, " stroke=\"#c33\" stroke-dasharray=\"4 3\"");
+    times(bottom);
+    double y = bottom + 48;
     y = braces(y, "S", segments());
     y = braces(y, "R+S", pieces(rs_points));
-    const double height = code(y) + 16;
+    const int height = static_cast<int>(std::ceil(code(y))) + 16;
     return head(height, r_points.size(), rs_points.size()) + out_ + "</svg>\n";
   }
 
@@ -85,12 +88,18 @@ class RunPicture {
     std::string label, colour;
   };
 
-  double x_of(size_t sample) const {
-    return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(sample) / static_cast<double>(trace_.size());
+  // Windows do not overlap in the picture: one that was merged over time begins where the one before ended.
+  int64_t start_of(size_t sample) const {
+    const int64_t start_ns = trace_.time_ns(sample) - run_.trace.durations_ns[sample];
+    return sample == 0 ? start_ns : std::max(start_ns, trace_.time_ns(sample - 1));
+  }
+  double seconds() const { return static_cast<double>(trace_.time_ns(trace_.size() - 1) - start_of(0)) / 1e9; }
+  double x_of(int64_t time_ns) const { return x_after(static_cast<double>(time_ns - start_of(0)) / 1e9); }
+  double x_after(double seconds_of_run) const {
+    return kLeft + (kWidth - kLeft - kRight) * seconds_of_run / std::max(seconds(), 1e-9);
   }
 
-  std::string head(double height, size_t r_points, size_t rs_points) const {
-    const std::string size = coordinate(height);
+  std::string head(int height, size_t r_points, size_t rs_points) const {
     size_t phases = 0;
     for (const Segment &segment : run_.segments) phases += segment.phase != kNoPhase ? 1 : 0;
     const std::string title =
@@ -98,46 +107,58 @@ class RunPicture {
     const std::string what = "Phases by stacks (S): " + std::to_string(phases) +
                              ". Changes of resources (R, dashed lines): " + std::to_string(r_points) +
                              ". Changes of resources and stacks (R+S): " + std::to_string(rs_points) + ".";
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(kWidth) + "\" height=\"" + size +
-           "\" viewBox=\"0 0 " + std::to_string(kWidth) + " " + size +
-           "\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"11\">\n" +
-           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
-           text_at(kWidth / 2.0, 22, "middle", title, " font-size=\"15\"") +
-           text_at(kWidth / 2.0, 40, "middle", what, " fill=\"#555\"");
+    std::string out = query::svg_head(kWidth, height);
+    add_text(out, kWidth / 2.0, 22, "middle", core::cut_to_width(title, kWidth / 9), " font-size=\"15\"");
+    add_text(out, kWidth / 2.0, 40, "middle", what, " fill=\"#555\"");
+    return out;
   }
 
   void panel(size_t index, const std::vector<double> &values) {
-    const double top = kTop + static_cast<double>(index) * (kPanel + kGap), bottom = top + kPanel;
-    double most = 0;
-    for (const double value : values)
-      if (std::isfinite(value)) most = std::max(most, value);
-    out_ += line(kLeft, bottom, kWidth - kRight, bottom, "stroke=\"#999\"") + line(kLeft, top, kLeft, bottom, "stroke=\"#999\"");
-    out_ += text_at(kLeft - 6, top + 10, "end", query::rounded_text(std::round(most * 10) / 10)) +
-            text_at(kLeft - 6, bottom, "end", "0");
-    out_ += text_at(kLeft + 6, top + 11, "start",
-                    std::string(kResourceTexts[resources_[index]]) + " [" + std::string(kResourceUnits[resources_[index]]) + "]",
-                    " fill=\"#333\"");
+    const double top = kTop + static_cast<double>(index) * (kPanel + kGap), bottom = top + kPanel, right = kWidth - kRight;
+    const std::string unit = unit_of(resources_[index]);
+    const double most = largest(values);
+    const plot::AxisUnit shown = plot::axis_unit(unit, most * plot::base_factor(unit));
+    const double factor = plot::base_factor(unit) / shown.factor;
+    const plot::Scale scale = plot::scale_of(0, most * factor, 3);
+    const auto y_of = [&](double value) { return bottom - value / scale.high * kPanel; };
+    for (const double value : plot::marks(scale)) {
+      add_line(out_, kLeft, y_of(value), right, y_of(value),
+               value == 0 ? " class=\"zero\" stroke=\"#777\"" : " class=\"grid\" stroke=\"#e4e4e4\"");
+      add_text(out_, kLeft - 6, y_of(value) + 4, "end", plot::tick_text(value, scale.step));
+    }
+    const double middle = (top + bottom) / 2;
+    add_text(out_, 16, middle, "middle", shown.name,
+             (" transform=\"rotate(-90 16 " + pixels(middle) + ")\" fill=\"#555\"").c_str());
+    add_text(out_, kLeft, top - 6, "start", kResourceTexts[resources_[index]]);
+    out_ += "<path class=\"resource\" d=\"" + path_of(values, [&](double value) { return y_of(value * factor); }) +
+            "\" fill=\"none\" stroke=\"" + kColours[index % kColours.size()] +
+            "\" stroke-width=\"1.3\" stroke-linecap=\"round\"/>\n";
+  }
+
+  // A value is drawn in the middle of its window; unknown ones and missing windows are gaps.
+  template <class YOf>
+  std::string path_of(const std::vector<double> &values, YOf &&y_of) const {
     std::string path;
     bool is_down = false;
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(values[i])) {
-        is_down = false;
-        continue;
-      }
-      const double x = (x_of(i) + x_of(i + 1)) / 2, y = bottom - values[i] / most * (kPanel - 16);
-      path += (is_down ? "L" : "M") + coordinate(x) + " " + coordinate(y);
-      is_down = true;
+      is_down = is_down && start_of(i) <= trace_.time_ns(i - 1) + run_.trace.durations_ns[i] / 2;
+      const bool is_known = std::isfinite(values[i]);
+      const std::string point = pixels((x_of(start_of(i)) + x_of(trace_.time_ns(i))) / 2) + " " + pixels(y_of(values[i]));
+      if (is_known) path += is_down ? "L" + point : "M" + point + "h0";  // one point alone is a dot
+      is_down = is_known;
     }
-    out_ += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + kColours[index % kColours.size()] + "\" stroke-width=\"1.3\"/>\n";
+    return path;
   }
 
-  void axis(double y) {
-    const double first = static_cast<double>(trace_.time_ns(0)), last = static_cast<double>(trace_.time_ns(trace_.size() - 1));
-    for (int i = 0; i <= 10; ++i) {
-      const double x = kLeft + (kWidth - kLeft - kRight) * i / 10.0;
-      out_ += line(x, y, x, y + 4, "stroke=\"#999\"") +
-              text_at(x, y + 16, "middle", coordinate((last - first) / 1e10 * i) + " s", " fill=\"#555\"");
+  void times(double y) {
+    const plot::Scale scale = plot::scale_of(0, seconds(), 10);
+    for (const double value : plot::marks(scale)) {
+      if (value > seconds()) break;
+      add_line(out_, x_after(value), y, x_after(value), y + 4, " stroke=\"#999\"");
+      add_text(out_, x_after(value), y + 17, "middle", plot::tick_text(value, scale.step));
     }
+    add_text(out_, (kLeft + kWidth - kRight) / 2.0, y + 33, "middle",
+             "seconds of " + plot::time_title(start_of(0), trace_.time_ns(trace_.size() - 1)), " fill=\"#555\"");
   }
 
   std::string id_of(const Segment &segment) const { return run_.ids[segment.phase]; }
@@ -162,22 +183,22 @@ class RunPicture {
 
   // Labels that do not fit next to each other are on two lines in turn.
   double braces(double y, const std::string &name, const std::vector<Brace> &all) {
-    out_ += text_at(kLeft - 6, y + 10, "end", name, " font-weight=\"bold\"");
+    add_text(out_, kLeft - 6, y + 10, "end", name, " font-weight=\"bold\"");
     size_t labelled = 0;
     bool has_labels = false;
     for (const Brace &brace : all) {
-      const double x1 = x_of(brace.begin) + 1, x2 = std::max(x_of(brace.end) - 1, x1 + 1), middle = (x1 + x2) / 2;
-      const double bend = std::min(6.0, (x2 - x1) / 4);
-      out_ += "<path d=\"M" + coordinate(x1) + " " + coordinate(y) + "q0 6 " + coordinate(bend) + " 6L" +
-              coordinate(middle - bend) + " " + coordinate(y + 6) + "q" + coordinate(bend) + " 0 " + coordinate(bend) + " 6q0 -6 " +
-              coordinate(bend) + " -6L" + coordinate(x2 - bend) + " " + coordinate(y + 6) + "q" + coordinate(bend) + " 0 " +
-              coordinate(bend) + " -6\" fill=\"none\" stroke=\"" + brace.colour + "\" stroke-width=\"1.6\"/>\n";
+      const double x1 = x_of(start_of(brace.begin)) + 1, x2 = std::max(x_of(trace_.time_ns(brace.end - 1)) - 1, x1 + 1);
+      const double middle = (x1 + x2) / 2, bend = std::min(6.0, (x2 - x1) / 4);
+      out_ += "<path d=\"M" + pixels(x1) + " " + pixels(y) + "q0 6 " + pixels(bend) + " 6L" + pixels(middle - bend) + " " +
+              pixels(y + 6) + "q" + pixels(bend) + " 0 " + pixels(bend) + " 6q0 -6 " + pixels(bend) + " -6L" + pixels(x2 - bend) +
+              " " + pixels(y + 6) + "q" + pixels(bend) + " 0 " + pixels(bend) + " -6\" fill=\"none\" stroke=\"" + brace.colour +
+              "\" stroke-width=\"1.6\"/>\n";
       if (brace.label.empty()) continue;
       has_labels = true;
-      const size_t room = static_cast<size_t>(std::max((x2 - x1) / 6.2, 0.0));
+      const auto room = static_cast<size_t>(std::max((x2 - x1) / 6.2, 0.0));
       if (room < 4) continue;
-      const std::string label = brace.label.size() > 2 * room ? brace.label.substr(0, 2 * room) : brace.label;
-      out_ += text_at(middle, y + 25 + static_cast<double>(labelled++ % 2) * 13, "middle", label, " fill=\"" + brace.colour + "\"");
+      add_text(out_, middle, y + 25 + static_cast<double>(labelled++ % 2) * 13, "middle",
+               core::cut_to_width(brace.label, 2 * room));
     }
     return y + (has_labels ? 52 : 24);
   }
@@ -196,14 +217,15 @@ class RunPicture {
       if (place++ % 2 == 0) row_top = lowest;
       const KnownPhase *const known = database_.find(run_.trace.process, run_.ids[i]);
       if (known == nullptr) continue;
-      const std::string colour = kColours[i % kColours.size()];
-      out_ += "<rect x=\"" + coordinate(x) + "\" y=\"" + coordinate(row_top) + "\" width=\"10\" height=\"10\" fill=\"" + colour +
-              "\"/>\n";
-      out_ += text_at(x + 16, row_top + 9, "start", run_.ids[i] + ": epoch of " + std::to_string(known->phase.epoch) + " samples",
-                      " font-weight=\"bold\"");
+      out_ += "<rect x=\"" + pixels(x) + "\" y=\"" + pixels(row_top) + "\" width=\"10\" height=\"10\" fill=\"" +
+              kColours[i % kColours.size()] + "\"/>\n";
+      add_text(
+          out_, x + 16, row_top + 9, "start",
+          run_.ids[i] + ": epoch of " + std::to_string(known->phase.epoch) + (known->phase.epoch == 1 ? " sample" : " samples"),
+          " font-weight=\"bold\"");
       double at = row_top + 9;
       for (const std::string &function : top_functions(*known, database_.symbols(), kFunctions))
-        out_ += text_at(x + 16, at += kRow, "start", function.substr(0, 84), " fill=\"#444\"");
+        add_text(out_, x + 16, at += kRow, "start", core::cut_to_width(function, kWidestFunction), " fill=\"#444\"");
       lowest = std::max(lowest, at + 14);
     }
     return lowest;
