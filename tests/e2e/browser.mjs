@@ -29,12 +29,22 @@ export function watch(page, base) {
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(`console: ${message.text()}`);
   });
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
   page.on("pageerror", (error) => problems.push(`script: ${error.stack}`));
   page.on("request", (request) => {
     asked.push(request.url());
     if (!request.url().startsWith(base + "/") && !request.url().startsWith("data:")) problems.push(`request outside: ${request.url()}`);
   });
   return { problems, asked };
+}
+
+// As the server writes controls and characters that steer the direction of writing into images.
+function visible(name) {
+  const hex = (sign, length) => sign.codePointAt(0).toString(16).padStart(length, "0");
+  return name.replace(/[\u0000-\u001f\u007f]/g, (sign) => `\\x${hex(sign, 2)}`).replace(/[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (sign) => `\\u{${hex(sign, 1)}}`);
 }
 
 export class Visit {
@@ -55,6 +65,10 @@ export class Visit {
   // All cards of the view have their answers, and are drawn.
   async settled() {
     await this.page.waitForFunction(() => document.querySelector("main .view, .error.start, dialog[open]") !== null && document.querySelector(".card.busy, .pending") === null);
+    await this.painted();
+  }
+
+  async painted() {
     await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
 
@@ -75,6 +89,42 @@ export class Visit {
   // Requests of the API since a count.
   api(path, since = 0) {
     return this.asked.slice(since).filter((url) => new URL(url).pathname === `/api/page/${path}`).map((url) => new URL(url).searchParams);
+  }
+
+  card(title) {
+    return this.page.locator(".card", { has: this.page.getByRole("heading", { name: title, exact: true }) });
+  }
+
+  // The window of the last charts, and the part of it at a time in ms.
+  part(time) {
+    const query = this.api("series").filter((one) => one.get("metric") !== "sys.cpu.usage").at(-1);
+    const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
+    return (time - from) / (to - from);
+  }
+
+  // The texts that a chart shows under the mouse at a time, by series.
+  async values_at(card, time) {
+    const chart = card.locator(".u-over");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    await this.page.mouse.move(box.x + box.width * this.part(time), box.y + box.height / 2);
+    await card.locator(".tip .when").waitFor();
+    await this.painted();
+    return Object.fromEntries(await card.locator(".tip div:not(.when)").evaluateAll((rows) => rows.map((row) => [row.querySelector("span").textContent, row.querySelector("b").textContent])));
+  }
+
+  // A view that shows hostile names runs none of them, and shows these.
+  async inert(fragment, wanted) {
+    await this.go(fragment);
+    const text = await this.page.locator("body").evaluate((body) => body.textContent);
+    for (const name of wanted) assert.ok(text.includes(name) || text.includes(visible(name)), `${fragment}: ${name}`);
+    const facts = await this.page.evaluate(() => ({
+      injected: window.injected, title: /^[\w ]+ – Atalaya$/.test(document.title) || location.hash.startsWith("#process?"),
+      pictures: document.querySelectorAll("img, iframe, object, embed, b > b, i[onclick]").length, scripts: document.scripts.length,
+      handlers: [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes]).filter(({ name }) => name.startsWith("on")).length,
+      links: [...document.links].filter((link) => !link.getAttribute("href").startsWith("#")).length,
+    }));
+    assert.deepEqual(facts, { injected: undefined, title: true, pictures: 0, scripts: 1, handlers: 0, links: 0 }, fragment);
   }
 
   async drag(locator, from, to, options = {}) {

@@ -16,17 +16,7 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
 
   test("hostile names are text on every view", async () => {
     const visit = await Visit.open(target);
-    const inert = async (fragment, wanted) => {
-      await visit.go(fragment);
-      const text = await visit.page.locator("body").evaluate((body) => body.textContent);
-      for (const name of wanted) assert.ok(text.includes(name), `${fragment}: ${name}`);
-      const facts = await visit.page.evaluate(() => ({
-        injected: window.injected, pictures: document.querySelectorAll("img, iframe, object, embed, b > b, i[onclick]").length, scripts: document.scripts.length,
-        handlers: [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes]).filter(({ name }) => name.startsWith("on")).length,
-        links: [...document.links].filter((link) => !link.getAttribute("href").startsWith("#")).length,
-      }));
-      assert.deepEqual(facts, { injected: undefined, pictures: 0, scripts: 1, handlers: 0, links: 0 }, fragment);
-    };
+    const inert = (fragment, wanted) => visit.inert(fragment, wanted);
     await inert(`#overview?${kRange}`, kHostile.slice(0, 2));
     await inert(`#explore?${kRange}`, kHostile.slice(0, 2));
     await inert(`#processes?${kRange}`, [...kHostile.filter((name) => !name.includes("desrever")), "<i>pod</i>"]);
@@ -51,7 +41,7 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     }));
     assert.deepEqual(found, { names: ["foreignObject", "g", "input", "rect", "svg", "text", "title"], attributes: [], outside: false });
     assert.equal(await visit.page.evaluate(() => window.injected), undefined);
-    // The policy of the page blocks the same parts while the image is parsed, and says so.
+    // The policy of the page blocks such parts while the image is parsed, and says so.
     assert.deepEqual(visit.problems.filter((text) => !text.includes("Content Security Policy")), []);
     visit.problems.length = 0;
     await visit.done();
@@ -101,11 +91,12 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.drag(visit.page.locator(".strip-picture"), 0.1, 0.3, { shift: true });
     const base = [visit.state().get("base_from"), visit.state().get("base_to")];
     const query = visit.api("flamegraph").at(-1);
-    assert.deepEqual([query.get("diff_from"), query.get("diff_to")], base);
+    assert.deepEqual([query.get("diff_from"), query.get("diff_to"), query.get("by")], [...base, "name"]);
     assert.match(await visit.page.locator(".flame-card").textContent(), /Flame graph: difference/);
     await visit.page.getByRole("button", { name: "End comparison" }).click();
     await visit.settled();
-    assert.equal(visit.api("flamegraph").at(-1).get("diff_from"), null);
+    const single = visit.api("flamegraph").at(-1);
+    assert.deepEqual([single.get("diff_from"), single.get("by")], [null, "process"]);
     await visit.done();
   });
 

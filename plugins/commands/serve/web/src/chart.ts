@@ -147,7 +147,7 @@ export class Chart {
       ms: 1,
       scales,
       legend: { show: false },
-      padding: [8, units.length > 1 ? 0 : 20, 0, 0],
+      padding: [8, units.length > 1 ? 0 : 28, 0, 0],
       cursor: {
         y: false,
         points: { show: !many && !data.stacked },

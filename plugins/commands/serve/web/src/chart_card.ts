@@ -6,6 +6,7 @@ import { known_of } from "./catalogue";
 import { Card, hint_element, type Hint } from "./card";
 import { Chart, type Line } from "./chart";
 import { h } from "./dom";
+import { with_gaps } from "./gaps";
 import { current, window_span } from "./state";
 import type { Series, SeriesAnswer } from "./types";
 import { unit_text } from "./units";
@@ -112,7 +113,7 @@ export class ChartCard {
       const several = this.spec.asks.length > 1 && !(ask.overlay ?? false) && this.spec.asks.filter((one) => one.overlay !== true).length > 1;
       for (const series of answer.series)
         lines.push({ name: line_name(several && ask.label === undefined ? { ...ask, label: ask.metrics.join(" ") } : ask, series), unit: answer.unit, ...(ask.overlay === true ? { overlay: true } : {}), ...(series.other === true ? { rest: true } : {}), ...(series.tags.process === undefined ? {} : { process: series.tags.process }) });
-      tables.push([answer.times, ...answer.series.map((series) => series.values)]);
+      tables.push(with_gaps(answer.times, answer.every, answer.series.map((series) => series.values)));
     });
     if (lines.every((line) => line.overlay === true)) {
       this.shown = false;

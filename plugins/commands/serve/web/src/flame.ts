@@ -23,7 +23,7 @@ export interface Target {
 
 const kProfiles = [["cpu", "on CPU"], ["offcpu", "waiting"], ["wall", "wall clock"], ["waker", "waiting, in bursts"]] as const;
 const kKeep = [["all", "all stacks"], ["jvm", "JVMs only"], ["app", "application code"], ["kernel", "kernel"]] as const;
-const kBy = [["process", "by process"], ["name", "by function"], ["host", "by host"], ["reason", "by reason of waits"], ["owner", "by owner of waits"]] as const;
+const kBy = [["process", "by process"], ["name", "by process name"], ["host", "by host"], ["reason", "by reason of waits"], ["owner", "by owner of waits"]] as const;
 
 export class FlameCard {
   readonly card: Card;
@@ -42,13 +42,18 @@ export class FlameCard {
     this.controls();
   }
 
+  // The same code of two processes is one frame of a comparison: those of another time have other ids.
+  private by(): string {
+    return own("by") || (this.compares && current().baseline !== null ? "name" : "process");
+  }
+
   controls(): void {
     const choose = (key: string) => (value: string) => go({ own: { [key]: value } }, true);
     const base = current().baseline;
     replace(this.card.tools,
       select("Profile", kProfiles, own("profile") || "cpu", choose("profile")),
       select("Stacks", kKeep, own("keep") || "all", choose("keep")),
-      select("Root", kBy, own("by") || "process", choose("by")),
+      select("Root", kBy, this.by(), choose("by")),
       this.compares && base !== null && h("button", { type: "button", onclick: () => go({ baseline: null }) }, "End comparison"));
   }
 
@@ -64,7 +69,7 @@ export class FlameCard {
     const query = {
       from, to, width: this.width, host: exactly(target.host ?? current().host), process: exactly(target.process ?? ""), pid: target.pid, task: target.task,
       slow_stage: target.slow_stage, job: target.job,
-      profile: own("profile") || "cpu", keep: own("keep") || "all", by: own("by") || "process", icicle: "true",
+      profile: own("profile") || "cpu", keep: own("keep") || "all", by: this.by(), icicle: "true",
       diff_from: base?.from, diff_to: base?.to,
     };
     void this.card.load<Flamegraph>("flamegraph", query, (answer) => this.show(answer));

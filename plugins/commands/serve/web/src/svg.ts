@@ -20,8 +20,11 @@ function clean(element: Element): void {
   }
 }
 
+// The rules of style of an image are for files. The page has its own, and its policy reports each element that it blocks.
+const kRules = /<style>[^<]*<\/style>/g;
+
 export function svg_element(text: string): SVGSVGElement {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+  const parsed = new DOMParser().parseFromString(text.replace(kRules, ""), "image/svg+xml");
   const root = parsed.documentElement;
   if (root.localName !== "svg" || parsed.querySelector("parsererror") !== null) throw new Error("The server sent an image that cannot be read.");
   const refused: Element[] = [];

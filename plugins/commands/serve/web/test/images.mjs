@@ -55,5 +55,5 @@ export function traffic_image(nodes, edges) {
     const [x, y] = at(i);
     return `<g><title>${escaped(node.name)}</title><rect x="${x - 70}" y="${y - 14}" width="140" height="28" rx="4" fill="#f0e442" stroke="#333"/><text x="${x}" y="${y + 4}" text-anchor="middle" font-size="11" fill="#000">${escaped(node.name.slice(0, 20))}</text></g>`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="100%" height="100%" fill="#fff"/>${lines.join("")}${boxes.join("")}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="100%" height="100%" fill="#fff"/><style>@media (prefers-color-scheme:dark){.chart .paper{fill:#16181c}}</style>${lines.join("")}${boxes.join("")}</svg>`;
 }

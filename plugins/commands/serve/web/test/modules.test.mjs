@@ -36,6 +36,25 @@ test("times are those of the server's zone", async () => {
   assert.equal(time.relative_ms("<b>"), null);
 });
 
+test("time without any value is a gap", async () => {
+  const { with_gaps } = await module_of("gaps");
+  assert.deepEqual(with_gaps([10, 20, 60, 70], 10, [[1, 2, 3, 4], [5, null, 7, 8]]), [[10, 20, 30, 60, 70], [1, 2, null, 3, 4], [5, null, null, 7, 8]]);
+  assert.deepEqual(with_gaps([10, 20, 30], 10, [[1, 2, 3]]), [[10, 20, 30], [1, 2, 3]]);
+  assert.deepEqual(with_gaps([10, 60, 110], 10, [[1, 2, 3]]), [[10, 60, 110], [1, 2, 3]]);  // a source that is slower than the interval
+  assert.deepEqual(with_gaps([], 10, [[]]), [[], []]);
+  // Each value keeps its time, and a pause is between no two values.
+  for (let seed = 1; seed < 200; ++seed) {
+    const times = Array.from({ length: 60 }, (_, i) => i + 1).filter((i) => (Math.floor(i / 5) * seed * 7919) % 11 < 6).map((i) => 5 * i), values = times.map((time) => time / 5);
+    const [shown, column] = with_gaps(times, 5, [values]);
+    const known = shown.flatMap((time, i) => (column[i] === null ? [] : [[time, column[i]]]));
+    assert.deepEqual(known, times.map((time, i) => [time, values[i]]));
+    for (let i = 1; i < shown.length; ++i) {
+      assert.ok(shown[i] > shown[i - 1]);
+      if (column[i] !== null && column[i - 1] !== null) assert.equal(shown[i] - shown[i - 1], 5);
+    }
+  }
+});
+
 test("a stack's areas sum to the values, and its gaps are those of all series", async () => {
   const { stack } = await module_of("chart");
   const lines = [{ values: [1, 2, null, null] }, { values: [null, 3, null, 5] }];
