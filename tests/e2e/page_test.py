@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `serve` in a real Chromium: its controls by clicks and keys, without an error on the console and without a request to another
-host. page_test.mjs has the steps for any store, here one of a live agent with hostile names; data_test.mjs those for generated data."""
+host. page_test.mjs has the steps for any store, data_test.mjs those for generated data, hostile_test.mjs those for hostile names in a real store,
+and questions_test.mjs answers the ten questions of docs/tutorial/slow-job.md."""
 
 import json
 import os
@@ -12,6 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
 
+import slow_job  # noqa: E402
 from harness import main  # noqa: E402
 from questions import QueryCase, http  # noqa: E402
 
@@ -52,6 +54,18 @@ class Live(QueryCase):
 
     def test_every_view(self):
         run(self, "tests/e2e/page_test.mjs", ATALAYA_URL=self.serve("--socket", self.agents[0].socket))
+
+
+class Stored(QueryCase):
+    """Data of senders, in the store of an agent that runs."""
+
+    def test_hostile_names(self):
+        run(self, "tests/e2e/hostile_test.mjs", HUB=self.hub, ATALAYA_URL=self.serve("--socket", self.agents[0].socket))
+
+    def test_ten_questions(self):
+        begin = int(time.time()) - slow_job.SECONDS
+        http(self.hub + "/api/jsonlines", slow_job.lines(begin))
+        run(self, "tests/e2e/questions_test.mjs", BEGIN=str(1000 * begin), ATALAYA_URL=self.serve("--socket", self.agents[0].socket))
 
 
 class Generated(unittest.TestCase):
