@@ -169,6 +169,20 @@ class ServedCase(AgentCase):
         self.assertEqual(self.atalaya(*words, store=self.clickhouse, **options), said, words)
         return said
 
+    def serve(self, store):
+        server = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, ATALAYA_STORE=store))
+
+        def end():
+            server.terminate()
+            server.wait(PATIENCE)
+            server.stderr.close()
+        self.addCleanup(end)
+        for line in server.stderr:
+            if "serving on " in line:
+                return "http://" + line.split("serving on ")[1].split()[0]
+        raise AssertionError("serve ended")
+
     def rows(self, statement):
         return self.server.query(statement, self.database)
 
@@ -294,20 +308,6 @@ class OneServer(ServedCase):
         self.assertEqual(*answers)
         self.assertEqual(json.loads(answers[1][0]), {"java-7;a;b;a": 3, "java-7;it's": 2})
         self.assertEqual(self.rows("SELECT name, duration_ns FROM spans FINAL ORDER BY start_ns"), [["map", "4000000000"], ["reduce", "-1"]])
-
-    def serve(self, store):
-        server = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True,
-                                  env=dict(os.environ, ATALAYA_STORE=store))
-
-        def end():
-            server.terminate()
-            server.wait(PATIENCE)
-            server.stderr.close()
-        self.addCleanup(end)
-        for line in server.stderr:
-            if "serving on " in line:
-                return "http://" + line.split("serving on ")[1].split()[0]
-        raise AssertionError("serve ended")
 
     def test_refused_rows_are_dead_letters_and_the_rest_continues(self):
         _, hub = self.hub(self.sink())
