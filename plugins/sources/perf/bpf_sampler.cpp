@@ -14,7 +14,6 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -25,8 +24,8 @@
 #include "perf.skel.h"
 #include "plugins/shared/bpf/loading.h"
 #include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/symbols/unwinder.h"
 #include "plugins/sources/perf/bpf_bursts.h"
+#include "plugins/sources/perf/bpf_copies.h"
 #include "plugins/sources/perf/bpf_maps.h"
 #include "plugins/sources/perf/bpf_task_names.h"
 #include "plugins/sources/perf/bpf_task_regions.h"
@@ -46,7 +45,7 @@ struct RingDeleter {
 
 class BpfSampler final : public Sampler {
  public:
-  explicit BpfSampler(const SamplerOptions &options) : options_(options), unwinder_(options.dwarf_memory) {}
+  explicit BpfSampler(const SamplerOptions &options) : options_(options), copies_(options.dwarf_memory, options.max_stacks) {}
 
   core::Status open() {
     max_frames_ = std::min<size_t>(PERF_FRAMES, max_frames());
@@ -99,7 +98,7 @@ class BpfSampler final : public Sampler {
     const uint32_t old = shared.set & 1;
     __atomic_store_n(&shared.set, old ^ 1, __ATOMIC_SEQ_CST);
     wait_for_programs();
-    const Copies copies = take_copies(old);
+    const StackCopies::Window copies = take_copies(old);
     read_counts(bpf_map__fd(old == 0 ? skeleton_->maps.counts_0 : skeleton_->maps.counts_1));
     for (const auto &[key, count] : counts_) give(key, count, take);
     for (const auto &[key, sum] : copies.stacks) give(key, sum, take);
@@ -226,7 +225,7 @@ class BpfSampler final : public Sampler {
   bool is_listed(const perf_seen &seen, std::string_view comm) {
     if (!options_.dwarf) return false;
     if (!options_.dwarf_processes.empty()) return options_.dwarf_processes.matches(comm);
-    return options_.choose && seen.again != 0 && unwinder_.keeps_frame_pointers(known_of(id_of(seen.process)).maps);
+    return options_.choose && seen.again != 0 && copies_.keeps_frame_pointers(id_of(seen.process));
   }
 
   void see(const perf_seen &seen) {
@@ -250,104 +249,17 @@ class BpfSampler final : public Sampler {
     const auto &copy = *static_cast<const perf_copy *>(data);
     try {
       if (!sampler.skips_)
-        sampler.unwind(copy);
+        sampler.copies_.add(copy);
       else
-        ++sampler.copies_[copy.set & 1].lost;
+        sampler.copies_.lose(copy);
     } catch (const std::exception &) {
-      ++sampler.copies_[copy.set & 1].lost;
+      sampler.copies_.lose(copy);
     }
     return core::monotonic() < sampler.until_ns_ ? 0 : -ECANCELED;
   }
 
-  // Unwinds a copied stack.
-  void unwind(const perf_copy &copy) {
-    const ProcessId id = id_of(copy.process);
-    Known &known = known_of(id);
-    symbols::Registers registers{};
-    std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
-    const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
-    Unwound key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), copy.region, {}, End::failed};
-    const auto end =
-        unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
-    if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
-    Copies &copies = copies_[copy.set & 1];
-    if (copies.stacks.size() >= options_.max_stacks && copies.stacks.find(key) == copies.stacks.end()) {
-      ++copies.lost;
-      return;
-    }
-    Copied &sum = copies.stacks[std::move(key)];
-    if (sum.comm.empty()) sum.comm = text_of(copy.comm);
-    if (sum.thread_name.empty()) sum.thread_name = text_of(copy.thread_name);
-    ++sum.count;
-  }
-
-  struct Known {
-    symbols::ProcessMaps maps;
-    int64_t read_ns = 0;
-    bool is_of_window = false;  // sampled and read in it
-  };
-
-  Known &known_of(const ProcessId &id) {
-    static constexpr size_t kMaxKnown = 1024;
-    auto at = known_.find(id);
-    if (at == known_.end()) {
-      if (known_.size() >= kMaxKnown || known_bytes_ > options_.dwarf_memory) forget_known();
-      at = known_.emplace(id, Known{symbols::ProcessMaps(id.pid)}).first;
-    }
-    Known &known = at->second;
-    if (!std::exchange(known.is_of_window, true)) refresh(id, known);
-    return known;
-  }
-
-  void forget_known() {
-    known_.clear();
-    known_bytes_ = 0;
-  }
-
-  // Processes of this window are read again when they are sampled in the next one.
-  void end_window() {
-    for (auto at = known_.begin(); at != known_.end();) {
-      Known &known = at->second;
-      const bool is_used = std::exchange(known.is_of_window, false);
-      known.read_ns = 0;
-      if (!is_used) known_bytes_ -= known.maps.bytes();
-      at = is_used ? std::next(at) : known_.erase(at);
-    }
-  }
-
-  // Limits reads: a corrupt stack leads to unmapped addresses each time.
-  void refresh(const ProcessId &id, Known &known) {
-    static constexpr int64_t kMinInterval = 1'000'000'000;
-    const int64_t now = core::monotonic();
-    if (known.read_ns != 0 && now - known.read_ns < kMinInterval) return;
-    known.read_ns = now;
-    known_bytes_ -= known.maps.bytes();
-    known.maps.refresh(mark_of(id));
-    known_bytes_ += known.maps.bytes();
-  }
-
-  struct Unwound {
-    ProcessId process;
-    uint64_t kernel = 0;
-    uint32_t thread = 0;
-    int64_t epoch = 0;
-    uint32_t region = 0;
-    std::vector<uint64_t> frames;
-    End end = End::failed;
-    auto operator<=>(const Unwound &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
-  };
-  struct Copied {
-    std::string comm, thread_name;
-    uint64_t count = 0;
-  };
-  struct Copies {  // of one set of the BPF program
-    std::map<Unwound, Copied> stacks;
-    uint64_t lost = 0;
-  };
-
-  // All copies of this set are in the ring now; those that do not fit into the time limit are lost. Maps may change until the next
-  // window.
-  Copies take_copies(uint32_t set) {
+  // All copies of this set are in the ring now; those that do not fit into the time limit are lost.
+  StackCopies::Window take_copies(uint32_t set) {
     if (!options_.dwarf) return {};
     static constexpr int64_t kForWindow = 1'000'000'000;
     const std::lock_guard lock(mutex_);
@@ -355,12 +267,10 @@ class BpfSampler final : public Sampler {
     skips_ = is_behind_;
     if (skips_) consume(kForWindow);
     skips_ = false;
-    end_window();
-    unwinder_.next_window();
-    return std::exchange(copies_[set], {});
+    return copies_.take(set);
   }
 
-  void give(const Unwound &key, const Copied &sum, const Take &take) {
+  void give(const StackCopies::Stack &key, const StackCopies::Sum &sum, const Take &take) {
     StackCount stack{.process = key.process,
                      .comm = sum.comm,
                      .has_user = true,
@@ -430,10 +340,7 @@ class BpfSampler final : public Sampler {
   std::vector<std::pair<ProcessId, bool>> seen_;
   TaskNameEvents names_;
   TaskRegions regions_;
-  std::array<Copies, 2> copies_;
-  std::map<ProcessId, Known> known_;
-  size_t known_bytes_ = 0;
-  symbols::Unwinder unwinder_;
+  StackCopies copies_;
   int64_t until_ns_ = 0;
   bool skips_ = false;
   std::atomic<bool> is_behind_ = false;
