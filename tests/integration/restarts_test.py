@@ -17,7 +17,7 @@ from harness import PATIENCE, AgentCase, main
 from http_servers import InfluxDb, VictoriaMetrics, free_port
 from otlp_test import Collector, attributes, data_points
 from remote_write_test import Prometheus
-from stack_sinks_test import Listener
+from stack_sinks_test import Listener, ProfilesDecoder, has_protobuf
 
 ROUNDS = 4
 MORE = 30  # acknowledged points between two restarts
@@ -202,6 +202,19 @@ class Out(AgentCase):
                     found[re.search(r"host=(\w+)", words["name"])[1], int(words["until"]) // 10**6] = number
             return found
         self.collected("stack", Listener, 'a.sink.http { url = "URL", format = "pyroscope", %s }', stacks)
+
+    @unittest.skipUnless(has_protobuf(), "needs protobuf-compiler and python3-protobuf")
+    def test_otlp_profiles_to_the_decoder_of_protobuf(self):
+        decoder = ProfilesDecoder(self.folder)
+
+        def stacks(requests):
+            found = {}
+            for host, *_, time_ns, duration_ns, text, value in decoder.stacks(requests):
+                number = int(text.removeprefix("main;n"))
+                self.assertEqual(value, number + 1)
+                found[host, (time_ns + duration_ns) // 10**6] = number
+            return found
+        self.collected("stack", Listener, 'a.sink.otlp { url = "URL", signal = "profiles", experimental = true, %s }', stacks)
 
 
 def requests_of(collector):

@@ -188,40 +188,46 @@ def attributes(pairs):
     return {pair["key"]: next(iter(pair["value"].values())) for pair in pairs}
 
 
-@unittest.skipUnless(has_protobuf(), "needs protobuf-compiler and python3-protobuf")
-class OtlpProfiles(StackSinks):
-    def setUp(self):
-        super().setUp()
-        subprocess.run(["protoc", f"--proto_path={os.path.dirname(peers.program('profiles.proto'))}", f"--python_out={self.folder}",
+class ProfilesDecoder:
+    """Requests with OTLP profiles as stacks."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        subprocess.run(["protoc", f"--proto_path={os.path.dirname(peers.program('profiles.proto'))}", f"--python_out={folder}",
                         "profiles.proto"], check=True, timeout=60)
 
-    def decoder(self, *words, **options):
+    def run(self, *words, **options):
         return subprocess.run(["/usr/bin/python3", peers.program("profiles_decoder.py"), self.folder, *words], check=True, timeout=60,
                               stdout=subprocess.PIPE, **options).stdout
 
-    def sink(self, listener, more=""):
-        return (f'a.sink.otlp {{ url = "{listener.url}", signal = "profiles", experimental = true, retry_max = "100ms", '
-                f'batch_points = 3, {more} }}')
+    def stacks(self, requests):
+        """[(resource, attributes, profile, stack root first, value)] of (target, headers, body) of each."""
+        lines = []
+        for target, headers, body in requests:
+            assert (target, headers["Content-Type"]) == ("/v1development/profiles", "application/x-protobuf"), (target, headers)
+            lines.append(base64.b64encode(gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body))
+        for line in self.run(input=b"\n".join(lines)).splitlines():
+            yield from self.stacks_of(json.loads(line))
 
-    def stacks_of(self, body):
-        """[(resource, attributes, profile, stack root first, value)] of a request; each index and each table's first entry is checked."""
-        request = json.loads(self.decoder(input=body))
+    @staticmethod
+    def stacks_of(request):
+        """Each index and each table's first entry is checked."""
         tables = request["dictionary"]
         texts = tables["string_table"]
-        self.assertEqual(texts[0], "")
+        assert texts[0] == ""
         for name, table in tables.items():
             empty = "" if name == "string_table" else {key: value for key, value in table[0].items() if value not in (0, "0", "", [])}
-            self.assertFalse(empty, name)
+            assert not empty, name
             entries = [json.dumps(entry, sort_keys=True) for entry in table]
-            self.assertEqual(len(set(entries)), len(entries), f"{name} has an entry twice")
-        self.assertEqual(len(tables), 7)
+            assert len(set(entries)) == len(entries), f"{name} has an entry twice"
+        assert len(tables) == 7
 
         def function(location):
             return texts[tables["function_table"][tables["location_table"][location]["lines"][0]["function_index"]]["name_strindex"]]
         for resource in request["resource_profiles"]:
             entity = attributes(resource["resource"]["attributes"])
             for profile in (one for scope in resource["scope_profiles"] for one in scope["profiles"]):
-                self.assertEqual(len(base64.b64decode(profile["profile_id"])), 16)
+                assert len(base64.b64decode(profile["profile_id"])) == 16
                 kind = tuple(texts[profile["sample_type"][key]] for key in ("type_strindex", "unit_strindex"))
                 tags = {texts[pair["key_strindex"]]: pair["value"]["string_value"]
                         for pair in (tables["attribute_table"][i] for i in profile["attribute_indices"])}
@@ -232,17 +238,24 @@ class OtlpProfiles(StackSinks):
                            entity.get("container.name", ""), tags.get("stage", ""), kind, int(profile["time_unix_nano"]),
                            int(profile["duration_nano"]), ";".join(reversed(frames)), int(value))
 
+
+@unittest.skipUnless(has_protobuf(), "needs protobuf-compiler and python3-protobuf")
+class OtlpProfiles(StackSinks):
+    def setUp(self):
+        super().setUp()
+        self.decoder = ProfilesDecoder(self.folder)
+
+    def sink(self, listener, more=""):
+        return (f'a.sink.otlp {{ url = "{listener.url}", signal = "profiles", experimental = true, retry_max = "100ms", '
+                f'batch_points = 3, {more} }}')
+
     def test_each_stack_is_decoded_with_its_entity(self):
         listener = self.listener(503, 200, 500)
         agent = self.agent(self.sink(listener))
         self.put(STACKS)
         self.finish(agent)
         self.assertGreater(len(listener.requests), 2)
-        found = []
-        for target, headers, body in listener.requests:
-            self.assertEqual(target, "/v1development/profiles")
-            self.assertEqual(headers["Content-Type"], "application/x-protobuf")
-            found += self.stacks_of(gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body)
+        found = list(self.decoder.stacks(listener.requests))
         kinds = {"cpu": ("samples", "count"), "offcpu": ("off_cpu", "nanoseconds"), "wall": ("wall", "nanoseconds")}
         wanted = [(tags["host"], tags["process"], int(tags["pid"]), tags["process"], tags.get("container", ""), tags.get("stage", ""),
                    kinds[tags["profile"]], sample["time"] - sample["duration"], sample["duration"], sample["text"], next(iter(sample["fields"].values())))
@@ -250,7 +263,7 @@ class OtlpProfiles(StackSinks):
         self.assertEqual(sorted(found), sorted(wanted))
 
     def test_refused_profiles_are_counted(self):
-        listener = self.listener((200, self.decoder("1", "too old")))
+        listener = self.listener((200, self.decoder.run("1", "too old")))
         agent = self.agent(self.sink(listener))
         self.put([stack("main;a", 1)])
         agent.wait_line("the server refused 1 of the points: too old")

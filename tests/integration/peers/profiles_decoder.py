@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decodes an ExportProfilesServiceRequest of standard input, or encodes a response, with Google's protobuf and protoc's code for
-profiles.proto.
+"""Decodes ExportProfilesServiceRequests of standard input, one per line in base 64, or encodes a response, with Google's protobuf and
+protoc's code for profiles.proto.
 
 usage: /usr/bin/python3 profiles_decoder.py FOLDER_OF_PROFILES_PB2 [REJECTED MESSAGE]
 """
 
+import base64
 import json
 import sys
 
@@ -18,5 +19,6 @@ if len(sys.argv) > 2:
     answer.partial_success.error_message = sys.argv[3]
     sys.stdout.buffer.write(answer.SerializeToString())
 else:
-    request = profiles_pb2.ExportProfilesServiceRequest.FromString(sys.stdin.buffer.read())
-    json.dump(json_format.MessageToDict(request, including_default_value_fields=True, preserving_proto_field_name=True), sys.stdout)
+    for line in sys.stdin:
+        request = profiles_pb2.ExportProfilesServiceRequest.FromString(base64.b64decode(line))
+        print(json.dumps(json_format.MessageToDict(request, including_default_value_fields=True, preserving_proto_field_name=True)))
