@@ -95,7 +95,7 @@ a.pipeline "kernel" {
 -- Processes that ended, idle ones too, which the pipeline "processes" removes: for rules only, not for the store.
 a.pipeline "ended" {
   every = "10s",
-  a.source.proc { host = false, cgroups = false, unattributed = false },
+  a.source.proc { host = false, cgroups = false, unattributed = false, tags = { "parent" } },
   a.translate.names {},
 }
 

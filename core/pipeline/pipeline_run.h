@@ -94,6 +94,8 @@ class PipelineRun {
   void judge(Head &head, const Outcome &outcome, int64_t now, Counts &counts);
   void count_tally(Head &head, int64_t given);
   void account_source(Head &head, Batch &batch, uint64_t before, const atalaya_window &window);
+  static bool holds(const StageDescription &stage);
+  void hand_on_held(const atalaya_window &window);
   void process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                Transaction &transaction);
   void take_from(const BatchRef &batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
@@ -117,7 +119,8 @@ class PipelineRun {
   std::vector<std::pair<std::shared_ptr<SinkWorker>, LedgerRow *>> sinks_;
   std::vector<PipelineRun *> children_;
   Transaction transaction_;
-  uint64_t collected_ = 0;  // samples before the stages, of the batch that is processed
+  uint64_t collected_ = 0;                   // samples before the stages, of the batch that is processed
+  std::optional<atalaya_window> processed_;  // the last one
   bool started_ = false;
   bool had_window_ = false;  // a whole one
 };

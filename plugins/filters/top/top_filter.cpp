@@ -22,7 +22,8 @@ TopFilter::TopFilter(Host host)
       k_(static_cast<uint64_t>(host.integer("k"))),
       hysteresis_(host.number("hysteresis") / 100),
       other_(host.boolean("other")),
-      fields_(host, "fields") {
+      fields_(host, "fields"),
+      weights_(host) {
   for (const std::string &key : host.texts("per")) per_.push_back(host.intern(key));
   if (by_ == 0 || tag_ == 0) throw Failure(Code::bad_config, "parameters \"by\" and \"tag\" must not be empty");
   if (std::find(per_.begin(), per_.end(), tag_) != per_.end())
@@ -38,7 +39,7 @@ Code TopFilter::process(const Window &window, Batch &batch) {
   for (uint64_t i = 0; i < samples.size(); ++i)
     if (samples[i].kind == ATALAYA_METRICS && in_family(samples[i])) enter(window, samples[i], i);
   rank();
-  split(samples);
+  split(window, samples);
 
   uint64_t kept = 0;
   for (uint64_t i = 0; i < samples.size(); ++i)
@@ -72,9 +73,9 @@ void TopFilter::enter(const Window &window, const Sample &sample, uint64_t place
 }
 
 uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
-  const int64_t time = sample.time_ns == 0 ? window.time_ns : sample.time_ns;
+  const int64_t time_ns = core::SampleWindow(window, sample).group_time_ns;
   key_.begin();
-  key_.number(time);
+  key_.number(time_ns);
   for (const uint32_t key : per_)
     if (const atalaya_tag *tag = find_tag(sample, key)) key_.tag(*tag);
   const auto found = group_ids_.find_or_add(key_.finish());
@@ -82,13 +83,11 @@ uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
   if (found->index == groups_.size()) groups_.emplace_back();
   Group &group = groups_[found->index];
   if (found->added) {
-    group.time_ns = time;
-    group.duration_ns = 0;
+    group.window = {time_ns, time_ns};
     group.seen = group.merged = 0;
     group.common.assign(sample.tags, sample.tags + sample.tag_count);
     group.rest.clear();
   }
-  group.duration_ns = std::max(group.duration_ns, sample.time_ns == 0 ? window.duration_ns : sample.duration_ns);
   const auto differs = [&](const atalaya_tag &tag) {
     const atalaya_tag *own = find_tag(sample, tag.key);
     return own == nullptr || !same_text(own->value, tag.value);
@@ -109,7 +108,7 @@ void TopFilter::rank() {
   });
 }
 
-void TopFilter::split(std::span<const Sample> samples) {
+void TopFilter::split(const Window &window, std::span<const Sample> samples) {
   for (const Candidate &candidate : candidates_) {
     Group &group = groups_[candidate.group];
     if (group.seen++ < k_) {
@@ -118,20 +117,24 @@ void TopFilter::split(std::span<const Sample> samples) {
     }
     leaves_[candidate.sample] = true;
     ++group.merged;
-    if (other_) group.rest.add(samples[candidate.sample]);
+    if (!other_) continue;
+    const core::SampleWindow own(window, samples[candidate.sample]);
+    group.window.add(own.begin_ns);
+    group.rest.add(samples[candidate.sample], own.duration_ns);
   }
 }
 
 void TopFilter::add_other(Batch &batch, const Group &group) {
   const auto totals = group.rest.all();
   Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(group.common.size() + 1), static_cast<uint32_t>(totals.size()));
-  sample.time_ns = group.time_ns;
-  sample.duration_ns = group.duration_ns;
+  sample.time_ns = group.window.time_ns;
+  sample.duration_ns = group.window.length_ns();
   for (const atalaya_tag &tag : group.common)
     if (tag.key != tag_) batch.tag_shared(sample, tag.key, tag.value);
   batch.tag(sample, tag_, "other");
   for (const core::Total &total : totals)
-    if (fields_.matches(total.name())) batch.put(sample, total.result(core::Function::sum));
+    if (fields_.matches(total.name()))
+      batch.put(sample, total.result(core::Function::sum, weights_.of(total.name()), group.window.length_ns()));
   host_.merged(group.merged);
   host_.created(1);
 }

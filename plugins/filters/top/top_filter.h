@@ -9,7 +9,9 @@
 #include "plugins/shared/match/patterns.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/samples/sample_window.h"
 #include "plugins/shared/samples/totals.h"
+#include "plugins/shared/samples/weights.h"
 
 namespace atalaya::top {
 
@@ -48,7 +50,7 @@ class TopFilter final : public Filter {
   };
   // The future sample `other` of one group. Reused from window to window.
   struct Group {
-    int64_t time_ns = 0, duration_ns = 0;
+    core::GroupWindow window;  // of the samples that leave
     uint64_t seen = 0, merged = 0;
     std::vector<atalaya_tag> common;  // tags that all samples of the group share
     core::Totals rest;
@@ -58,7 +60,7 @@ class TopFilter final : public Filter {
   void enter(const Window &window, const Sample &sample, uint64_t place);
   uint32_t group_of(const Window &window, const Sample &sample);
   void rank();
-  void split(std::span<const Sample> samples);
+  void split(const Window &window, std::span<const Sample> samples);
   void add_other(Batch &batch, const Group &group);
   void end_window();
 
@@ -71,6 +73,7 @@ class TopFilter final : public Filter {
   std::vector<uint32_t> per_;
   NamePatterns fields_;
   core::PerName<bool> families_;
+  core::Weights weights_;
 
   core::IdentityKey key_;
   core::IdentityTable group_ids_, entities_;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "plugins/shared/samples/sample_window.h"
+
 namespace atalaya::value {
 namespace {
 
@@ -27,8 +29,8 @@ const Resting::Form &Resting::form_of(uint32_t name) {
 }
 
 // Null: there are too many.
-Resting::Entity *Resting::entity_of(const Sample &sample) {
-  const auto found = ids_.find_or_add(key_.of(sample));
+Resting::Entity *Resting::entity_of(const Sample &sample, std::string_view identity) {
+  const auto found = ids_.find_or_add(identity);
   if (!found) return nullptr;
   if (found->index >= entities_.size()) entities_.resize(found->index + 1);
   Entity &entity = entities_[found->index];
@@ -40,30 +42,31 @@ Resting::Entity *Resting::entity_of(const Sample &sample) {
   return &entity;
 }
 
-bool Resting::add(const Window &window, const Sample &sample) {
-  const int64_t duration_ns = sample.time_ns == 0 ? window.duration_ns : sample.duration_ns;
-  const int64_t until_ns = sample.time_ns == 0 ? window.time_ns : sample.time_ns;
-  if (sample.kind != ATALAYA_METRICS || duration_ns <= 0) return false;
-  Entity *const entity = entity_of(sample);
+bool Resting::add(const Window &window, const Sample &sample, std::string_view identity) {
+  const core::SampleWindow own(window, sample);
+  if (sample.kind != ATALAYA_METRICS || own.duration_ns == 0) return false;
+  Entity *const entity = entity_of(sample, identity);
   if (entity == nullptr) return false;
-  if (!continues(*entity, sample, until_ns - duration_ns)) {
+  if (!continues(*entity, sample, own.begin_ns)) {
     finish(*entity);
-    entity->from_ns = until_ns - duration_ns;
+    entity->from_ns = own.begin_ns;
     entity->sums.clear();
   }
-  append(*entity, sample, duration_ns);
-  entity->until_ns = until_ns;
+  append(*entity, sample, own.duration_ns);
+  entity->until_ns = own.time_ns;
   entity->seen = window_;
   return true;
 }
 
-// Follows at once, with the same fields and the same counts.
+// Follows at once and before the next multiple of the time, with the same fields and the same gauges.
 bool Resting::continues(const Entity &entity, const Sample &sample, int64_t from_ns) {
   if (entity.until_ns == entity.from_ns || entity.until_ns != from_ns || entity.sums.size() != sample.field_count) return false;
+  if (entity.from_ns / every_ns_ != from_ns / every_ns_) return false;
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const atalaya_field &before = entity.sums[i].field, &now = sample.fields[i];
     if (before.name != now.name || before.type != now.type) return false;
-    if (now.type == ATALAYA_I64 && before.value.i64 != now.value.i64 && form_of(now.name).kind == ATALAYA_GAUGE) return false;
+    const bool is_equal = now.type == ATALAYA_I64 ? before.value.i64 == now.value.i64 : before.value.f64 == now.value.f64;
+    if (!is_equal && form_of(now.name).must_be_equal(now)) return false;
   }
   return true;
 }
@@ -74,12 +77,12 @@ void Resting::append(Entity &entity, const Sample &sample, int64_t duration_ns) 
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     Sum &sum = entity.sums[i];
     const atalaya_field &field = sample.fields[i];
-    if (!is_first && form_of(field.name).kind == ATALAYA_DELTA)
+    const Form &form = form_of(field.name);
+    if (!is_first && form.kind == ATALAYA_DELTA)
       add_amount(sum.field, field);
     else
       sum.field = field;
-    if (field.type == ATALAYA_F64)
-      sum.integral = (is_first ? 0 : sum.integral) + field.value.f64 * static_cast<double>(duration_ns);
+    if (form.is_averaged(field)) sum.integral = (is_first ? 0 : sum.integral) + field.value.f64 * static_cast<double>(duration_ns);
   }
 }
 
@@ -90,8 +93,8 @@ void Resting::finish(Entity &entity) {
   entity.until_ns = entity.from_ns;
 }
 
-void Resting::wake(const Sample &sample) {
-  if (Entity *const entity = entity_of(sample)) finish(*entity);
+void Resting::wake(std::string_view identity) {
+  if (const auto found = ids_.find(identity)) finish(entities_[*found]);
 }
 
 void Resting::give(const Entity &entity, Batch &batch) {
@@ -101,7 +104,7 @@ void Resting::give(const Entity &entity, Batch &batch) {
   for (const auto &[key, value] : entity.tags) batch.tag(sample, key, value);
   for (const Sum &sum : entity.sums) {
     const Form &form = form_of(sum.field.name);
-    if (sum.field.type == ATALAYA_I64 || form.kind == ATALAYA_DELTA || form.kind == ATALAYA_TOTAL) {
+    if (!form.is_averaged(sum.field)) {
       batch.put(sample, sum.field);
       continue;
     }
@@ -113,11 +116,12 @@ void Resting::give(const Entity &entity, Batch &batch) {
 uint64_t Resting::end_window(const Window &window, Batch &batch) {
   static constexpr uint64_t kMostAway = 32;  // windows; the table forgets an entity after 64
   const size_t before = batch.samples().size();
+  const bool is_last = (window.flags & ATALAYA_WINDOW_LAST) != 0;
   for (size_t i = 0; i < finished_count_; ++i) give(finished_[i], batch);
   finished_count_ = 0;
   for (size_t i = 0; i < ids_.size(); ++i) {
     Entity &entity = entities_[i];
-    const bool has_time_left = entity.from_ns / every_ns_ == window.time_ns / every_ns_;
+    const bool has_time_left = !is_last && entity.from_ns / every_ns_ == window.time_ns / every_ns_;
     if (entity.until_ns == entity.from_ns || (has_time_left && entity.seen + kMostAway > window_)) continue;
     give(entity, batch);
     entity.until_ns = entity.from_ns;

@@ -38,10 +38,11 @@ uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
   uint64_t kept = 0, merged = 0;
   const auto samples = batch.samples();
   for (const Sample &sample : samples) {
+    identity_ = {};
     if (keeps(sample)) {
-      if (resting_ && !present_.empty()) resting_->wake(sample);
+      if (resting_ && !present_.empty()) resting_->wake(identity_of(sample));
       samples[kept++] = sample;
-    } else if (resting_ && resting_->add(window, sample)) {
+    } else if (resting_ && resting_->add(window, sample, identity_of(sample))) {
       ++merged;
     }
   }
@@ -136,8 +137,14 @@ bool ValueFilter::keeps_by_memory(Memory *memory) {
   return keep;
 }
 
+// Computed once per sample.
+std::string_view ValueFilter::identity_of(const Sample &sample) {
+  if (identity_.empty()) identity_ = key_.of(sample);
+  return identity_;
+}
+
 ValueFilter::Memory *ValueFilter::memory_of(const Sample &sample) {
-  const auto found = entities_.find_or_add(key_.of(sample));
+  const auto found = entities_.find_or_add(identity_of(sample));
   if (!found) return nullptr;
   if (found->added) memory_.resize(entities_.size() * thresholds_.size());
   return &memory_[found->index * thresholds_.size()];

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,10 @@ class ValueFilter final : public Filter {
       param::choice("absent", "drop|pass", "Handling of samples of a listed family (first word of a metric) without a listed field")
           .defaults("drop"),
       param::duration("rest", "Merge the samples below the thresholds into one per entity and this time (default: drop them)")
-          .range(1e8, 3600e9),
+          .range(1e8, 300e9),
   };
   static constexpr Description description = {
-      .name = "value"_str, .summary = "Keep samples whose values reach a threshold"_str, .params = kParams};
+      .name = "value"_str, .summary = "Keep samples whose values reach a threshold"_str, .params = kParams, .flags = ATALAYA_HOLDS};
 
   explicit ValueFilter(Host host);
   Code process(const Window &window, Batch &batch) override;
@@ -64,6 +65,7 @@ class ValueFilter final : public Filter {
   bool keeps(const Sample &sample);
   bool reaches(double value, const Threshold &threshold, bool reached_before) const;
   bool keeps_by_memory(Memory *memory);
+  std::string_view identity_of(const Sample &sample);
   Memory *memory_of(const Sample &sample);
 
   Host host_;
@@ -74,6 +76,7 @@ class ValueFilter final : public Filter {
 
   std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the current sample
   core::IdentityKey key_;
+  std::string_view identity_;  // of the current sample; empty: not computed yet
   core::IdentityTable entities_;
   std::vector<Memory> memory_;  // one per threshold, entity by entity
   std::optional<Resting> resting_;

@@ -70,19 +70,33 @@ uint64_t identity_hash(std::string_view key, uint64_t seed) {
   return state;
 }
 
+// The slot of the key, or the free one for it.
+size_t IdentityTable::slot_of(std::string_view key, uint64_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask)
+    if (entries_[slots_[slot] - 1].hash == hash && this->key(slots_[slot] - 1) == key) break;
+  return slot;
+}
+
+std::optional<uint32_t> IdentityTable::find(std::string_view key) {
+  if (entries_.empty()) return std::nullopt;
+  const size_t slot = slot_of(key, identity_hash(key, seed_));
+  if (slots_[slot] == 0) return std::nullopt;
+  entries_[slots_[slot] - 1].seen = window_;
+  return slots_[slot] - 1;
+}
+
 std::optional<IdentityTable::Found> IdentityTable::find_or_add(std::string_view key) {
   if (slots_.size() < (entries_.size() + 1) * 2) index_all(std::max<size_t>(64, slots_.size() * 2));
-  const uint64_t wanted = identity_hash(key, seed_);
-  const size_t mask = slots_.size() - 1;
-  size_t slot = wanted & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    Entry &entry = entries_[slots_[slot] - 1];
-    if (entry.hash != wanted || this->key(slots_[slot] - 1) != key) continue;
-    entry.seen = window_;
+  const uint64_t hash = identity_hash(key, seed_);
+  const size_t slot = slot_of(key, hash);
+  if (slots_[slot] != 0) {
+    entries_[slots_[slot] - 1].seen = window_;
     return Found{slots_[slot] - 1, false};
   }
   if (entries_.size() >= max_entries_) return std::nullopt;
-  entries_.push_back({wanted, window_, bytes_.size(), key.size()});
+  entries_.push_back({hash, window_, bytes_.size(), key.size()});
   bytes_.append(key);
   slots_[slot] = static_cast<uint32_t>(entries_.size());
   return Found{slots_[slot] - 1, true};

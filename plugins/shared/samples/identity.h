@@ -49,8 +49,10 @@ class IdentityTable {
     uint32_t index;
     bool added;
   };
-  // Marks it as seen in this window. Nothing when the table is full.
+  // Both mark it as seen in this window. Nothing when the table is full.
   std::optional<Found> find_or_add(std::string_view key);
+  // Nothing when it is not in the table.
+  std::optional<uint32_t> find(std::string_view key);
   std::string_view key(uint32_t index) const {
     return std::string_view(bytes_).substr(entries_[index].offset, entries_[index].size);
   }
@@ -79,6 +81,7 @@ class IdentityTable {
     uint64_t hash, seen;
     size_t offset, size;
   };
+  size_t slot_of(std::string_view key, uint64_t hash) const;
   void keep(uint32_t from, uint32_t to);
   void shrink_to(uint32_t count);
   void index_all(size_t slots);

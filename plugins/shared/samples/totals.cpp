@@ -29,21 +29,18 @@ atalaya_field double_field(uint32_t name, double value) {
 
 }  // namespace
 
-void Total::add(const atalaya_field &field) {
-  if (count_ == 0 || less(field, least_)) least_ = field;
-  if (count_ == 0 || less(greatest_, field)) greatest_ = field;
-  ++count_;
+void Sum::add(const atalaya_field &field) {
   int64_t sum = 0;
-  if (integral_ && field.type == ATALAYA_I64 && !__builtin_add_overflow(integer_, field.value.i64, &sum))
-    integer_ = sum;
+  if (is_count_ && field.type == ATALAYA_I64 && !__builtin_add_overflow(count_, field.value.i64, &sum))
+    count_ = sum;
   else
     add_double(number(field));
 }
 
-void Total::add_double(double value) {
-  if (integral_) {
-    integral_ = false;
-    sum_ = static_cast<double>(integer_);
+void Sum::add_double(double value) {
+  if (is_count_) {
+    is_count_ = false;
+    sum_ = static_cast<double>(count_);
   }
   const double sum = sum_ + value;
   // No compensation for an infinity: it would make the sum NaN.
@@ -51,7 +48,27 @@ void Total::add_double(double value) {
   sum_ = sum;
 }
 
-atalaya_field Total::result(Function function) const {
+atalaya_field Sum::field(uint32_t name) const {
+  return is_count_ ? integer_field(name, count_) : double_field(name, value());
+}
+
+void Total::add(const atalaya_field &field, int64_t duration_ns) {
+  if (count_ == 0 || less(field, least_)) least_ = field;
+  if (count_ == 0 || less(greatest_, field)) greatest_ = field;
+  differ_ = differ_ || (count_ > 0 && duration_ns != duration_ns_);
+  duration_ns_ = duration_ns;
+  ++count_;
+  sum_.add(field);
+  if (duration_ns > 0) {
+    over_time_.add_double(number(field) * static_cast<double>(duration_ns));
+    all_ns_ += static_cast<double>(duration_ns);
+  } else {
+    instants_ += number(field);
+  }
+}
+
+atalaya_field Total::result(Function function, Weight weight, int64_t length_ns) const {
+  const bool is_weighted = weight == Weight::by_time && all_ns_ > 0;
   switch (function) {
     case Function::least:
       return least_;
@@ -59,17 +76,18 @@ atalaya_field Total::result(Function function) const {
       return greatest_;
     case Function::count:
       return integer_field(name_, count_);
-    case Function::average: {
-      const double sum = integral_ ? static_cast<double>(integer_) : sum_ + lost_;
-      return double_field(name_, sum / static_cast<double>(count_));
-    }
+    case Function::average:
+      if (is_weighted && differ_) return double_field(name_, over_time_.value() / all_ns_);
+      return double_field(name_, sum_.value() / static_cast<double>(count_));
     case Function::sum:
       break;
   }
-  return integral_ ? integer_field(name_, integer_) : double_field(name_, sum_ + lost_);
+  if (is_weighted && (differ_ || duration_ns_ != length_ns))
+    return double_field(name_, over_time_.value() / static_cast<double>(length_ns) + instants_);
+  return sum_.field(name_);
 }
 
-void Totals::add(const atalaya_sample &sample) {
+void Totals::add(const atalaya_sample &sample, int64_t duration_ns) {
   size_t at = 0;
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const uint32_t name = sample.fields[i].name;
@@ -82,7 +100,7 @@ void Totals::add(const atalaya_sample &sample) {
       at = totals_.size();
       totals_.emplace_back(name);
     }
-    totals_[at++].add(sample.fields[i]);
+    totals_[at++].add(sample.fields[i], duration_ns);
   }
 }
 

@@ -64,7 +64,7 @@ constexpr auto kOwnParams = std::to_array<Param>({
     param::duration("rest",
                     "Emit one sample per this time of a process that does not run; it covers all of that time (default: one per "
                     "window; backend bpf)")
-        .range(1e8, 3600e9),
+        .range(1e8, 300e9),
     param::list("tags", kTagParam, "Extra tags of processes"),
     param::record("command_lines", kCommandLines,
                   "The extra tag command: arguments of allowed processes, without secrets (default: none)"),
@@ -103,7 +103,8 @@ class Proc final : public Source {
                                               .summary = "Processes, host and cgroups from kernel counters"_str,
                                               .params = params,
                                               .metrics = metrics,
-                                              .needs = needs};
+                                              .needs = needs,
+                                              .flags = ATALAYA_HOLDS};
 
   explicit Proc(Host host) {
     if (host.boolean("processes")) processes_.emplace(host, process_options(host));
@@ -120,6 +121,10 @@ class Proc final : public Source {
     if (host_) host_->stop();
   }
   Code collect(const Window &window, Batch &batch) override {
+    if ((window.flags & ATALAYA_WINDOW_LAST) != 0) {
+      if (processes_) processes_->emit_rests(batch);
+      return Code::ok;
+    }
     if (processes_) processes_->collect(window, batch);
     if (host_) host_->collect(window, batch);
     if (cgroups_) cgroups_->collect(window, batch);

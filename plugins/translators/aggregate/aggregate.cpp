@@ -22,7 +22,8 @@ Aggregate::Aggregate(Host host)
       host_tag_(host.intern("host")),
       default_(function_named(host.text("default"))),
       fields_(host, "fields"),
-      metric_(host, "metric") {
+      metric_(host, "metric"),
+      weights_(host) {
   for (const std::string &key : host.texts("by")) by_.push_back(host.intern(key));
   if (const auto count = host.find("count")) {
     count_name_ = host.intern(count->text());
@@ -84,10 +85,10 @@ bool Aggregate::stays(uint32_t tag_key) const {
 }
 
 void Aggregate::add(const Window &window, const Sample &sample) {
-  const int64_t time = sample.time_ns == 0 ? window.time_ns : sample.time_ns;
+  const core::SampleWindow own(window, sample);
   key_.begin();
   key_.number(sample.kind);
-  key_.number(time);
+  key_.number(own.group_time_ns);
   key_.text(view(sample.text));
   for (uint32_t i = 0; i < sample.tag_count; ++i)
     if (stays(sample.tags[i].key)) key_.tag(sample.tags[i]);
@@ -97,27 +98,27 @@ void Aggregate::add(const Window &window, const Sample &sample) {
   Group &group = groups_[found->index];
   if (found->added) {
     group.first = sample;
-    group.time_ns = time;
-    group.duration_ns = 0;
+    group.window = {own.group_time_ns, own.begin_ns};
     group.samples = 0;
     group.totals.clear();
   }
-  group.duration_ns = std::max(group.duration_ns, sample.time_ns == 0 ? window.duration_ns : sample.duration_ns);
+  group.window.add(own.begin_ns);
   ++group.samples;
-  group.totals.add(sample);
+  group.totals.add(sample, own.duration_ns);
 }
 
 void Aggregate::emit(Batch &batch, const Group &group) {
   const auto totals = group.totals.all();
   const auto tags = static_cast<uint32_t>(by_.size() + 1);
   Sample &sample = batch.add(group.first.kind, tags, static_cast<uint32_t>(totals.size() + 1));
-  sample.time_ns = group.time_ns;
-  sample.duration_ns = group.duration_ns;
+  sample.time_ns = group.window.time_ns;
+  sample.duration_ns = group.window.length_ns();
   sample.text = group.first.text;
   for (uint32_t i = 0; i < group.first.tag_count; ++i)
     if (stays(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
   for (const core::Total &total : totals)
-    if (total.name() != count_name_ && fields_.matches(total.name())) batch.put(sample, total.result(function_of(total.name())));
+    if (const uint32_t name = total.name(); name != count_name_ && fields_.matches(name))
+      batch.put(sample, total.result(function_of(name), weights_.of(name), group.window.length_ns()));
   if (count_name_ != 0) batch.field(sample, count_name_, group.samples);
 }
 

@@ -10,7 +10,9 @@
 #include "plugins/shared/match/patterns.h"
 #include "plugins/shared/samples/identity.h"
 #include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/samples/sample_window.h"
 #include "plugins/shared/samples/totals.h"
+#include "plugins/shared/samples/weights.h"
 
 namespace atalaya::aggregate {
 
@@ -47,7 +49,7 @@ class Aggregate final : public Translator {
   // Reused from window to window.
   struct Group {
     Sample first{};  // its tags and text are in the batch's arena
-    int64_t time_ns = 0, duration_ns = 0;
+    core::GroupWindow window;
     int64_t samples = 0;
     core::Totals totals;
   };
@@ -67,6 +69,7 @@ class Aggregate final : public Translator {
   uint32_t count_name_ = 0;  // 0: none
   NamePatterns fields_, metric_;
   core::PerName<core::Function> functions_;
+  core::Weights weights_;
 
   core::IdentityKey key_;
   core::IdentityTable ids_;

@@ -75,7 +75,7 @@ void EnergyTranslator::stop() {
 }
 
 Code EnergyTranslator::process(const Window &window, Batch &batch) {
-  if (!meter_ && !model_) return Code::ok;
+  if ((!meter_ && !model_) || (window.flags & ATALAYA_WINDOW_LAST) != 0) return Code::ok;
   follow_cpus();
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) {
     if (meter_) meter_->forget();

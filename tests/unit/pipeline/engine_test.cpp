@@ -416,6 +416,37 @@ TEST_CASE("a reload restarts the changed parts and leaves the rest untouched: no
   CHECK(static_cast<int64_t>(all.size()) + find_row(rows, "other", "2 filter even")->counts.dropped == script().given);
 }
 
+TEST_CASE("sources and stages that hold samples hand them on before they stop, at the end and on a reload, and branches get them") {
+  script().reset();
+  Builder builder;
+  Engine engine(builder.symbols, quick());
+  const auto file = [&](int64_t group) {
+    FileDescription made = one_pipeline(builder, {builder.make(ATALAYA_FILTER, "hold")}, builder.make(ATALAYA_SINK, "keep"));
+    made.pipelines[0].sources = {builder.make(ATALAYA_SOURCE, "late", {{"group", group}})};
+    made.sinks.push_back(builder.make(ATALAYA_SINK, "keep", {{"number", 1}}));
+    made.pipelines.push_back(builder.pipeline("branch", {}, {builder.make(ATALAYA_FILTER, "hold")}, {1}));
+    made.pipelines.back().from = made.pipelines[0].name;
+    return made;
+  };
+  REQUIRE(engine.start(file(1)).ok());
+  RunningEngine running(engine);
+  REQUIRE(script().wait([] { return script().collects >= 5; }));
+  {
+    const std::lock_guard lock(script().mutex);
+    CHECK(kept(0).empty());
+  }
+  REQUIRE(engine.reload(file(2)).get().ok());
+  REQUIRE(script().wait([] { return kept(0).size() >= 5 && kept(1).size() >= 5; }));
+  REQUIRE(script().wait([collects = script().collects + 5] { return script().collects >= collects; }));
+  CHECK(running.stop());
+  for (const size_t number : {0, 1}) {
+    CHECK(consecutive(kept(number)));
+    CHECK(static_cast<int64_t>(kept(number).size()) == script().given);
+  }
+  const auto rows = engine.ledger().snapshot();
+  CHECK(std::all_of(rows.begin(), rows.end(), [](const LedgerRow &row) { return row.imbalance() == 0; }));
+}
+
 namespace {
 
 // Two independent pipelines, each with a separate sink.

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <map>
+#include <utility>
 
 namespace atalaya::core::test {
 namespace {
@@ -46,6 +47,28 @@ class BlockingNumbers final : public Numbers {
   static constexpr Description description = {
       .name = "blocking"_str, .summary = "numbers, on a thread of their own"_str, .params = params, .flags = ATALAYA_BLOCKING};
   using Numbers::Numbers;
+};
+
+// Holds its numbers until its end.
+class LateNumbers final : public Numbers {
+ public:
+  static constexpr Description description = {
+      .name = "late"_str, .summary = "numbers, all at the end"_str, .params = params, .flags = ATALAYA_HOLDS};
+  explicit LateNumbers(Host host) : Numbers(host), value_(host.intern("test.value")) {}
+  Code collect(const Window &window, atalaya::Batch &batch) override {
+    if ((window.flags & ATALAYA_WINDOW_LAST) == 0) {
+      ++script().collects;
+      script().notify();
+      held_.push_back(script().given++);
+      return Code::ok;
+    }
+    for (const int64_t number : std::exchange(held_, {})) add_number(batch, value_, number);
+    return Code::ok;
+  }
+
+ private:
+  uint32_t value_;
+  std::vector<int64_t> held_;
 };
 
 class Pushed final : public PushSource {
@@ -94,6 +117,27 @@ class Even final : public Filter {
     batch.truncate(kept);
     return Code::ok;
   }
+};
+
+// Holds all samples until its end.
+class Hold final : public Filter {
+ public:
+  static constexpr Description description = {.name = "hold"_str, .summary = "all at the end"_str, .flags = ATALAYA_HOLDS};
+  explicit Hold(Host host) : host_(host), value_(host.intern("test.value")) {}
+  Code process(const Window &window, atalaya::Batch &batch) override {
+    for (const Sample &sample : batch.samples()) held_.push_back(sample.fields[0].value.i64);
+    host_.merged(batch.samples().size());
+    batch.truncate(0);
+    if ((window.flags & ATALAYA_WINDOW_LAST) == 0) return Code::ok;
+    host_.created(held_.size());
+    for (const int64_t number : std::exchange(held_, {})) add_number(batch, value_, number);
+    return Code::ok;
+  }
+
+ private:
+  Host host_;
+  uint32_t value_;
+  std::vector<int64_t> held_;
 };
 
 // One sample, the sum of all.
@@ -149,7 +193,7 @@ class Keep final : public Sink {
 };
 
 const atalaya_plugin kPlugin =
-    atalaya::detail::make_plugin<Numbers, BlockingNumbers, Pushed, Even, Total, Keep>("test"_str, "1.0.0"_str);
+    atalaya::detail::make_plugin<Numbers, BlockingNumbers, LateNumbers, Pushed, Even, Hold, Total, Keep>("test"_str, "1.0.0"_str);
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <sstream>
 
-#include "tests/unit/stages/fixture.h"
+#include "tests/unit/stages/late_samples.h"
 
 namespace atalaya::testing {
 
@@ -47,15 +47,32 @@ TEST_CASE("aggregate: families that are not chosen and spans pass, stacks stay a
               "stack f;h | process=a | profile.samples=5i"});
 }
 
-TEST_CASE("aggregate without tags is one sample a host, and windows stay apart") {
+TEST_CASE("aggregate without tags is one sample a host, and the times of a batch that arrived stay apart") {
   Bench<Aggregate> bench;
   bench.add("host=a core=0 | c.x=1", kWindowTime);
-  bench.add("host=a core=1 | c.x=2", 0);  // not stamped yet: of this window
+  bench.add("host=a core=1 | c.x=2", kWindowTime);
   bench.add("host=a core=0 | c.x=4", kWindowTime - kSecond);
-  bench.run();
+  bench.run(arrival_at());
   CHECK(bench.lines() == Lines{"host=a | c.x=3", "host=a | c.x=4"});
   CHECK(bench.batch.raw().samples[0].time_ns == kWindowTime);
   CHECK(bench.batch.raw().samples[1].time_ns == kWindowTime - kSecond);
+}
+
+TEST_CASE("aggregate: in a pipeline with windows, samples of longer and earlier ones count by their time") {
+  Bench<Aggregate> bench;
+  bench.add("pid=1 | c.x=8", kWindowTime, kSecond);
+  bench.add("pid=2 | c.x=4", kWindowTime, 4 * kSecond);
+  bench.add("pid=3 | c.x=2", kWindowTime - kSecond, 2 * kSecond);
+  bench.add("pid=4 | c.x=16", 0);  // not stamped yet: of this window
+  bench.run();
+  CHECK(bench.lines() == Lines{"| c.x=11"});  // (8 + 16 + 4 * 4 + 2 * 2) / 4
+  CHECK(bench.batch.raw().samples[0].time_ns == kWindowTime);
+  CHECK(bench.batch.raw().samples[0].duration_ns == 4 * kSecond);
+  Bench<Aggregate> average(table({{"default", text("avg")}}));
+  average.add("pid=1 | c.x=8", kWindowTime, kSecond);
+  average.add("pid=2 | c.x=4", kWindowTime, 3 * kSecond);
+  average.run();
+  CHECK(average.lines() == Lines{"| c.x=5"});
 }
 
 TEST_CASE("aggregate: counts stay exact, and become doubles only beyond int64") {
@@ -88,7 +105,7 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
       std::ostringstream line;
       line << (swapped ? user : process) << " pid=" << i << " " << (swapped ? process : user) << " | p.cpu=" << std::to_string(cpu)
            << " p.faults=" << faults << "i";
-      bench.add(line.str());
+      bench.add(line.str(), kWindowTime + round * kSecond);
       const std::string key = process.append(" ").append(user);
       auto &group = expected[key];
       group["p.cpu"] += cpu;
@@ -109,6 +126,23 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
       for (const auto &[name, value] : expected[tag("process").append(" ").append(tag("user"))])
         REQUIRE(as_double(*find_field(sample, bench.symbols.intern(name))) == value);
     }
+  }
+}
+
+// A process that rests has one sample for many windows, which comes with a later one.
+TEST_CASE("aggregate: sums over time are those of the samples, whatever their lengths, and a series has one sample at each time") {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    LateSamples late(seed);
+    Bench<Aggregate> bench(table({{"by", list({"process"})}}));
+    late.declare(bench.symbols);
+    for (int second = 1; second <= 200; ++second) {
+      bench.batch.clear();
+      late.add_window(second, bench);
+      bench.run(second);
+      late.take_out(bench.batch.raw(), bench.symbols);
+    }
+    late.check();
   }
 }
 

@@ -104,6 +104,11 @@ inline atalaya_window window_at(int64_t second = 0) {
   return {sizeof(atalaya_window), 0, kWindowTime + second * kSecond, kSecond, kSecond, second * kSecond};
 }
 
+// Of a batch that came when it did.
+inline atalaya_window arrival_at(int64_t second = 0) {
+  return {sizeof(atalaya_window), 0, kWindowTime + second * kSecond, 0, 0, second * kSecond};
+}
+
 template <class T>
 class Bench {
  public:
@@ -123,7 +128,7 @@ class Bench {
   }
 
   // Adds one sample in the form above.
-  void add(const std::string &line, int64_t time_ns = kWindowTime) {
+  void add(const std::string &line, int64_t time_ns = kWindowTime, int64_t duration_ns = kSecond) {
     std::vector<std::string> parts;
     for (size_t at = 0; at != std::string::npos;) {
       const size_t end = line.find('|', at);
@@ -132,7 +137,7 @@ class Bench {
     }
     atalaya_sample &sample = batch.add_sample(ATALAYA_METRICS);
     sample.time_ns = time_ns;
-    sample.duration_ns = kSecond;
+    sample.duration_ns = duration_ns;
     if (parts.size() == 3) {
       std::istringstream head(parts.front());
       std::string kind, name;
@@ -162,10 +167,20 @@ class Bench {
     run(second);
     return lines();
   }
-  void run(int64_t second = 0) {
+  void run(int64_t second = 0) { run(window_at(second)); }
+  void run(const atalaya_window &window) {
     REQUIRE_MESSAGE(instance_ != nullptr, refused);
-    const core::Outcome outcome = instance_->process(window_at(second), batch);
+    const core::Outcome outcome = instance_->process(window, batch);
     REQUIRE_MESSAGE(outcome.ok(), outcome.text);
+  }
+  // What it still holds when it stops after this window.
+  std::vector<std::string> end(int64_t second = 0) {
+    batch.clear();
+    atalaya_window last = window_at(second);
+    last.flags = ATALAYA_WINDOW_LAST;
+    last.duration_ns = 0;
+    REQUIRE(instance_->process(last, batch).ok());
+    return lines();
   }
   core::Outcome collect(const atalaya_window &window) {
     batch.clear();

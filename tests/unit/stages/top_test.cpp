@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "tests/unit/stages/fixture.h"
+#include "tests/unit/stages/late_samples.h"
 
 namespace atalaya::testing {
 
@@ -111,7 +111,7 @@ TEST_CASE("top: sums hold exactly and the ledger balances on random batches") {
       if (random() % 8 != 0) line += " p.cpu=" + std::to_string(static_cast<double>(random() % 10000) / 64);
       if (random() % 2 != 0) line += " p.faults=" + std::to_string(random() % 100000) + "i";
       if (random() % 5 == 0) line += " q.x=0.5";
-      bench.add(line);
+      bench.add(line, kWindowTime + round * kSecond);
     }
     const Sums before = sums_of(bench.batch.raw());
     const uint64_t in = bench.batch.count();
@@ -145,6 +145,22 @@ TEST_CASE("top: noise below the hysteresis changes no member, real changes do") 
   const auto after = keys(bench.process(in, 200));
   for (int pid = 21; pid < 30; ++pid)
     CHECK(after.count("host=a pid=" + std::to_string(pid) + " process=p" + std::to_string(pid % 3)) == 1);
+}
+
+TEST_CASE("top: sums over time are those of the samples, whatever their lengths, and a series has one sample at each time") {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    LateSamples late(seed);
+    Bench<TopFilter> bench(table({{"by", text("p.cpu")}, {"k", integer(2)}, {"per", list({"process"})}, {"tag", text("pid")}}));
+    late.declare(bench.symbols);
+    for (int second = 1; second <= 200; ++second) {
+      bench.batch.clear();
+      late.add_window(second, bench);
+      bench.run(second);
+      late.take_out(bench.batch.raw(), bench.symbols);
+    }
+    late.check();
+  }
 }
 
 }  // namespace atalaya::testing

@@ -70,6 +70,7 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   cgroups_.begin();
   exited_ = {};
   seen_.clear();
+  parents_.clear();
   backend.take_exits(model, [&](const ExitReading &exit) {
     if (elapsed_ns_ <= 0) return;
     const Counters used = model.last_growth(exit.last).value_or(Counters());
@@ -78,6 +79,7 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
     if (!options_.exited) return;
     const ProcessReading *seen = model.last_reading(exit.last.pid);
     if (seen != nullptr && seen->start_ns == exit.last.start_ns) {
+      parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
       // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
       if (model.find(exit.last.pid) == nullptr) seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
       return;
@@ -89,6 +91,12 @@ void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
   });
   lost_ = backend.lost_exits();
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
+}
+
+std::string_view ExitCollector::parent_of(const ProcessReading &process) const {
+  for (const Parent &parent : parents_)
+    if (parent.pid == process.pid && parent.start_ns == process.start_ns) return parent.name.text();
+  return {};
 }
 
 bool ExitCollector::read_busy(HostBusy &busy) {

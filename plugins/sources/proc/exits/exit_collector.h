@@ -40,6 +40,8 @@ class ExitCollector {
     Counters used;
   };
   std::span<const Seen> seen() const { return seen_; }
+  // The parent of a process when it ended; empty: it did not end in the window, or its parent is unknown.
+  std::string_view parent_of(const ProcessReading &process) const;
   // The usage and the number of ended processes.
   void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
   void add_count(uint64_t exits, Sample &sample, Batch &batch);
@@ -65,6 +67,12 @@ class ExitCollector {
   ExitModel exits_;
   Unattributed unattributed_;
   std::vector<Seen> seen_;
+  struct Parent {
+    int32_t pid;
+    uint64_t start_ns;
+    Name name;
+  };
+  std::vector<Parent> parents_;  // of ended processes that have a series
   std::optional<Remainder> remainder_;
   CpuTime exited_;  // in this window
   uint64_t lost_before_ = 0;

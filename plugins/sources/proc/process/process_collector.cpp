@@ -118,6 +118,14 @@ bool ProcessCollector::rests(Process &process, const Window &window, Batch &batc
   return true;
 }
 
+void ProcessCollector::emit_rests(Batch &batch) {
+  for (Process *process : model_.live()) {
+    if (process->rest_until_ns == 0) continue;
+    emit_rest(*process, batch);
+    process->rest_from_ns = process->rest_until_ns = 0;
+  }
+}
+
 void ProcessCollector::emit_rest(Process process, Batch &batch) {
   process.rested = true;
   process.ends = false;
@@ -171,14 +179,19 @@ void ProcessCollector::add_start(const Process &process, Sample &sample, Batch &
     batch.field(sample, start_id_, *boot_time_ns_ + static_cast<int64_t>(process.now.start_ns / kTickNs * kTickNs));
 }
 
+// A parent may end in the same window as its child.
+std::string_view ProcessCollector::parent_of(const Process &process) const {
+  if (const std::string_view name = exits_.parent_of(process.now); !name.empty()) return name;
+  const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(Gauge::parent)));
+  return parent == nullptr ? std::string_view{} : parent->now.name.text();
+}
+
 void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch &batch) {
   const auto add = [&](Tag tag, std::string_view value) {
     if (wants(tag) && !value.empty()) batch.tag(sample, extra_ids_[tag], value);
   };
   if (wants(kUser) && process.now.user >= 0) add(kUser, users_.name(process.now.user));
-  if (wants(kParent))
-    if (const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(Gauge::parent))))
-      add(kParent, parent->now.name.text());
+  if (wants(kParent)) add(kParent, parent_of(process));
   if (!texts_.reads()) return;
   const ProcessTexts &texts = texts_.get(folder_.get(), process);
   add(kCgroup, texts.cgroup);

@@ -40,6 +40,8 @@ class ProcessCollector {
   void start();
   void stop();
   void collect(const Window &window, Batch &batch);
+  // The merged samples of processes that rest, up to the last window.
+  void emit_rests(Batch &batch);
 
  private:
   enum Tag : size_t { kUser, kParent, kCgroup, kUnit, kContainer, kCommand, kExtraTags };
@@ -58,6 +60,7 @@ class ProcessCollector {
   Sample &add_sample(const Process &process, const Name &name, Batch &batch);
   void emit_last(const ExitCollector::Seen &ended, Batch &batch);
   void add_start(const Process &process, Sample &sample, Batch &batch);
+  std::string_view parent_of(const Process &process) const;
   void add_extras(const Process &process, Sample &sample, Batch &batch);
   void add_fields(const Process &process, Sample &sample, Batch &batch);
 
