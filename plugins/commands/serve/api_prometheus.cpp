@@ -109,7 +109,7 @@ Answer Api::instant(const Request &request) {
     return success(R"({"resultType":"scalar","result":)" + value + "}");
   }
   query::Query wanted = query_of(*expression, store().metrics());
-  wanted.range = {time - kLookbackOfInstant, time};
+  wanted.range = around(time, time);
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
     const auto points = at_steps(answer.points, step, patience_of(answer));

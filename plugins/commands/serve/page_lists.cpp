@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/span_end.h"
 #include "plugins/commands/serve/page_api.h"
 #include "plugins/commands/serve/page_files.h"
 #include "plugins/commands/serve/page_spans.h"
@@ -54,7 +55,10 @@ void write_extent(query::JsonWriter &json, PageCall &call) {
 void write_span(query::JsonWriter &json, const store::Span &span, std::string_view kind, int64_t now_ns) {
   const bool open = span.duration_ns < 0;
   json.object().key("kind").text(kind).key("name").text(span.name).key("from").milliseconds(span.start_ns);
-  json.key("to").milliseconds(open ? std::max(now_ns, span.start_ns) : span.start_ns + span.duration_ns).key("open").boolean(open);
+  json.key("to")
+      .milliseconds(open ? std::max(now_ns, span.start_ns) : core::end_of(span.start_ns, span.duration_ns))
+      .key("open")
+      .boolean(open);
   std::string tags;
   query::append_tags(tags, span.tags);
   json.key("tags").raw(tags).key("fields").object();

@@ -118,8 +118,12 @@ Steps read_steps(const Request &request, int64_t now_ns) {
   return steps;
 }
 
+query::Range around(int64_t from_ns, int64_t to_ns) {
+  return {from_ns - 2 * kLookback, to_ns + kLookback};
+}
+
 int64_t patience_of(const query::Answer &answer) {
-  return answer.window_ns > 0 ? std::min(2 * answer.window_ns, kLookback) : kLookback;
+  return answer.window_ns > 0 ? 2 * std::min(answer.window_ns, kLookback / 2) : kLookback;
 }
 
 Query stretches_of(Query selector, const Steps &steps) {
@@ -142,7 +146,10 @@ std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps 
   for (int64_t i = 0; i <= count; ++i) {
     const int64_t time = steps.from_ns + i * steps.step_ns;
     while (next < points.size() && points[next].time_ns <= time) ++next;
-    if (next > 0 && points[next - 1].time_ns >= time - patience_ns) result.push_back({time, points[next - 1]});
+    if (next < points.size() && points[next].covers(time) && (next == 0 || points[next - 1].time_ns < time))
+      result.push_back({time, points[next]});
+    else if (next > 0 && points[next - 1].time_ns >= time - patience_ns)
+      result.push_back({time, points[next - 1]});
   }
   return result;
 }

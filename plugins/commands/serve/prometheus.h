@@ -29,11 +29,12 @@ Steps read_steps(const Request &request, int64_t now_ns);
 
 // Maximum age of a value.
 constexpr int64_t kLookback = 300'000'000'000;
-// Of an instant, so that the length of the windows is known also where a single sample is not older than kLookback.
-constexpr int64_t kLookbackOfInstant = 2 * kLookback;
+// The samples that may have the value of a time: older ones too, so that the length of the windows is known where a single sample
+// is not older than kLookback; and later ones, whose windows may contain the time.
+query::Range around(int64_t from_ns, int64_t to_ns);
 // The time after its last sample at which a series has ended: two of its windows; kLookback where its windows are not known.
 int64_t patience_of(const query::Answer &answer);
-// The last point at or before each step, not older than `patience_ns`.
+// The point whose window contains each step; else the last point before it, not older than `patience_ns`.
 struct Step {
   int64_t time_ns = 0;
   query::Point point;

@@ -116,7 +116,7 @@ class Evaluation {
     Columns columns;
     if (instant_) {
       query::Query wanted = selector;
-      wanted.range = {steps.from_ns - kLookbackOfInstant, steps.to_ns};
+      wanted.range = around(steps.from_ns, steps.to_ns);
       add_values(columns, answers(wanted), steps, false);
       return columns;
     }
@@ -129,7 +129,7 @@ class Evaluation {
     const Expression &selector = *expression.parts.front();
     const Steps steps = moved(selector.offset_ns);
     query::Query wanted = query_of(selector, known_);
-    wanted.range = {steps.from_ns - selector.range_ns, steps.to_ns};
+    wanted.range = {steps.from_ns - selector.range_ns, steps.to_ns + kLookback};
     Columns columns;
     const auto found = answers(wanted);
     for (const query::Answer &answer : found) {

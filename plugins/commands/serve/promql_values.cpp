@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "core/base/span_end.h"
+
 namespace atalaya::serve {
 namespace {
 
@@ -44,6 +46,19 @@ double extreme(Samples samples, bool largest) {
   return found;
 }
 
+// By time, if all samples have windows.
+double average(Samples samples, int64_t step_ns, int64_t range_ns) {
+  const bool has_windows = std::all_of(samples.begin(), samples.end(), [](const query::Point &one) { return one.duration_ns > 0; });
+  double mean = 0, weights = 0;
+  for (const query::Point &point : samples) {
+    const int64_t begin = std::max(core::begin_of(point.time_ns, point.duration_ns), step_ns - range_ns);
+    const double weight = has_windows ? static_cast<double>(std::min(point.time_ns, step_ns) - begin) : 1;
+    weights += weight;
+    mean += (point.value - mean) * (weight / weights);
+  }
+  return mean;
+}
+
 std::optional<double> of_samples(std::string_view function, Samples samples, int64_t step_ns, int64_t range_ns) {
   if (samples.empty()) return std::nullopt;
   if (function == "increase") return increase(samples, step_ns, range_ns);
@@ -51,13 +66,17 @@ std::optional<double> of_samples(std::string_view function, Samples samples, int
     const std::optional<double> risen = increase(samples, step_ns, range_ns);
     return risen ? std::optional(*risen / (static_cast<double>(range_ns) / 1e9)) : std::nullopt;
   }
-  const auto count = static_cast<double>(samples.size());
-  if (function == "count_over_time") return count;
+  if (function == "count_over_time") return static_cast<double>(samples.size());
   if (function == "last_over_time") return samples.back().value;
   if (function == "min_over_time" || function == "max_over_time") return extreme(samples, function == "max_over_time");
+  if (function == "avg_over_time") return average(samples, step_ns, range_ns);
   double sum = 0;
   for (const query::Point &point : samples) sum += point.value;
-  return function == "avg_over_time" ? sum / count : sum;
+  return sum;
+}
+
+bool is_of_times(std::string_view function) {
+  return function == "avg_over_time" || function == "min_over_time" || function == "max_over_time" || function == "last_over_time";
 }
 
 query::Tags kept_labels(const query::Tags &labels, bool keeps, const std::vector<std::string> &names) {
@@ -150,8 +169,10 @@ std::vector<double> over_time(std::string_view function, const std::vector<query
   for (int64_t time = steps.from_ns; time <= steps.to_ns; time += steps.step_ns) {
     while (end < points.size() && points[end].time_ns <= time) ++end;
     while (begin < end && points[begin].time_ns <= time - range_ns) ++begin;
-    budget.work(end - begin + 1);
-    values.push_back(of_samples(function, Samples(points).subspan(begin, end - begin), time, range_ns).value_or(absent()));
+    const bool has_next = is_of_times(function) && end < points.size() && points[end].covers(time);
+    const size_t size = end - begin + (has_next ? 1 : 0);
+    budget.work(size + 1);
+    values.push_back(of_samples(function, Samples(points).subspan(begin, size), time, range_ns).value_or(absent()));
   }
   return values;
 }

@@ -25,7 +25,8 @@ using Columns = std::vector<Column>;
 
 inline constexpr const char *kNameLabel = "__name__";
 
-// The function of the samples in (step - range, step], for each step; the labels are not set.
+// The function of the samples in (step - range, step], for each step; the labels are not set. The windows of avg, min, max and last
+// count by their part in the range; sum and count have the samples that end in it.
 std::vector<double> over_time(std::string_view function, const std::vector<query::Point> &points, const Steps &steps,
                               int64_t range_ns, query::Budget &budget);
 // `counts`: of topk, at each step.

@@ -20,14 +20,15 @@ const std::vector<std::string> kShown = {"proc.cpu.user",       "proc.cpu.kernel
                                          "proc.disk.writes.mb", "proc.net.tcp.in.mb", "proc.net.udp.in.mb", "proc.net.tcp.out.mb",
                                          "proc.net.udp.out.mb", "proc.threads"};
 
-// The newest point and the length of its window.
+// The newest point and the length of its window, the shortest of those that end then: idle processes have longer ones.
 class Newest final : public store::PointVisitor {
  public:
   void points(size_t, const store::Points &points) override {
     for (size_t i = 0; i < points.times_ns.size(); ++i) {
-      if (points.times_ns[i] < time_ns || points.durations_ns[i] <= 0) continue;
-      time_ns = points.times_ns[i];
-      length_ns = points.durations_ns[i];
+      const int64_t time = points.times_ns[i], length = points.durations_ns[i];
+      if (length <= 0 || time < time_ns || (time == time_ns && length >= length_ns)) continue;
+      time_ns = time;
+      length_ns = length;
     }
   }
   int64_t time_ns = 0, length_ns = 0;

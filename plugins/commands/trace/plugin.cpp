@@ -4,11 +4,11 @@
 #include <array>
 #include <atalaya/plugin.hpp>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/commands/trace/stack_lanes.h"
 #include "plugins/commands/trace/timeline.h"
 #include "plugins/shared/analysis/query/engine.h"
@@ -35,12 +35,6 @@ std::string process_of(const store::Tags &tags) {
   if (const std::string job = tag_of(tags, "job"); name.empty() && !job.empty()) name = "job " + job;
   if (host.empty()) return name.empty() ? "all hosts" : name;
   return name.empty() ? host : host + ": " + name;
-}
-
-// Of one that is not open. A store may hold any numbers.
-int64_t end_of(const store::Span &span) {
-  int64_t end_ns = 0;
-  return __builtin_add_overflow(span.start_ns, span.duration_ns, &end_ns) ? std::numeric_limits<int64_t>::max() : end_ns;
 }
 
 // A recorder records some hours at most: a longer span is of another program.
@@ -125,7 +119,7 @@ class Trace final : public Command {
     std::vector<query::Range> recordings;
     reading.store->spans(selection, [&](const store::Span &span) {
       reading.budget.work(1);
-      if (is_recording(span)) recordings.push_back({span.start_ns, end_of(span)});
+      if (is_recording(span)) recordings.push_back({span.start_ns, core::end_of(span.start_ns, span.duration_ns)});
     });
     if (recordings.empty()) return false;
     const auto by_end = [](const query::Range &a, const query::Range &b) { return a.to_ns < b.to_ns; };
@@ -153,7 +147,7 @@ class Trace final : public Command {
   static Slice slice_of(const store::Span &span, int64_t now_ns) {
     Slice slice{
         process_of(span.tags), category_of(span.tags), std::string(span.name), span.start_ns, 0, span.duration_ns < 0, {}, {}};
-    slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : end_of(span);
+    slice.end_ns = slice.open ? std::max(now_ns, span.start_ns) : core::end_of(span.start_ns, span.duration_ns);
     if (slice.name.empty()) slice.name = tag_of(span.tags, slice.category.c_str());
     for (const auto &[key, value] : span.tags) slice.texts.emplace_back(key, value);
     for (const store::Field &field : span.fields)
@@ -173,8 +167,10 @@ class Trace final : public Command {
       for (const query::Answer &answer : answers)
         for (const query::Point &point : answer.points)
           // The value of a window is drawn from its begin.
-          if (std::isfinite(point.value))
-            timeline.add(Value{process_of(answer.tags), answer.metric, point.time_ns - answer.window_ns, point.value});
+          if (std::isfinite(point.value)) {
+            const int64_t length_ns = point.duration_ns > 0 ? point.duration_ns : answer.window_ns;
+            timeline.add(Value{process_of(answer.tags), answer.metric, core::begin_of(point.time_ns, length_ns), point.value});
+          }
     } catch (const query::UnknownMetric &) {
       if (!usual_) throw;
     }
@@ -194,7 +190,8 @@ class Trace final : public Command {
       // Without a window there is nothing to divide.
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
-      if (lanes.add({process, stack.time_ns - stack.duration_ns, stack.time_ns, stack.folded, value})) reading.budget.hold(1);
+      if (lanes.add({process, core::begin_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))
+        reading.budget.hold(1);
     });
     lanes.draw(timeline, stacks_, [&](size_t slices) {
       reading.budget.work(slices);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/encode/opentsdb_name.h"
 #include "plugins/sinks/http/stack_sample.h"
 
@@ -60,7 +61,7 @@ class Pyroscope final : public SampleEncoder {
     const std::string_view process = tag_of(sample, "process", name_of_);
     core::append_opentsdb_name(query, process.empty() ? "unknown" : process);
     query.append(type.suffix).append("%7B").append(labels_of(sample)).append("%7D");
-    query.append("&from=").append(std::to_string(sample.time_ns - sample.duration_ns));
+    query.append("&from=").append(std::to_string(core::begin_of(sample.time_ns, sample.duration_ns)));
     query.append("&until=").append(std::to_string(sample.time_ns));
     query.append("&sampleRate=").append(std::to_string(type.rate == 0 ? sample_rate_ : type.rate));
     query.append("&units=").append(type.units).append("&aggregationType=sum&spyName=atalaya&format=folded");

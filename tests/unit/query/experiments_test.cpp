@@ -29,6 +29,13 @@ TEST_CASE("an experiment is a span, and the span contains all of it") {
   CHECK(experiments(store).size() == 3);
 }
 
+TEST_CASE("an end beyond the range of times is the last time") {
+  Experiment absurd;
+  absurd.start_ns = kT0;
+  absurd.duration_ns = INT64_MAX;
+  CHECK(absurd.end_ns(0) == INT64_MAX);
+}
+
 TEST_CASE("the last one of a name counts, and a deleted one not at all") {
   SpanStore store;
   store.span(made("e", "", 10, 5));

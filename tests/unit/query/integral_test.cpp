@@ -188,6 +188,23 @@ TEST_CASE("the sum of a gauge over all groups is never above the highest sum at 
   }
 }
 
+// A sender may write any length.
+TEST_CASE("a window of an absurd length holds in the whole range before its end") {
+  MemoryStore store;
+  store.duration_ns = INT64_MAX;
+  store.add("proc.mem.resident", {{"pid", "1"}}, {{10, 100}});
+  store.add("proc.mem.resident", {{"pid", "2"}}, {{20, 7}});
+  for (const char *text : {"10s", "10s-max", "10s-avg"})
+    CHECK(shown(ask(store, every(text, "proc.mem.resident"))[0].points) == "10:107 20:7");
+  Query raw = all_of("proc.mem.resident");
+  raw.range = {kT0, kT0 + kEnd * kSecond};
+  CHECK(shown(ask(store, raw)[0].points) == "10:107 20:7");
+  Budget budget({});
+  const auto usage = usage_of({"proc.mem.resident"}, {}, {}, {kT0, kT0 + 20 * kSecond}, store, budget);
+  CHECK(usage[0].average == doctest::Approx(57));
+  CHECK(usage[0].max == 107);
+}
+
 TEST_CASE("an interval that the range cuts is the part in the range, up to the newest sample") {
   MemoryStore store;
   store.add_windows("proc.cpu.user", {}, {{10, 5, 50}, {15, 5, 50}, {20, 5, 50}, {25, 5, 50}});

@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "core/base/json.h"
-#include "tests/unit/query/memory_store.h"
+#include "tests/unit/query/resting_world.h"
 
 namespace atalaya::serve {
 namespace {
@@ -125,6 +127,47 @@ TEST_CASE("functions of ranges see the samples after the start of the range") {
   CHECK(result_of("count_over_time(m[1m])", store) == "host=a 1,2,3");
   CHECK(result_of("last_over_time(m[1m])", store) == "__name__=m host=a 1,5,2");
   CHECK(result_of("min_over_time(m[1m] offset 10s)", store) == "host=a -999,1,1");
+}
+
+// Values of one process at one second; nothing: it has none.
+std::map<std::string, double> at_second(const std::string &text, int second, bool instant, query::test::MemoryStore &store) {
+  const int64_t time = query::test::kT0 + second * kSecond;
+  query::Budget budget({});
+  std::map<std::string, double> by_pid;
+  for (const Column &column : evaluated(*read_promql(text), {time, time, 60 * kSecond}, instant, store, budget).columns)
+    if (!is_absent(column.values[0])) by_pid[column.labels.at("pid")] = column.values[0];
+  return by_pid;
+}
+
+TEST_CASE("functions of ranges and instants have the values of each second, whatever windows are merged") {
+  using query::test::between, query::test::value_of;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    query::test::RestingWorld world(seed);
+    for (int i = 0; i < 20; ++i) {
+      const int range = world.any(1, 300), second = world.any(300, query::test::kEnd);
+      for (query::test::MemoryStore *store : {&world.each, &world.merged})
+        for (const std::string function : {"avg", "min", "max", "last"}) {
+          INFO("seed " << seed << ", " << function << " of " << range << " s at " << second << ", merged "
+                       << (store == &world.merged));
+          const auto values =
+              at_second(function + "_over_time(proc_mem_resident[" + std::to_string(range) + "s])", second, false, *store);
+          const auto now = at_second("proc_mem_resident", second, true, *store);
+          size_t known_pids = 0;
+          for (const auto &[process, pids] : world.of)
+            for (const auto &[pid, seconds] : pids) {
+              const std::vector<double> known = between(seconds, second - range, second),
+                                        present = between(seconds, second - 1, second);
+              known_pids += known.empty() ? 0 : 1;
+              REQUIRE(values.count(pid) == (known.empty() ? 0 : 1));
+              if (!known.empty()) CHECK(values.at(pid) == doctest::Approx(value_of(function, known, 0)).epsilon(1e-9));
+              if (present.empty()) continue;
+              REQUIRE(now.count(pid) == 1);
+              CHECK(now.at(pid) == present[0]);
+            }
+          CHECK(values.size() == known_pids);
+        }
+    }
+  }
 }
 
 TEST_CASE("a rate continues to the edges of its range") {

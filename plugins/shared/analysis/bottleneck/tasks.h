@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/analysis/bottleneck/text_ids.h"
 #include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/store.h"
@@ -27,7 +28,7 @@ std::string_view outcome_text(Outcome outcome);  // "" if unknown
 struct Work {
   int64_t start_ns = 0, duration_ns = kUnknown;
   int64_t bytes = kUnknown, remote = kUnknown;  // remote: the bytes that came over the network
-  int64_t end_ns() const { return start_ns + duration_ns; }
+  int64_t end_ns() const { return core::end_of(start_ns, duration_ns); }
 };
 
 struct Job {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/phases/spans.h"
-#include "plugins/shared/store/lookup.h"
 
 #include <cmath>
 #include <map>
 #include <tuple>
+
+#include "core/base/span_end.h"
+#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::phases {
 namespace {
@@ -65,7 +67,7 @@ std::optional<StoredOccurrence> occurrence_of(const store::Span &span) {
   if (!samples || found.process.empty() || found.pid.empty() || found.phase.empty()) return std::nullopt;
   found.of.start_ns = span.start_ns;
   found.of.is_open = span.duration_ns < 0;
-  found.of.end_ns = span.start_ns + (found.of.is_open ? 0 : span.duration_ns);
+  found.of.end_ns = core::end_of(span.start_ns, span.duration_ns);
   found.of.threads = fields.moments("phase.threads", *samples);
   for (size_t r = 0; r < kResources; ++r)
     found.of.usage.of[r] = fields.moments("phase." + std::string(kResourceNames[r]), *samples);

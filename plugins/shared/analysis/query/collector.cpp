@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/span_end.h"
 #include "core/base/text.h"
 #include "plugins/shared/analysis/query/time_text.h"
 
@@ -16,8 +17,8 @@ using store::Kind;
 
 constexpr size_t kSummary = 100;  // its cost in steps, about
 
-// Both are in order of time; values of equal times are added.
-std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b) {
+// Both are in order of time; values of equal times are added, or that of `a` counts.
+std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b, bool adds) {
   if (b.empty()) return a;
   std::vector<Point> all;
   all.reserve(a.size() + b.size());
@@ -25,10 +26,10 @@ std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b) {
              [](const Point &one, const Point &other) { return one.time_ns < other.time_ns; });
   size_t last = 0;
   for (size_t i = 1; i < all.size(); ++i) {
-    if (all[i].time_ns == all[last].time_ns)
-      all[last].value += all[i].value;
-    else
+    if (all[i].time_ns != all[last].time_ns)
       all[++last] = all[i];
+    else if (adds)
+      all[last].value += all[i].value;
   }
   all.resize(last + 1);
   return all;
@@ -38,12 +39,20 @@ bool adds_up(const Query &query) {
   return !query.group || query.aggregator.function == Function::sum;
 }
 
-}  // namespace
-
+// Whether intervals of the query have integrals, of some kinds of metrics.
 bool may_integrate(const Query &query) {
-  if (!query.downsample) return false;
   const auto &function = query.downsample->function;
   return !function || (function->function == Function::avg && query.group && adds_up(query));
+}
+
+}  // namespace
+
+bool merges_windows(const Query &query) {
+  return !query.downsample && query.group && !query.rate;
+}
+
+bool needs_windows(const Query &query) {
+  return query.downsample && (!query.downsample->function || OverTime::knows(*query.downsample->function));
 }
 
 Collector::Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
@@ -57,9 +66,11 @@ Collector::Collector(const Query &query, const std::vector<store::Series> &serie
   for (size_t i = 0; i < series.size(); ++i) {
     const Kind kind = series[i].kind();
     kept_[i].amounts = kind == Kind::delta && !query.rate;
+    kept_[i].holds = (kind == Kind::gauge || kind == Kind::rate) && !query.rate;
     if (!query.downsample) continue;
     const bool integral = is_integral(kind);
     if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, budget);
+    if (!integral && is_over_time(kind)) kept_[i].over_time.emplace(intervals_, function_, budget);
     if (!integral || query.downsample->function) kept_[i].function.emplace(intervals_, function_);
   }
 }
@@ -70,10 +81,15 @@ bool Collector::is_integral(Kind kind) const {
   return kind != Kind::total && (kind != Kind::delta || !query_.downsample->function);
 }
 
+// A delta is the amount of its window, not a value at each time of it.
+bool Collector::is_over_time(Kind kind) const {
+  return !query_.rate && OverTime::knows(function_) && (kind == Kind::gauge || kind == Kind::rate);
+}
+
 std::optional<store::Steps> Collector::steps(size_t series) const {
   const Kept &kept = kept_[series];
   if (!query_.downsample || query_.rate) return std::nullopt;
-  if (kept.integral) return intervals_.integral_steps();
+  if (kept.has_windows()) return intervals_.integral_steps();
   return kept.function->needs_points() ? std::nullopt : std::optional(intervals_.steps());
 }
 
@@ -82,6 +98,11 @@ bool Collector::take(size_t series, const store::Summary &summary) {
   if (!query_.downsample || query_.rate) return false;
   budget_.work(kSummary);
   if (kept.integral) return kept.integral->add(summary);
+  if (kept.over_time) {
+    if (!kept.over_time->add(summary)) return false;
+    kept.hold.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+    return true;
+  }
   if (is_outside(summary.first_ns) || is_outside(summary.last_ns)) return false;
   const size_t before = size_of(kept);
   if (!kept.function->add(summary)) return false;
@@ -121,7 +142,7 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
   Kept &kept = kept_[series];
   const int64_t time_ns = plain.times_ns.front();
   const bool is_instant = plain.durations_ns.front() <= 0;
-  const bool is_of_function = kept.function && (!kept.integral || is_instant);
+  const bool is_of_function = kept.function && (!kept.has_windows() || is_instant);
   if (is_of_function && is_outside(time_ns)) return;
   if (is_of_function && kept.function->needs_points()) {
     rolled_until_ns_ = std::max(rolled_until_ns_, time_ns);
@@ -131,11 +152,13 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
   } else if (is_of_function) {
     // The last moment of a step belongs to the interval that ends then.
     kept.function->add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
+  } else if (kept.over_time) {
+    kept.over_time->add_rolled(summary, plain);
   } else if (kept.integral) {
     if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
     each_held(summary, plain, kept.amounts,
               [&](const Held &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
-  } else {
+  } else if (!is_outside(time_ns)) {
     // A late point of that very time becomes a part of the step, too.
     if (!kept.points.empty() && kept.points.back().time_ns == time_ns) kept.points.pop_back();
     kept.is_step = summary.count > 1;
@@ -148,17 +171,30 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
 void Collector::add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count) {
   const Kept &kept = kept_[series];
   // Functions and rates of points are of the points in the range.
-  const bool is_of_function = !kept.integral || (kept.function && duration_ns <= 0);
-  if (is_of_function && is_outside(time_ns)) return;
+  const bool is_of_function = !kept.has_windows() || (kept.function && duration_ns <= 0);
+  if (is_of_function && is_outside(time_ns)) return add_next(series, {time_ns, value, duration_ns});
   if (!query_.rate) return add_value(series, {time_ns, duration_ns, value}, count);
   const auto rate = rates_[series].add(time_ns, value, count);
   if (rate) add_value(series, {time_ns, is_of_function && query_.downsample ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
+}
+
+// The window that contains the end of the range: it has a value there, if points are merged.
+void Collector::add_next(size_t series, const Point &point) {
+  Kept &kept = kept_[series];
+  const int64_t to_ns = query_.range.to_ns;
+  const bool is_first = kept.points.empty() || kept.points.back().time_ns <= to_ns;
+  if (merges_windows(query_) && kept.holds && is_first && point.time_ns > to_ns && point.covers(to_ns))
+    kept.points.push_back(point);
 }
 
 void Collector::add_value(size_t series, const Held &held, const std::optional<int64_t> &count) {
   Kept &kept = kept_[series];
   if (kept.integral && (held.duration_ns > 0 || !kept.function))
     return kept.integral->add(held.time_ns, held.duration_ns, held.value);
+  if (kept.over_time && held.duration_ns > 0) {
+    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
+  }
   if (kept.function) {
     kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
     return kept.function->add(held.time_ns, held.value);
@@ -175,13 +211,13 @@ void Collector::add_raw(size_t series, const Held &held, const std::optional<int
     if (!kept.is_step) kept.points.back().value = held.value;
     return;
   }
-  kept.points.push_back({held.time_ns, held.value});
+  kept.points.push_back({held.time_ns, held.value, kept.holds ? held.duration_ns : 0});
   if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) kept.counts.push_back({held.time_ns, *count});
 }
 
 void Collector::add_total(Kept &kept, const Held &held) const {
   if (kept.amounts) return;
-  const int64_t begin_ns = std::max(held.time_ns - held.duration_ns, query_.range.from_ns);
+  const int64_t begin_ns = std::max(core::begin_of(held.time_ns, held.duration_ns), query_.range.from_ns);
   kept.total += held.value * static_cast<double>(held.time_ns - begin_ns);
 }
 
@@ -217,10 +253,11 @@ std::vector<Point> Collector::take_points(size_t series) {
   budget_.release(size_of(kept));
   std::vector<Point> points;
   if (kept.integral) points = kept.integral->take(extent_.known, extent_.step_ns);
+  if (kept.over_time) points = kept.over_time->take();
   if (kept.function) {
     const std::vector<Point> by_function = kept.function->take();
     kept.by_function = !by_function.empty();
-    points = united(std::move(points), by_function);
+    points = united(std::move(points), by_function, kept.integral.has_value());
   }
   if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
   budget_.hold(points.size());

@@ -11,13 +11,17 @@
 #include "plugins/shared/analysis/query/budget.h"
 #include "plugins/shared/analysis/query/downsample.h"
 #include "plugins/shared/analysis/query/integral.h"
+#include "plugins/shared/analysis/query/over_time.h"
 #include "plugins/shared/analysis/query/rate.h"
 #include "plugins/shared/analysis/query/types.h"
 
 namespace atalaya::query {
 
-// Whether intervals of the query have integrals, of some kinds of metrics. These need the windows that reach into the range.
-bool may_integrate(const Query &query);
+// Whether the values of the query are those of windows, of some kinds of metrics: it needs the windows that reach into the range.
+bool needs_windows(const Query &query);
+
+// Whether points are merged as they are: a window has its value at each of its times, also one that ends after the range.
+bool merges_windows(const Query &query);
 
 // Of all series of a query, also if a collector has a part of them.
 struct Extent {
@@ -42,7 +46,8 @@ class Collector : public store::PointVisitor {
 
   // After the scan; of its series.
   Extent extent() const;
-  // Before take_points: of all series of the query.
+  // Before take_points: of all series of the query. If points are merged as they are, the last point of a series may be after the
+  // range.
   void set_extent(const Extent &extent) { extent_ = extent; }
   std::vector<Point> take_points(size_t series);
   // Of a series whose stored points are the answer.
@@ -53,24 +58,29 @@ class Collector : public store::PointVisitor {
   Aggregator aggregator_of(std::span<const size_t> series) const;
 
  private:
-  // Of one series: integrals, points by a function, or its points as they are. With both, the integrals are of windows, the
-  // function is of instants.
+  // Of one series: integrals or a function of its windows, a function of its points, or its points as they are. With windows and a
+  // function of points, the latter is of instants.
   struct Kept {
     std::optional<Integral> integral;
+    std::optional<OverTime> over_time;
     std::optional<Downsampler> function;
     std::vector<Point> points;
     std::vector<Count> counts;
     Hold hold;
     double total = 0;          // the integral of points as they are, by ns; of amounts their sum
     bool amounts = false;      // each value is that of its whole window
+    bool holds = false;        // each value is that of each time of its window
     bool is_step = false;      // the last rolled point has several samples
     bool by_function = false;  // some of its points are by the function
+    bool has_windows() const { return integral || over_time; }
   };
 
   bool is_integral(store::Kind kind) const;
+  bool is_over_time(store::Kind kind) const;
   bool is_outside(int64_t time_ns) const { return time_ns <= query_.range.from_ns || time_ns > query_.range.to_ns; }
   static size_t size_of(const Kept &kept);
   void add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count);
+  void add_next(size_t series, const Point &point);
   void add_value(size_t series, const Held &held, const std::optional<int64_t> &count);
   void add_raw(size_t series, const Held &held, const std::optional<int64_t> &count);
   void add_rolled(size_t series, const store::Summary &summary, const store::Points &plain);

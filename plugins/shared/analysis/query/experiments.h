@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/analysis/query/types.h"
 #include "plugins/shared/store/store.h"
 
@@ -22,7 +23,7 @@ struct Experiment {
   int64_t duration_ns = -1;  // -1: it is still open
 
   bool open() const { return duration_ns < 0; }
-  int64_t end_ns(int64_t now_ns) const { return open() ? now_ns : start_ns + duration_ns; }
+  int64_t end_ns(int64_t now_ns) const { return open() ? now_ns : core::end_of(start_ns, duration_ns); }
 };
 
 // The span that says it: its text and its tags; start and duration are the experiment's.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/span_end.h"
+
 namespace atalaya::query {
 namespace {
 
@@ -32,7 +34,7 @@ void Integral::add(const store::Points &points) {
 
 void Integral::add_held(const Held &held) {
   const double whole = ns_between(0, held.duration_ns);
-  add_stretch(held.time_ns - held.duration_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
+  add_stretch(core::begin_of(held.time_ns, held.duration_ns), held.time_ns, amounts_ ? held.value / whole : held.value);
 }
 
 bool Integral::add(const store::Summary &summary) {
@@ -90,7 +92,7 @@ double Integral::length_of(int64_t begin_ns, const Known &known) const {
   int64_t to_ns = std::min(end_ns, range.to_ns);
   const bool is_cut = to_ns < end_ns;
   begin_ns = std::max(begin_ns, range.from_ns);
-  if (is_cut && known.until_ns < to_ns && known.until_ns > begin_ns && to_ns - known.until_ns <= 2 * known.window_ns)
+  if (is_cut && known.until_ns < to_ns && known.until_ns > begin_ns && (to_ns - known.until_ns) / 2 <= known.window_ns)
     to_ns = known.until_ns;
   return ns_between(begin_ns, to_ns);
 }

@@ -30,13 +30,16 @@ class Merge {
  public:
   Merge(std::span<const std::vector<Point>> series, const Aggregator &aggregator, Budget &budget)
       : series_(series), aggregator_(aggregator), budget_(budget) {
-    for (size_t i = 0; i < series.size(); ++i)
-      if (!series[i].empty()) cursors_.push({series[i].front().time_ns, i, 0});
+    for (size_t i = 0; i < series.size(); ++i) {
+      if (series[i].empty()) continue;
+      cursors_.push({series[i].front().time_ns, i, 0});
+      if (series[i].front().duration_ns > 0) between_.push_back({nullptr, &series[i].front(), i});
+    }
   }
 
-  std::vector<Point> run() {
+  std::vector<Point> run(int64_t until_ns) {
     std::vector<Point> result;
-    while (!cursors_.empty()) {
+    while (!cursors_.empty() && cursors_.top().time_ns <= until_ns) {
       budget_.hold(1);
       result.push_back(at(cursors_.top().time_ns));
       budget_.work(1 + values_.size() + between_.size());
@@ -49,7 +52,7 @@ class Merge {
     values_.clear();
     members_.clear();
     while (!cursors_.empty() && cursors_.top().time_ns == time_ns) take(cursors_.top());
-    if (aggregator_.missing != Aggregator::Missing::nothing) add_missing(time_ns);
+    if (!between_.empty()) add_missing(time_ns);
     if (in_order_) set_in_order();
     return {time_ns, values_.empty() ? std::numeric_limits<double>::quiet_NaN() : aggregator_.of(values_)};
   }
@@ -61,15 +64,20 @@ class Merge {
     if (++cursor.next == points.size()) return;
     cursor.time_ns = points[cursor.next].time_ns;
     cursors_.push(cursor);
-    if (aggregator_.missing != Aggregator::Missing::nothing)
+    if (aggregator_.missing != Aggregator::Missing::nothing || points[cursor.next].duration_ns > 0)
       between_.push_back({&points[cursor.next - 1], &points[cursor.next], cursor.series});
   }
 
-  // Of the series that have a point before and one after.
+  // Of the series that have a window around the time, or a point before and one after.
   void add_missing(int64_t time_ns) {
     std::erase_if(between_, [&](const Gap &gap) { return gap.after->time_ns <= time_ns; });
-    for (const Gap &gap : between_)
-      if (gap.before->time_ns < time_ns) add(gap.series, in_order_ ? 0 : between(*gap.before, *gap.after, time_ns));
+    for (const Gap &gap : between_) {
+      if (gap.before != nullptr && gap.before->time_ns >= time_ns) continue;
+      if (gap.after->covers(time_ns))
+        add(gap.series, gap.after->value);
+      else if (gap.before != nullptr && aggregator_.missing != Aggregator::Missing::nothing)
+        add(gap.series, in_order_ ? 0 : between(*gap.before, *gap.after, time_ns));
+    }
   }
 
   void add(size_t series, double value) {
@@ -86,7 +94,7 @@ class Merge {
 
   // Where a series is that has begun and not ended.
   struct Gap {
-    const Point *before, *after;
+    const Point *before, *after;  // before: null for the first one
     size_t series;
   };
 
@@ -102,8 +110,9 @@ class Merge {
 
 }  // namespace
 
-std::vector<Point> merged(std::span<const std::vector<Point>> series, const Aggregator &aggregator, Budget &budget) {
-  return Merge(series, aggregator, budget).run();
+std::vector<Point> merged(std::span<const std::vector<Point>> series, const Aggregator &aggregator, Budget &budget,
+                          int64_t until_ns) {
+  return Merge(series, aggregator, budget).run(until_ns);
 }
 
 }  // namespace atalaya::query

@@ -91,6 +91,23 @@ std::shared_ptr<const store::MetricInfo> info_of(const std::shared_ptr<const sto
   return std::make_shared<const store::MetricInfo>(std::move(info));
 }
 
+// One series of a group; of one member its points as they are, with their windows.
+std::vector<Point> together(std::vector<std::vector<Point>> &members, const Aggregator &aggregator, const Query &query,
+                            Budget &budget) {
+  const int64_t until_ns = merges_windows(query) ? query.range.to_ns : std::numeric_limits<int64_t>::max();
+  if (!query.group || (members.size() == 1 && aggregator.keeps_one())) {
+    std::vector<Point> points = std::move(members.front());
+    if (!points.empty() && points.back().time_ns > until_ns) {
+      points.pop_back();
+      budget.release(1);
+    }
+    return points;
+  }
+  std::vector<Point> points = merged(members, aggregator, budget, until_ns);
+  for (const std::vector<Point> &of_one : members) budget.release(of_one.size());
+  return points;
+}
+
 Range wider(const Range &range) {
   constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + Hold::kLongest;
   constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - Hold::kLongest;
@@ -114,7 +131,9 @@ Plan Plan::part(size_t begin, size_t end) const {
 
 Plan plan_of(const Query &query, store::Store &store, Budget &budget) {
   Query selection = query;
-  if (may_integrate(query) && query.range.to_ns > query.range.from_ns) selection.range = wider(query.range);
+  const bool is_range = query.range.to_ns > query.range.from_ns;
+  if (is_range && needs_windows(query)) selection.range = wider(query.range);
+  if (is_range && merges_windows(query)) selection.range.to_ns = wider(query.range).to_ns;
   Plan plan{selection.range, selected(selection, store, budget), {}};
   plan.groups = groups_of(plan.series, query);
   return plan;
@@ -147,9 +166,8 @@ std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &sto
     });
     if (points.empty()) continue;
     collector.add_extent(group.series, answer);
-    answer.points = query.group ? merged(points, collector.aggregator_of(group.series), budget) : std::move(points.front());
-    if (query.group)
-      for (const std::vector<Point> &of_one : points) budget.release(of_one.size());
+    answer.points = together(points, collector.aggregator_of(group.series), query, budget);
+    if (answer.points.empty()) continue;
     if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
     set_tags(group, plan.series, answer);
     answer.info = info_of(plan.series[group.series.front()].info, query);

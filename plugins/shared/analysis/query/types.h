@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/analysis/query/aggregator.h"
 #include "plugins/shared/store/store.h"
 
@@ -41,7 +42,11 @@ class TooManyPoints : public TooMuch {
 
 struct Point {
   int64_t time_ns = 0;
-  double value = 0;  // not a number: unknown, added by a fill policy
+  double value = 0;         // not a number: unknown, added by a fill policy
+  int64_t duration_ns = 0;  // of stored values that hold for a window: its length; else 0
+
+  // Its window contains the time.
+  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::begin_of(time_ns, duration_ns) < other_ns; }
 };
 
 // The end that names an interval and belongs to it. Windows are (from, to] and have the time of their end; OpenTSDB's intervals are

@@ -7,8 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/span_end.h"
 #include "plugins/shared/analysis/query/engine.h"
 #include "plugins/shared/analysis/query/hold.h"
+#include "plugins/shared/analysis/query/levels.h"
 #include "plugins/shared/units/unit_text.h"
 
 namespace atalaya::query {
@@ -20,7 +22,7 @@ struct UsageGroup {
   Usage usage;
   store::Kind kind = store::Kind::unknown;
   double per_second = 1;
-  std::map<int64_t, double> at;  // its value at each time
+  Levels levels;  // its value at each time
 };
 
 class Integrals : public store::PointVisitor {
@@ -63,14 +65,13 @@ class Integrals : public store::PointVisitor {
     const double seconds = (static_cast<double>(range_.to_ns) - static_cast<double>(range_.from_ns)) / 1e9;
     std::vector<Usage> usages;
     for (auto &[key, group] : groups_) {
-      if (group.at.empty()) continue;
-      budget_.release(group.at.size());
+      if (group.levels.empty()) continue;
+      budget_.release(group.levels.size());
       Usage &usage = group.usage;
       usage.average = usage.sum / seconds;
       usage.sum *= group.per_second;
-      const auto by_value = [](const auto &a, const auto &b) { return a.second < b.second; };
-      usage.min = std::min_element(group.at.begin(), group.at.end(), by_value)->second;
-      usage.max = std::max_element(group.at.begin(), group.at.end(), by_value)->second;
+      usage.min = group.levels.min();
+      usage.max = group.levels.max();
       usages.push_back(std::move(usage));
     }
     std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
@@ -93,17 +94,21 @@ class Integrals : public store::PointVisitor {
   }
   void add_held(size_t series, const Held &held) {
     UsageGroup &group = *of_series_[series];
-    const int64_t begin = held.time_ns - held.duration_ns;
+    const int64_t begin = core::begin_of(held.time_ns, held.duration_ns);
     const double inside = overlap(begin, held.time_ns);
     if (inside <= 0) return;
     const bool delta = group.kind == store::Kind::delta;
     group.usage.sum += held.value * inside / (delta ? static_cast<double>(held.duration_ns) : 1e9);
     cover(group, held);
-    budget_.hold(group.at.try_emplace(held.time_ns, 0).second ? 1 : 0);
-    group.at[held.time_ns] += held.value;
+    // An amount is that of its window, not a value at each time of it.
+    if (delta)
+      group.levels.add(held.time_ns - 1, held.time_ns, held.value, budget_);
+    else
+      group.levels.add(std::max(begin, range_.from_ns), std::min(held.time_ns, range_.to_ns), held.value, budget_);
   }
   void cover(UsageGroup &group, const Held &held) const {
-    group.usage.covered.add(std::max(held.time_ns - held.duration_ns, range_.from_ns), std::min(held.time_ns, range_.to_ns));
+    group.usage.covered.add(std::max(core::begin_of(held.time_ns, held.duration_ns), range_.from_ns),
+                            std::min(held.time_ns, range_.to_ns));
   }
   // A decrease is a reset: that change is unknown.
   void add_total(size_t series, const store::Points &points) {
@@ -115,8 +120,7 @@ class Integrals : public store::PointVisitor {
       if (before == 0 || time <= before || change < 0 || inside <= 0) continue;
       group.usage.sum += change * inside / static_cast<double>(time - before);
       group.usage.covered.add(std::max(before, range_.from_ns), std::min(time, range_.to_ns));
-      budget_.hold(group.at.try_emplace(time, 0).second ? 1 : 0);
-      group.at[time] += value;
+      group.levels.add(time - 1, time, value, budget_);
     }
     budget_.check_time();
   }
