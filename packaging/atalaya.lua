@@ -18,8 +18,9 @@ a.pipeline "processes" {
   a.source.proc { host = false, cgroups = false },
   -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers, units and jobs are tags.
   a.translate.names { tags = { "container", "unit", "job" } },
-  -- Remove idle processes: those below all of these limits for a whole window.
+  -- Idle processes, those below all of these limits, have one sample per 5 minutes: averages and sums stay the same.
   a.filter.value {
+    rest = "5m",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,

@@ -24,6 +24,7 @@ a.pipeline "processes" {
   a.source.proc { host = false, cgroups = false },
   a.translate.names {},
   a.filter.value {
+    rest = "5m",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,

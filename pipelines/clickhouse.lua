@@ -15,6 +15,7 @@ a.pipeline "host" {
   every = "10s",
   a.source.proc {},
   a.filter.value {
+    rest = "5m",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,

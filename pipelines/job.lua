@@ -20,7 +20,14 @@ a.pipeline "processes" {
   every = "1s",
   a.source.proc { host = false, cgroups = false },
   a.translate.names { tags = { "container" } },
-  a.filter.value { ["proc.cpu.user"] = 1, ["proc.cpu.kernel"] = 1, ["proc.disk.reads.mb"] = 0.05, ["proc.disk.writes.mb"] = 0.05 },
+  -- Processes with little work have one sample per minute: averages and sums stay the same.
+  a.filter.value {
+    rest = "1m",
+    ["proc.cpu.user"] = 1,
+    ["proc.cpu.kernel"] = 1,
+    ["proc.disk.reads.mb"] = 0.05,
+    ["proc.disk.writes.mb"] = 0.05,
+  },
   store,
 }
 

@@ -18,6 +18,7 @@ a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
   a.filter.value {
+    rest = "5m",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,

@@ -1,4 +1,4 @@
--- This host and its busy processes for Prometheus, which scrapes the latest values.
+-- This host and its processes, by name, for Prometheus, which scrapes the latest values.
 --   atalaya run pipelines/prometheus.lua
 -- In prometheus.yml, with an interval that is at least the window here:
 --   scrape_configs:
@@ -17,21 +17,14 @@ a.pipeline "host" {
   prometheus,
 }
 
--- Each pid would be a series per metric, and Prometheus keeps all of them. So processes of one name are summed, and idle ones
--- removed.
+-- Each pid would be a series per metric, and Prometheus keeps all of them. So processes of one name are summed. Idle ones count too: a
+-- name that comes and goes has no average.
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false },
   a.translate.names {},
   -- Each window counts the open files of some processes only, so their sum is excluded.
   a.translate.aggregate { by = "process", fields = { "*", "!*.state", "!*.start.time", "!*.pid", "!proc.files.open" } },
-  a.filter.value {
-    ["proc.cpu.user"] = 0.1,
-    ["proc.cpu.kernel"] = 0.1,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 10,
-  },
   prometheus,
 }
 

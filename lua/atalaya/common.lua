@@ -3,7 +3,7 @@
 --
 --   local common = require "atalaya.common"
 --   common.host { every = "5s", SINKS... }         cores, memory, disks, interfaces, file systems, cgroups
---   common.processes { every = "5s", SINKS... }    processes with their real names, without idle ones
+--   common.processes { every = "5s", SINKS... }    processes with their real names; idle ones have a sample per 5 minutes
 --   common.self { every = "30s", SINKS... }        the agent: its CPU time, memory and losses
 --
 -- What follows the interval is added after these sources and stages: sinks, or a function before them. `atalaya check FILE` prints
@@ -32,8 +32,9 @@ return {
       a.source.proc { host = false, cgroups = false },
       -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers, units and jobs of schedulers are tags.
       a.translate.names { tags = { "container", "unit", "job" } },
-      -- Remove idle processes: those below all of these limits for a whole window.
+      -- Idle processes, those below all of these limits, have one sample per 5 minutes: averages and sums stay the same.
       a.filter.value {
+        rest = "5m",
         ["proc.cpu.user"] = 0.1,
         ["proc.cpu.kernel"] = 0.1,
         ["proc.disk.reads.mb"] = 0.01,

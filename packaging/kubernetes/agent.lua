@@ -22,8 +22,9 @@ a.pipeline "processes" {
   a.source.proc { host = false, cgroups = false },
   -- The tag pod needs the state files of the container runtime; the tag container is the id without them.
   a.translate.names { root = "/host", tags = { "container", "pod", "namespace", "workload" } },
-  -- Remove idle processes: those below all of these limits for a whole window.
+  -- Idle processes, those below all of these limits, have one sample per 5 minutes: averages and sums stay the same.
   a.filter.value {
+    rest = "5m",
     ["proc.cpu.user"] = 0.1,
     ["proc.cpu.kernel"] = 0.1,
     ["proc.disk.reads.mb"] = 0.01,

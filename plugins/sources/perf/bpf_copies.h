@@ -20,7 +20,8 @@ namespace atalaya::perf {
 // One thread at a time.
 class StackCopies {
  public:
-  // `memory`: for the unwind tables and maps of processes, in bytes. `max_stacks`: of a window; the copies of further stacks are lost.
+  // `memory`: for the unwind tables and maps of processes, in bytes. `max_stacks`: of a window; the copies of further stacks are
+  // lost.
   StackCopies(size_t memory, size_t max_stacks) : memory_(memory), max_stacks_(max_stacks), unwinder_(memory) {}
 
   // Unwinds a copy and counts it. Throws std::bad_alloc.
