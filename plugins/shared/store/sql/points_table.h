@@ -3,14 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
-
-// As an extension all calls go through the table that the loading program hands over: it may hold a SQLite of its own.
-#ifdef ATALAYA_SQLITE_EXTENSION
-#include <sqlite3ext.h>
-SQLITE_EXTENSION_INIT3
-#else
-#include <sqlite3.h>
-#endif
+#include "plugins/shared/store/sql/sqlite_api.h"
 
 namespace atalaya::store {
 

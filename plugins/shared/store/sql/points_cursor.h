@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/store/catalogue.h"
+#include "plugins/shared/store/sql/sqlite_api.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
+#include "plugins/shared/store/sqlite/chunks/pool.h"
+#include "plugins/shared/store/sqlite/rollup/rollup_points.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
+
+namespace atalaya::store {
+
+// From `count` on: of rolled points; else NULL.
+enum class TableColumn { time, metric, entity, value, count, sum, min, max, first, last };
+
+// Which bounds a scan has: bits of sqlite3_index_info::idxNum, in the order of their arguments.
+enum Bound : unsigned { of_entity = 1, of_metric = 2, above = 4, below = 8 };
+
+struct PointsTable : sqlite3_vtab {
+  sqlite3 *database = nullptr;
+
+  int fail(int code, const std::string &text);
+  int fail() { return fail(sqlite3_errcode(database), sqlite3_errmsg(database)); }
+};
+
+// A scan of the table: from chunk to chunk, in it from metric to metric, in that from point to point.
+class PointsCursor : public sqlite3_vtab_cursor {
+ public:
+  explicit PointsCursor(PointsTable &table) : sqlite3_vtab_cursor{&table}, table_(table) {}
+
+  int filter(unsigned bounds, sqlite3_value **arguments);
+  int next();
+  bool at_end() const { return at_end_; }
+  int64_t number() const { return number_; }
+
+  void column(sqlite3_context *context, TableColumn column) const;
+
+ private:
+  static void give(sqlite3_context *context, const Number &value);
+  static void give_rolled(sqlite3_context *context, const RolledPoint &point, TableColumn column);
+  int64_t time_ns() const { return is_rolled_ ? time_of(rolled_[point_]) : times_->times_ns[point_]; }
+
+  static int64_t nanoseconds(int64_t ms);
+
+  // A bound that is no number bounds nothing: SQLite checks every row again.
+  void read_bounds(unsigned bounds, sqlite3_value **arguments);
+
+  // To the next point that counts, if this one does not.
+  int settle();
+  bool is_wanted(int64_t time_ns) const;
+
+  int open_chunk();
+  int open_bytes(std::string_view head, std::string_view data);
+  int open_pool(std::string_view head, std::string_view data);
+  int open_member();
+  void list_metrics();
+  bool open_metric();
+  Kind kind_of_metric(int64_t metric);
+  bool find_replaced(int64_t first_ns, int64_t last_ns);
+  bool find_newer();
+  int damaged();
+
+  PointsTable &table_;
+  std::optional<int64_t> entity_, metric_;
+  int64_t least_ms_ = 0, most_ms_ = 0;
+  Prepared chunks_, rows_, newer_, kinds_;
+  bool at_end_ = true;
+  int64_t number_ = 0;
+  int64_t chunk_ = 0, chunk_entity_ = 0;
+  bool is_rolled_ = false;
+  ChunkReader reader_, newer_reader_;
+  PoolReader pool_;
+  std::vector<int64_t> members_;  // of the pool, that are still to be read
+  std::vector<int64_t> metrics_;  // of the chunk
+  size_t at_metric_ = 0;
+  const Times *times_ = nullptr;
+  Values values_;
+  std::vector<RolledPoint> rolled_;
+  Kind kind_{};
+  size_t point_ = 0, points_end_ = 0;
+  std::set<std::pair<int64_t, int64_t>> replaced_;  // metric and time
+};
+
+}  // namespace atalaya::store
