@@ -2,6 +2,7 @@
 #include "plugins/shared/store/sqlite/dictionary.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "plugins/shared/store/sqlite/declarations.h"
@@ -42,6 +43,21 @@ void append_identity(std::string &out, const atalaya_sample &sample) {
     append_bytes(out, tag.value.size);
     if (tag.value.size > 0) out.append(tag.value.data, tag.value.size);
   }
+}
+
+// Whether that would append this text to an empty one.
+bool is_identity(std::string_view identity, const atalaya_sample &sample) {
+  const auto take = [&](const void *bytes, size_t size) {
+    if (identity.size() < size || (size > 0 && std::memcmp(identity.data(), bytes, size) != 0)) return false;
+    identity.remove_prefix(size);
+    return true;
+  };
+  for (uint32_t i = 0; i < sample.tag_count; ++i) {
+    const atalaya_tag &tag = sample.tags[i];
+    if (!take(&tag.key, sizeof(tag.key)) || !take(&tag.value.size, sizeof(tag.value.size)) || !take(tag.value.data, tag.value.size))
+      return false;
+  }
+  return identity.empty();
 }
 
 }  // namespace
@@ -120,12 +136,10 @@ int64_t Dictionary::look_up_metric(std::string_view name) {
 }
 
 int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns) {
-  identity_.clear();
-  append_identity(identity_, sample);
-  Known *known = find_known();
+  Known *known = find_known(sample);
   if (known == nullptr || known->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
     trim(now_ns);
-    known = &*entities_.insert_or_assign(identity_, look_up(sample, now_ns)).first;
+    known = &*entities_.insert_or_assign(identity_of(sample), look_up(sample, now_ns)).first;
   }
   if (last_known_ != nullptr) last_known_->second.next = known;
   last_known_ = known;
@@ -137,11 +151,17 @@ int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metric
 }
 
 // Samples come in the same order in each window.
-Dictionary::Known *Dictionary::find_known() {
-  if (last_known_ != nullptr && last_known_->second.next != nullptr && last_known_->second.next->first == identity_)
+Dictionary::Known *Dictionary::find_known(const atalaya_sample &sample) {
+  if (last_known_ != nullptr && last_known_->second.next != nullptr && is_identity(last_known_->second.next->first, sample))
     return last_known_->second.next;
-  const auto found = entities_.find(std::string_view(identity_));
+  const auto found = entities_.find(std::string_view(identity_of(sample)));
   return found == entities_.end() ? nullptr : &*found;
+}
+
+const std::string &Dictionary::identity_of(const atalaya_sample &sample) {
+  identity_.clear();
+  append_identity(identity_, sample);
+  return identity_;
 }
 
 Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now_ns) {

@@ -63,8 +63,9 @@ class Dictionary {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
-  // By the identity of the running sample; null: it is not in the cache.
-  Known *find_known();
+  // Null: it is not in the cache.
+  Known *find_known(const atalaya_sample &sample);
+  const std::string &identity_of(const atalaya_sample &sample);  // until the next call
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
   void trim(int64_t now_ns);
   void widen(Entity &entity, int64_t time_ns);
