@@ -6,6 +6,12 @@
 
 namespace atalaya::store {
 
+void Column::reserve(size_t points) {
+  times_ns.reserve(points);
+  durations_ns.reserve(points);
+  values.reserve(points);
+}
+
 void Column::clear() {
   times_ns.clear();
   durations_ns.clear();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/chunks/block_ends.h"
 
 namespace atalaya::store {
 namespace {
@@ -19,8 +20,7 @@ namespace {
 constexpr int64_t kExact = int64_t{1} << 53;
 constexpr size_t kWorthPacking = 16;  // bytes
 constexpr int kLevel = 3;
-constexpr size_t kQuickPoints = 256;                           // fewer are often the only ones of a process
-constexpr size_t kBlockPoints = kMaxChunkPoints / kMaxBlocks;  // of a block, on average at least
+constexpr size_t kQuickPoints = 256;  // fewer are often the only ones of a process
 
 void put_signed(std::string &out, int64_t value) {
   put_varint(out, zigzag(value));
@@ -37,11 +37,17 @@ size_t width_of(uint64_t greatest) {
   return (static_cast<size_t>(std::bit_width(greatest)) + 7) / 8;
 }
 
+// std::nearbyint without a call: a sum with so large a number has no place for a fraction.
+double rounded(double value) {
+  constexpr double kLarge = 0x1.8p52;
+  return std::abs(value) < 0x1p51 ? value + kLarge - kLarge : std::nearbyint(value);
+}
+
 // The value shifted by this number of decimals, if it is an integer and shifts back to the same value.
 bool shifted(double value, uint8_t decimals, int64_t &result) {
   const double large = value * kTens.at(decimals);
   if (!(std::abs(large) <= static_cast<double>(kExact))) return false;
-  result = static_cast<int64_t>(std::nearbyint(large));
+  result = static_cast<int64_t>(rounded(large));
   return std::bit_cast<uint64_t>(static_cast<double>(result) / kTens.at(decimals)) == std::bit_cast<uint64_t>(value);
 }
 
@@ -55,26 +61,13 @@ void each_run(std::span<const T> values, Emit &&emit) {
   }
 }
 
-// Of the stretches for which many queries want one value. One begins after a multiple of its length and ends with the next one.
-constexpr std::array kBlockLengths = {int64_t{600'000'000'000}, int64_t{3600'000'000'000}, int64_t{21'600'000'000'000}};
-inline int64_t stretch_of(int64_t time_ns, int64_t length_ns) {
-  const int64_t before = minus(time_ns, 1), rest = before % length_ns;
-  return minus(before, rest < 0 ? rest + length_ns : rest);
-}
-
-// The ends of blocks of points, whose times lie in one stretch: the shortest one that has enough points on average.
-std::vector<size_t> block_ends(std::span<const int64_t> times_ns) {
-  std::vector<size_t> ends;
-  for (const int64_t length_ns : kBlockLengths) {
-    const size_t most = times_ns.size() / kBlockPoints;
-    if (most < 2) return {};
-    ends.clear();
-    for (size_t i = 1; i <= times_ns.size() && ends.size() <= most; ++i)
-      if (i == times_ns.size() || stretch_of(times_ns[i], length_ns) != stretch_of(times_ns[i - 1], length_ns)) ends.push_back(i);
-    if (ends.size() <= most) break;
-  }
-  if (ends.size() < 2 || ends.back() != times_ns.size()) ends.clear();
-  return ends;
+// The size of values that are coded by their frequencies, at least.
+double bytes_by_frequency(const std::array<size_t, 256> &counts) {
+  const auto all = static_cast<double>(std::accumulate(counts.begin(), counts.end(), size_t{0}));
+  double bits = 0;
+  for (const size_t count : counts)
+    if (count > 0) bits += static_cast<double>(count) * std::log2(all / static_cast<double>(count));
+  return bits / 8;
 }
 
 }  // namespace
@@ -133,10 +126,13 @@ size_t ChunkEncoder::timeline_of(const Column &column) {
 // Distances and durations, as runs of equal ones: a series without gaps is two runs.
 void ChunkEncoder::put_timeline(const Timeline &timeline) {
   const Column &column = *timeline.column;
-  integers_.clear();
-  for (size_t i = 1; i < column.size(); ++i) integers_.push_back(column.times_ns[i] - column.times_ns[i - 1]);
-  int64_t unit = 0;
-  for (const int64_t distance : integers_) unit = std::gcd(unit, distance);
+  integers_.resize(column.size() - 1);
+  for (size_t i = 0; i < integers_.size(); ++i) integers_[i] = column.times_ns[i + 1] - column.times_ns[i];
+  int64_t unit = 0, before = 0;
+  for (const int64_t distance : integers_) {
+    if (distance != before) unit = std::gcd(unit, distance);
+    before = distance;
+  }
   unit = std::max<int64_t>(unit, 1);
   std::string &raw = segment_.raw;
   raw.clear();
@@ -185,21 +181,22 @@ void ChunkEncoder::put_column(const Column &column, const Timeline &timeline) {
 }
 
 bool ChunkEncoder::to_integers(const Column &column) {
-  integers_.clear();
+  integers_.resize(column.size());
   decimals_ = 0;
   int64_t integer = 0;
   size_t with_fewer = 0;  // values before the one with the most decimals
-  for (const Number &value : column.values) {
+  for (size_t i = 0; i < column.size(); ++i) {
+    const Number &value = column.values[i];
     if (value.is_count) {
       integer = value.count;
     } else {
       while (decimals_ <= kMaxDecimals && !shifted(value.real, decimals_, integer)) {
         ++decimals_;
-        with_fewer = integers_.size();
+        with_fewer = i;
       }
       if (decimals_ > kMaxDecimals) return false;
     }
-    integers_.push_back(integer);
+    integers_[i] = integer;
   }
   for (size_t i = 0; i < with_fewer; ++i)
     if (!shifted(column.values[i].real, decimals_, integers_[i])) return false;
@@ -228,7 +225,7 @@ void ChunkEncoder::choose_form(uint64_t distance, Codec &codec, size_t &width) {
   uint64_t plain_bits = 0, delta_bits = 0, greatest = 0;
   deltas_.resize(size);
   for (size_t i = 0; i < size; ++i) deltas_[i] = i == 0 ? 0 : integers_[i] - integers_[i - 1];
-  if (effort_ == Effort::quick && size >= kQuickPoints && choose_runs(codec)) {
+  if (size >= kQuickPoints && choose_runs(codec) && (effort_ == Effort::quick || are_runs_best())) {
     width = kRuns;
     return;
   }
@@ -278,6 +275,18 @@ bool ChunkEncoder::choose_runs(Codec &codec) {
     }
   }
   return segment_.raw.size() <= integers_.size();
+}
+
+// Of the chosen runs: planes cannot be smaller where a code of single bytes cannot, and zstd finds no repetition.
+bool ChunkEncoder::are_runs_best() {
+  std::array<size_t, 256> plain{}, delta{};
+  each_run(std::span<const int64_t>(integers_),
+           [&](size_t count, int64_t integer) { plain.at(static_cast<uint8_t>(integer)) += count; });
+  each_run(std::span<const int64_t>(deltas_),
+           [&](size_t count, int64_t step) { delta.at(static_cast<uint8_t>(zigzag(step))) += count; });
+  if (static_cast<double>(segment_.raw.size()) > std::min(bytes_by_frequency(plain), bytes_by_frequency(delta))) return false;
+  pack(segment_);
+  return segment_.stored().size() * 8 >= segment_.raw.size() * 7;
 }
 
 void ChunkEncoder::put_integer_summaries(uint64_t distance, const Timeline &timeline) {

@@ -51,6 +51,7 @@ class ChunkEncoder {
   // Fills the segment with the smallest form of the integers above the least.
   void choose_form(uint64_t distance, Codec &codec, size_t &width);
   bool choose_runs(Codec &codec);
+  bool are_runs_best();
   void put_integer_summaries(uint64_t distance, const Timeline &timeline);
   void put_integer_block(std::span<const int64_t> integers);
   void put_bits(const Column &column, bool is_count, const Timeline &timeline);

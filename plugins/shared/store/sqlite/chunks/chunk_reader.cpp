@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <new>
 
 #include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/integer_runs.h"
 
 namespace atalaya::store {
@@ -24,50 +24,6 @@ Number Values::at(size_t i) const {
   return number;
 }
 
-// Reads the head; after the first thing that is wrong it gives zeroes.
-class ChunkReader::Cursor {
- public:
-  explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
-  bool good() const { return good_; }
-  bool at_end() const { return bytes_.empty(); }
-  size_t left() const { return bytes_.size(); }
-
-  uint8_t byte() { return raw<uint8_t>(); }
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const uint8_t part = byte();
-      value |= static_cast<uint64_t>(part & 0x7f) << shift;
-      if (part < 0x80) return value;
-    }
-    good_ = false;
-    return 0;
-  }
-  int64_t signed_varint() { return unzigzag(varint()); }
-  // A size or count of at most `most`.
-  size_t size(uint64_t most) {
-    const uint64_t value = varint();
-    if (value > most) good_ = false;
-    return good_ ? static_cast<size_t>(value) : 0;
-  }
-  template <class T>
-  T raw() {
-    T value{};
-    if (bytes_.size() < sizeof(T)) {
-      good_ = false;
-      bytes_ = {};
-      return value;
-    }
-    std::memcpy(&value, bytes_.data(), sizeof(T));
-    bytes_.remove_prefix(sizeof(T));
-    return value;
-  }
-
- private:
-  std::string_view bytes_;
-  bool good_ = true;
-};
-
 void ChunkReader::Free::operator()(ZSTD_DCtx_s *context) const {
   ZSTD_freeDCtx(context);
 }
@@ -80,7 +36,7 @@ bool ChunkReader::open(std::string_view head) {
   data_ = {};
   small_size_ = large_size_ = 0;
   small_checked_ = false;
-  Cursor cursor(head);
+  ByteReader cursor(head);
   const auto crc = cursor.raw<uint32_t>();
   if (!cursor.good() || crc != core::crc32c(head.substr(sizeof(crc)))) return false;
   format_ = cursor.byte();
@@ -103,7 +59,7 @@ bool ChunkReader::open(std::string_view head) {
   return cursor.good() && cursor.at_end();
 }
 
-bool ChunkReader::read_timeline(Cursor &head, Timeline &timeline) {
+bool ChunkReader::read_timeline(ByteReader &head, Timeline &timeline) {
   timeline.is_read = false;
   timeline.count = head.size(kMaxChunkPoints);
   timeline.first_ns = head.signed_varint();
@@ -116,7 +72,7 @@ bool ChunkReader::read_timeline(Cursor &head, Timeline &timeline) {
   return format_ == kOldestFormat || read_blocks(head, timeline);
 }
 
-bool ChunkReader::read_blocks(Cursor &head, Timeline &timeline) {
+bool ChunkReader::read_blocks(ByteReader &head, Timeline &timeline) {
   timeline.blocks.resize(head.size(std::min(kMaxBlocks, timeline.count)));
   int64_t time_ns = timeline.first_ns;
   const auto add = [&](uint64_t units) {
@@ -144,7 +100,7 @@ bool ChunkReader::read_blocks(Cursor &head, Timeline &timeline) {
   return timeline.blocks.empty() || (begin == timeline.count && time_ns == timeline.last_ns && head.good());
 }
 
-void ChunkReader::read_segment(Cursor &head, Segment &segment) {
+void ChunkReader::read_segment(ByteReader &head, Segment &segment) {
   const size_t packed = head.size(UINT32_MAX);
   segment.packed = packed > 0;
   segment.stored = segment.packed ? packed : segment.raw;
@@ -155,7 +111,7 @@ void ChunkReader::read_segment(Cursor &head, Segment &segment) {
   area += segment.stored;
 }
 
-bool ChunkReader::read_part(Cursor &head, Part &part) {
+bool ChunkReader::read_part(ByteReader &head, Part &part) {
   if (!head.good() || part.timeline >= timelines_.size()) return false;
   const Timeline &timeline = timelines_[part.timeline];
   part.has_summary = false;
@@ -179,7 +135,7 @@ bool ChunkReader::read_part(Cursor &head, Part &part) {
   return head.good();
 }
 
-bool ChunkReader::read_summary(Cursor &head, Part &part) {
+bool ChunkReader::read_summary(ByteReader &head, Part &part) {
   Summary &summary = part.summary;
   const bool is_integer = part.codec == Codec::plain || part.codec == Codec::delta;
   if (is_integer) part.base = head.signed_varint();
@@ -212,7 +168,7 @@ bool ChunkReader::read_summary(Cursor &head, Part &part) {
   return head.good();
 }
 
-bool ChunkReader::read_block_summaries(Cursor &head, Part &part, const Timeline &timeline) {
+bool ChunkReader::read_block_summaries(ByteReader &head, Part &part, const Timeline &timeline) {
   const bool is_integer = part.codec != Codec::bits;
   const double shift = kTens.at(part.decimals);
   part.first_block = blocks_.size();
@@ -280,7 +236,7 @@ const Times *ChunkReader::times(const Part &part) {
 bool ChunkReader::read_times(Timeline &timeline) {
   const auto raw = bytes(timeline.segment);
   if (!raw) return false;
-  Cursor cursor(*raw);
+  ByteReader cursor(*raw);
   std::vector<int64_t> &times = timeline.times.times_ns, &durations = timeline.times.durations_ns;
   times.resize(timeline.count);
   durations.resize(timeline.count);

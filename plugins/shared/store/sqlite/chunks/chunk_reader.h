@@ -19,6 +19,8 @@ struct ZSTD_DCtx_s;
 
 namespace atalaya::store {
 
+class ByteReader;
+
 // A stretch of a chunk's data, which begins with all small ones.
 struct Segment {
   size_t begin = 0, stored = 0, raw = 0;  // raw: its size when it is unpacked
@@ -85,14 +87,13 @@ class ChunkReader {
     bool is_read = false;
     Times times;
   };
-  class Cursor;
 
-  bool read_timeline(Cursor &head, Timeline &timeline);
-  bool read_blocks(Cursor &head, Timeline &timeline);
-  bool read_part(Cursor &head, Part &part);
-  bool read_summary(Cursor &head, Part &part);
-  bool read_block_summaries(Cursor &head, Part &part, const Timeline &timeline);
-  void read_segment(Cursor &head, Segment &segment);
+  bool read_timeline(ByteReader &head, Timeline &timeline);
+  bool read_blocks(ByteReader &head, Timeline &timeline);
+  bool read_part(ByteReader &head, Part &part);
+  bool read_summary(ByteReader &head, Part &part);
+  bool read_block_summaries(ByteReader &head, Part &part, const Timeline &timeline);
+  void read_segment(ByteReader &head, Segment &segment);
   bool read_times(Timeline &timeline);
   bool read_words(std::string_view raw, const Part &part);
   bool read_planes(std::string_view planes, size_t width, size_t count);

@@ -94,6 +94,8 @@ bool ChunkWriter::merge(std::vector<Column> &columns, std::string_view head, std
 
 void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort) {
   std::sort(columns.begin(), columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
+  const auto fits = [](const Column &column) { return column.size() > 0 && column.size() <= kPointsAChunk; };
+  if (!columns.empty() && std::all_of(columns.begin(), columns.end(), fits)) return add_chunk(entity, columns, arrived_ns, effort);
   std::vector<size_t> begins(columns.size());
   std::vector<Column> parts;
   while (true) {
@@ -110,9 +112,13 @@ void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t 
       begins[i] = end;
     }
     if (parts.empty()) return;
-    encoder_.encode(parts, chunk_, effort);
-    add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
+    add_chunk(entity, parts, arrived_ns, effort);
   }
+}
+
+void ChunkWriter::add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort) {
+  encoder_.encode(columns, chunk_, effort);
+  add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
 }
 
 void ChunkWriter::delete_replaced() {

@@ -46,6 +46,7 @@ class ChunkWriter {
   std::optional<OldChunk> first_old_chunk(const PointsOfEntity &entity);
   bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort);
+  void add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort);
 
   Statement old_chunk_, add_chunk_, delete_chunk_;
   std::vector<int64_t> replaced_;

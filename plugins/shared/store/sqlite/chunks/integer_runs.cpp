@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
 
 namespace atalaya::store {
@@ -40,17 +41,6 @@ class BitWriter {
   uint64_t word_ = 0;
   int used_ = 0;
 };
-
-bool take_varint(std::string_view &bytes, uint64_t &value) {
-  value = 0;
-  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    const auto part = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<uint64_t>(part & 0x7f) << shift;
-    if (part < 0x80) return true;
-  }
-  return false;
-}
 
 // The last bytes, followed by zeroes.
 uint64_t load_end(const char *at, const char *end) {
@@ -127,29 +117,25 @@ void IntegerRuns::append(std::span<const int64_t> integers, std::string &out) {
 }
 
 bool read_integer_runs(std::string_view bytes, std::span<uint64_t> out) {
+  ByteReader reader(bytes);
   uint64_t base = 0;
   while (!out.empty()) {
-    uint64_t head = 0, step = 0;
-    if (!take_varint(bytes, head) || !take_varint(bytes, step)) return false;
-    const uint64_t count = head >> 1;
-    if (count == 0 || count > out.size()) return false;
-    base += static_cast<uint64_t>(unzigzag(step));
+    const uint64_t head = reader.varint(), count = head >> 1;
+    base += static_cast<uint64_t>(reader.signed_varint());
+    if (!reader.good() || count == 0 || count > out.size()) return false;
     const auto run = out.first(static_cast<size_t>(count));
     out = out.subspan(run.size());
     if ((head & 1) == 0) {
       std::fill(run.begin(), run.end(), base);
       continue;
     }
-    if (bytes.empty()) return false;
-    const auto bits = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
+    const uint8_t bits = reader.byte();
     if (bits == 0 || bits > kMaxRunBits) return false;
-    const size_t size = (run.size() * bits + 7) / 8;
-    if (bytes.size() < size) return false;
-    unpack(bytes.substr(0, size), bits, base, run);
-    bytes.remove_prefix(size);
+    const std::string_view packed = reader.take((run.size() * bits + 7) / 8);
+    if (!reader.good()) return false;
+    unpack(packed, bits, base, run);
   }
-  return bytes.empty();
+  return reader.at_end();
 }
 
 }  // namespace atalaya::store

@@ -4,17 +4,17 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
 
 namespace atalaya::store {
 namespace {
 
-constexpr char kPoolFormat = 1;
+constexpr uint8_t kPoolFormat = 1;
 constexpr int kPoolLevel = 6;
 constexpr size_t kMostMembers = size_t{1} << kPoolBits;
 constexpr size_t kMostPoolBytes = 16 << 20;
@@ -22,28 +22,6 @@ constexpr size_t kMostPoolBytes = 16 << 20;
 void put_crc(std::string &out, uint32_t crc) {
   out.append(reinterpret_cast<const char *>(&crc), sizeof(crc));
 }
-bool take_crc(std::string_view &bytes, uint32_t &crc) {
-  if (bytes.size() < sizeof(crc)) return false;
-  std::memcpy(&crc, bytes.data(), sizeof(crc));
-  bytes.remove_prefix(sizeof(crc));
-  return true;
-}
-
-// A number of at most `most`.
-bool take_size(std::string_view &bytes, size_t most, size_t &size) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (bytes.empty()) return false;
-    const auto part = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<uint64_t>(part & 0x7f) << shift;
-    if (part >= 0x80) continue;
-    size = static_cast<size_t>(value);
-    return value <= most;
-  }
-  return false;
-}
-
 }  // namespace
 
 void PoolEncoder::Free::operator()(ZSTD_CCtx_s *context) const {
@@ -73,7 +51,7 @@ void PoolEncoder::finish(Chunk &pool) {
   const size_t size = ZSTD_compress2(zstd_.get(), pool.data.data(), pool.data.size(), heads_.data(), heads_.size());
   if (ZSTD_isError(size) != 0) throw std::bad_alloc();  // there is no other reason
   pool.data.resize(size);
-  std::string head(1, kPoolFormat);
+  std::string head(1, static_cast<char>(kPoolFormat));
   put_varint(head, count_);
   head += members_;
   put_crc(head, core::crc32c(pool.data));
@@ -100,23 +78,25 @@ PoolReader::PoolReader() : zstd_(ZSTD_createDCtx()) {
 bool PoolReader::open(std::string_view head) {
   members_.clear();
   heads_size_ = datas_size_ = 0;
-  uint32_t crc = 0;
-  size_t count = 0, step = 0;
-  if (!take_crc(head, crc) || crc != core::crc32c(head) || head.empty() || head.front() != kPoolFormat) return false;
-  head.remove_prefix(1);
-  if (!take_size(head, kMostMembers, count)) return false;
+  ByteReader reader(head);
+  const auto crc = reader.raw<uint32_t>();
+  if (!reader.good() || crc != core::crc32c(reader.rest()) || reader.byte() != kPoolFormat) return false;
+  const size_t count = reader.size(kMostMembers);
   int64_t entity = 0;
   for (size_t i = 0; i < count; ++i) {
+    const size_t step = reader.size(INT64_MAX);
+    if ((i > 0 && step == 0) || __builtin_add_overflow(entity, step, &entity)) return false;
     Member member;
-    if (!take_size(head, INT64_MAX, step) || (i > 0 && step == 0) || __builtin_add_overflow(entity, step, &entity)) return false;
     member.entity = entity;
-    if (!take_size(head, kMostPoolBytes, member.head_size) || !take_size(head, kMostPoolBytes, member.data_size)) return false;
+    member.head_size = reader.size(kMostPoolBytes);
+    member.data_size = reader.size(kMostPoolBytes);
     heads_size_ += member.head_size;
     datas_size_ += member.data_size;
-    if (heads_size_ + datas_size_ > kMostPoolBytes) return false;
+    if (!reader.good() || heads_size_ + datas_size_ > kMostPoolBytes) return false;
     members_.push_back(member);
   }
-  return take_crc(head, data_crc_) && head.empty();
+  data_crc_ = reader.raw<uint32_t>();
+  return reader.good() && reader.at_end();
 }
 
 const PoolReader::Member *PoolReader::find(int64_t entity) const {
