@@ -91,20 +91,35 @@ void fields(std::string_view bytes) {
     if (!reader.value().is_count && !std::isfinite(reader.value().real) && !std::isinf(reader.value().real)) std::abort();
 }
 
-// A stored block, a line's end, and the values that are put into it.
+// What a row becomes; false: one of them is damaged.
+bool change(std::string_view stored, std::string_view fields, BlockChange how, std::string &out) {
+  BlockText text;
+  if (!change_block(stored, fields, how, text)) return false;
+  out = text.finish();
+  return true;
+}
+
+// A stored row of either form, a line's end, and the row that is put into it.
 void block(std::string_view bytes) {
   const size_t line = bytes.find('\n');
   if (line == std::string_view::npos) return;
-  const std::string_view fields = bytes.substr(line + 1);
+  const std::string_view fresh = bytes.substr(line + 1);
   std::string put, again, removed;
-  if (!change_block(bytes.substr(0, line), fields, BlockChange::put, put)) return;
-  int64_t last = -1;
-  for (BlockReader samples(put); samples.next();) last = samples.entity();
   static_cast<void>(last_block_of(bytes));
-  if (last >= 0 && last_block_of(put) != block_of(last)) std::abort();
-  if (!change_block(put, fields, BlockChange::put, again) || again != put) std::abort();
-  if (!change_block(put, fields, BlockChange::remove, removed)) std::abort();
-  if (!change_block(removed, fields, BlockChange::remove, again) || again != removed) std::abort();
+  if (!change(bytes.substr(0, line), fresh, BlockChange::put, put)) return;
+  int64_t last = -1;
+  for (BlockReader samples(put); samples.next();) {
+    if (samples.entity() <= last) std::abort();
+    last = samples.entity();
+    FieldReader values(samples.fields());
+    while (values.next()) {
+    }
+    if (values.damaged()) std::abort();
+  }
+  if (last_block_of(put) != (last < 0 ? -1 : block_of(last))) std::abort();
+  if (!change(put, fresh, BlockChange::put, again) || again != put) std::abort();
+  if (!change(put, fresh, BlockChange::remove, removed)) std::abort();
+  if (!change(removed, fresh, BlockChange::remove, again) || again != removed) std::abort();
 }
 
 void encode_and_read(const std::vector<Column> &columns, Effort effort) {

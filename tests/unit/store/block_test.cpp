@@ -4,38 +4,144 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/store/fixture.h"
 
 namespace atalaya::store::test {
 namespace {
 
+using Values = std::vector<std::pair<int64_t, std::string>>;  // metric and the text of its number
+using All = std::vector<std::pair<int64_t, Values>>;          // by entity
+
+std::string text_of(const All &samples) {
+  BlockText text;
+  for (const auto &[entity, values] : samples) {
+    text.begin(entity);
+    for (const auto &[metric, number] : values) text.value(metric) += number;
+    text.end();
+  }
+  return std::string(text.finish());
+}
+
+std::optional<All> read(std::string_view text) {
+  All all;
+  BlockReader samples(text);
+  while (samples.next()) {
+    Values &values = all.emplace_back(samples.entity(), Values{}).second;
+    FieldReader fields(samples.fields());
+    while (fields.next()) values.emplace_back(fields.metric(), fields.value_text());
+    if (fields.damaged()) return std::nullopt;
+  }
+  if (samples.damaged()) return std::nullopt;
+  return all;
+}
+
 std::string changed(std::string_view stored, std::string_view fields, BlockChange change) {
-  std::string out;
-  return change_block(stored, fields, change, out) ? out : "damaged";
+  BlockText out;
+  return change_block(stored, fields, change, out) ? std::string(out.finish()) : "damaged";
 }
 
-TEST_CASE("a value put into a block replaces the same field and keeps the others") {
+TEST_CASE("neighbours with the same metrics are a group, in which an entity without a sample is null") {
+  CHECK(text_of({}) == "[]");
+  CHECK(text_of({{3, {{1, "5"}}}, {4, {{1, "0.0"}}}, {6, {{1, "-2.5"}}}}) == "[[3,[1],[5,0.0,null,-2.5]]]");
+  CHECK(text_of({{3, {{1, "5"}, {2, "6"}}}, {4, {}}, {5, {{1, "7"}, {2, "8"}}}}) == "[[3,[1,2],[[5,6],null,[7,8]]]]");
+  CHECK(text_of({{3, {{1, "5"}}}, {4, {{2, "6"}}}}) == "[[3,[1],[5]],[4,[2],[6]]]");
+  CHECK(text_of({{3, {{1, "5"}}}, {900, {{1, "6"}}}}) == "[[3,[1],[5]],[900,[1],[6]]]");
+}
+
+// Against SQLite's own JSON, too; and a row without its end is never one.
+TEST_CASE("whatever samples a row has, they are read back, and no part of its text is a row") {
+  Database sqlite(":memory:", Access::read_write);
+  std::mt19937 random(90);
+  const std::vector<std::string> numbers = {"0",     "0.0",   "-1",    "9223372036854775807", "-9223372036854775808",
+                                            "12.34", "1e300", "5e-324"};
+  for (int round = 0; round < 20; ++round) {
+    All samples;
+    int64_t entity = 0;
+    for (int i = 0; i < 40; ++i) {
+      entity += 1 + static_cast<int64_t>(random() % 3 == 0 ? random() % 40 : 0);
+      Values values;
+      const uint64_t shape = random() % 3;
+      for (uint64_t field = 0; field <= shape; ++field)
+        values.emplace_back(static_cast<int64_t>(10 * shape + field), numbers[random() % numbers.size()]);
+      samples.emplace_back(entity, std::move(values));
+    }
+    const std::string text = text_of(samples);
+    REQUIRE(read(text) == samples);
+    REQUIRE(last_block_of(text) == block_of(entity));
+    size_t rows = 0;
+    for (size_t size = 0; size < text.size(); ++size) rows += read(std::string_view(text).substr(0, size)).has_value() ? 1 : 0;
+    REQUIRE(rows == 0);
+    std::string entities;
+    Statement(sqlite,
+              "SELECT group_concat(json_extract(?1, '$[' || g.key || '][0]') + i.key) FROM json_each(?1) g, "
+              "json_each(?1, '$[' || g.key || '][2]') i WHERE i.type <> 'null'")
+        .each([&](const Row &row) { entities = row.text(0); }, std::string_view(text));
+    std::string expected;
+    for (const auto &[id, values] : samples) expected += (expected.empty() ? "" : ",") + std::to_string(id);
+    REQUIRE(entities == expected);
+  }
+}
+
+TEST_CASE("a value put into a row replaces the same field and keeps the others") {
   const auto put = [](std::string_view stored, std::string_view fields) { return changed(stored, fields, BlockChange::put); };
-  CHECK(put(R"({"3":{"1":5,"2":6}})", R"({"3":{"2":7.5}})") == R"({"3":{"2":7.5,"1":5}})");
-  CHECK(put(R"({"3":{"1":5},"9":{"1":1}})", R"({"2":{"1":2},"9":{"4":-1e300},"11":{"1":3}})") ==
-        R"({"2":{"1":2},"3":{"1":5},"9":{"4":-1e300,"1":1},"11":{"1":3}})");
-  CHECK(put("{}", R"({"3":{"1":5}})") == R"({"3":{"1":5}})");
+  CHECK(put("[[3,[1,2],[[5,6]]]]", "[[3,[2],[7.5]]]") == "[[3,[2,1],[[7.5,5]]]]");
+  CHECK(put("[[3,[1],[5]],[9,[1],[1]]]", "[[2,[1],[2]],[9,[4],[-1e300]],[11,[1],[3]]]") ==
+        "[[2,[1],[2,5]],[9,[4,1],[[-1e300,1]]],[11,[1],[3]]]");
+  CHECK(put("[]", "[[3,[1],[5]]]") == "[[3,[1],[5]]]");
 }
 
-TEST_CASE("a value removed from a block is gone, whatever it was") {
+TEST_CASE("a row of an older schema is read, and becomes a present one when it is changed") {
+  const std::string old = R"({"3":{"1":5,"2":-6.5},"9":{"1":1e300}})";
+  CHECK(read(old) == All{{3, {{1, "5"}, {2, "-6.5"}}}, {9, {{1, "1e300"}}}});
+  CHECK(read("{}") == All{});
+  CHECK(changed(old, "[[9,[1],[7]]]", BlockChange::put) == "[[3,[1,2],[[5,-6.5]]],[9,[1],[7]]]");
+}
+
+TEST_CASE("a value removed from a row is gone, whatever it was") {
   const auto remove = [](std::string_view stored, std::string_view fields) { return changed(stored, fields, BlockChange::remove); };
-  CHECK(remove(R"({"3":{"1":5,"2":6},"4":{"1":1}})", R"({"3":{"2":7},"4":{"1":0},"5":{"1":0}})") == R"({"3":{"1":5}})");
-  CHECK(remove(R"({"3":{"1":5}})", R"({"3":{"1":5}})") == "{}");
+  CHECK(remove("[[3,[1,2],[[5,6]]],[4,[1],[1]]]", "[[3,[2],[7]],[4,[1],[0,0]]]") == "[[3,[1],[5]]]");
+  CHECK(remove("[[3,[1],[5]]]", "[[3,[1],[5]]]") == "[]");
 }
 
-TEST_CASE("a block that is none is called damaged") {
-  for (const char *block : {"", "{", "[]", R"({"3":5})", R"({"3":{"1":5})", R"({"3":{"1":5}},)", R"({"3":{"1":5}}})",
-                            R"({3:{"1":5}})", R"({"3":{"1":x}})", R"({"3":{"1":5},"3":{"1":6}})", R"({"4":{"1":5},"3":{"1":6}})"})
-    CHECK(changed(block, R"({"3":{"2":5}})", BlockChange::put) == "damaged");
+TEST_CASE("a text that is no row is called damaged") {
+  for (const char *block : {"",
+                            "{",
+                            R"({"3":5})",
+                            R"({"3":{"1":5})",
+                            R"({"3":{"1":5}},)",
+                            R"({"3":{"1":5}}})",
+                            R"({3:{"1":5}})",
+                            R"({"3":{"1":x}})",
+                            R"({"3":{"1":5},"3":{"1":6}})",
+                            R"({"4":{"1":5},"3":{"1":6}})",
+                            R"({"-1":{"1":5}})",
+                            "[[3,[1],[5]]]]",
+                            "[[3,[1],[5]],]",
+                            "[[3,[1],[x]]]",
+                            "[[3,[1],[5,]]]",
+                            "[[3,[1],[]]]",
+                            "[[3,[],[5]]]",
+                            "[[3,[1,2],[5]]]",
+                            "[[3,[1,2],[[5]]]]",
+                            "[[3,[1],[[5]]]]",
+                            "[[3,[1,2],[[5,6,7]]]]",
+                            "[[-1,[1],[5]]]",
+                            "[[3,[1],[5]],[3,[1],[6]]]",
+                            "[[3,[1],[5,6]],[4,[1],[6]]]",
+                            "[[9223372036854775807,[1],[5,6]]]",
+                            "[[3,[1],[nullx]]]",
+                            "[[3, [1],[5]]]"}) {
+    CAPTURE(block);
+    CHECK(changed(block, "[[3,[2],[5]]]", BlockChange::put) == "damaged");
+  }
 }
 
 // Batches of everything that makes "the last one wins" hard: several times and durations in a batch, samples that share a series,

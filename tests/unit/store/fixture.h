@@ -9,11 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/batch.h"
 #include "core/base/symbols.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
 #include "plugins/shared/store/sqlite/writer.h"
 #include "tests/unit/declarations.h"
@@ -100,6 +102,36 @@ inline std::vector<std::vector<Point>> scan(store::Store &store, const Selection
   return collect.all;
 }
 
+// SQL: a row per sample of the table `samples`.
+inline const std::string kSamplesOfRows =
+    "(SELECT s.window, json_extract(s.fields, '$[' || g.key || '][0]') + i.key AS entity FROM samples s "
+    "CROSS JOIN json_each(s.fields) g CROSS JOIN json_each(s.fields, '$[' || g.key || '][2]') i WHERE i.type <> 'null')";
+
+// The form that a row had until schema 8.
+inline std::string old_row(std::string_view row) {
+  std::string text = "{";
+  for (BlockReader samples(row); samples.next();) {
+    text += (text.size() > 1 ? ",\"" : "\"") + std::to_string(samples.entity()) + "\":";
+    char before = '{';
+    for (FieldReader fields(samples.fields()); fields.next(); before = ',')
+      ((text += before) += "\"" + std::to_string(fields.metric()) + "\":") += fields.value_text();
+    text += '}';
+  }
+  return text + "}";
+}
+// Gives all rows that form.
+inline void make_rows_old(const std::string &path) {
+  Database database(path, Access::read_write);
+  std::vector<std::tuple<int64_t, int64_t, std::string>> rows;
+  Statement(database, "SELECT window, block, fields FROM samples").each([&](const Row &row) {
+    rows.emplace_back(row.integer(0), row.integer(1), old_row(row.text(2)));
+  });
+  Statement put(database, "UPDATE samples SET fields = ?3 WHERE window = ?1 AND block = ?2");
+  Transaction transaction(database);
+  for (const auto &[window, block, text] : rows) put.run(window, block, std::string_view(text));
+  transaction.commit();
+}
+
 // A store in a separate folder.
 struct TestStore {
   Folder folder;
@@ -119,8 +151,7 @@ struct TestStore {
   }
   int64_t number(const char *statement) const { return Database(path, Access::read_only).number(statement); }
   int64_t point_count() const { return number("SELECT count(*) FROM points"); }
-  // Samples of the table `samples`.
-  int64_t row_count() const { return number("SELECT count(*) FROM samples JOIN json_each(fields)"); }
+  int64_t row_count() const { return number(("SELECT count(*) FROM " + kSamplesOfRows).c_str()); }
   Samples samples() { return Samples(symbols); }
 
   // Output of `sqlite3 file "statement"`.

@@ -102,9 +102,9 @@ TEST_CASE("a file of another program is refused and not touched") {
 TEST_CASE("a store of a newer version is refused") {
   TestStore store;
   store.writer();
-  Database(store.path, Access::read_write).execute("PRAGMA user_version = 9");
+  Database(store.path, Access::read_write).execute("PRAGMA user_version = 10");
   const std::string expected = "database " + store.path +
-                               " has schema version 9, this program knows up to 8; use the newer atalaya that wrote it, or choose "
+                               " has schema version 10, this program knows up to 9; use the newer atalaya that wrote it, or choose "
                                "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
@@ -136,6 +136,15 @@ CREATE UNIQUE INDEX windows_open ON windows(time_ns, duration_ns) WHERE packed =
 CREATE INDEX windows_time ON windows(time_ns);
 CREATE INDEX windows_arrived ON windows(arrived_ns);
 CREATE INDEX windows_packed ON windows(id) WHERE packed = 1;
+)sql";
+
+constexpr const char *kOldView = R"sql(
+DROP VIEW points;
+CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
+  FROM windows w CROSS JOIN samples s ON s.window = w.id CROSS JOIN json_each(s.fields) b CROSS JOIN entities e ON e.id = b.key
+       CROSS JOIN json_each(b.value) f CROSS JOIN metrics m ON m.id = f.key
+  WHERE w.packed = 0;
 )sql";
 
 void check_upgrade(const std::string &version, bool is_packed) {
@@ -171,24 +180,36 @@ void check_upgrade(const std::string &version, bool is_packed) {
     if (is_packed) rest(writer, kNow + kDay);
   }
   CHECK(store.row_count() == (is_packed ? 0 : 5));
-  Database(store.path, Access::read_write).execute((kOldWindows + ("PRAGMA user_version = " + version)).c_str());
+  make_rows_old(store.path);
+  {
+    Database database(store.path, Access::read_write);
+    database.execute(kOldView);
+    if (version != "8") database.execute(kOldWindows);
+    database.execute(("PRAGMA user_version = " + version).c_str());
+  }
+  CHECK(store.number("SELECT count(*) FROM samples WHERE fields LIKE '{\"1\":{\"1\":1.5}}'") == (is_packed ? 0 : 5));
   check(5);
+  CHECK(store.point_count() == (is_packed ? 0 : 5));
   CHECK(store.sql("PRAGMA user_version") == std::vector<std::string>{version});
   Writer writer = store.writer();
-  CHECK(store.number("PRAGMA user_version") == 8);
+  CHECK(store.number("PRAGMA user_version") == 9);
   check(5);
   write(writer, 5);
   check(6);
+  CHECK(store.sql("SELECT DISTINCT metric, process, value FROM points") == std::vector<std::string>{"x|java|1.5"});
+  CHECK(store.point_count() == (is_packed ? 1 : 6));
   CHECK(store.number("SELECT max(id) FROM windows") == 6);
   CHECK(store.number("SELECT count(*) FROM sqlite_sequence WHERE name = 'windows'") == 0);
+  write(writer, 3);  // again, into a row of the older schema
+  check(6);
   rest(writer, kNow + 3 * kDay);
   CHECK(store.row_count() == 0);
   check(6);
   CHECK(store.sql("PRAGMA integrity_check") == std::vector<std::string>{"ok"});
 }
 
-TEST_CASE("a store of schema 6 or 7 is read as it is, and continued with the present schema") {
-  for (const char *version : {"6", "7"})
+TEST_CASE("a store of schema 6, 7 or 8 is read as it is, and continued with the present schema") {
+  for (const char *version : {"6", "7", "8"})
     for (const bool is_packed : {false, true}) check_upgrade(version, is_packed);
 }
 

@@ -105,6 +105,12 @@ int64_t Database::number(const char *sql) {
   return Statement(*this, sql).number().value_or(0);
 }
 
+void Database::add_function(const char *name, int arguments, Function function) {
+  const int code = sqlite3_create_function_v2(handle_.get(), name, arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, function,
+                                              nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
 Statement::Statement(Database &database, std::string_view sql) : database_(&database) {
   sqlite3_stmt *handle = nullptr;
   check(

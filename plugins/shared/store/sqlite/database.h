@@ -27,6 +27,9 @@ class Database {
   void commit() { run(commit_, "COMMIT"); }
   // The first column of the first row, for `PRAGMA x` and the like.
   int64_t number(const char *sql);
+  // For the SQL of this connection; it depends on its arguments only.
+  using Function = void (*)(sqlite3_context *context, int count, sqlite3_value **arguments);
+  void add_function(const char *name, int arguments, Function function);
   int64_t last_id() const { return sqlite3_last_insert_rowid(handle_.get()); }
   int64_t changes() const { return sqlite3_changes64(handle_.get()); }
 

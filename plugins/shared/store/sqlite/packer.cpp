@@ -22,10 +22,7 @@ constexpr int64_t kSettled = 10 * kMinute;  // recent arrivals stay rows for pla
 constexpr uint64_t kQuietBatches = 32;      // that did not write to a stretch
 constexpr uint64_t kBatchesALook = 32;      // before it is looked again for something to pack
 constexpr int kLooks = 16;                  // stretches that are checked per step
-constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
-constexpr size_t kFewPoints = 128 << 10;    // the same
-constexpr size_t kPointsAColumn = 8;        // that take as much memory as a column without points
-constexpr size_t kBytesAPoint = 8;          // of a row, about
+constexpr int64_t kSweptAtOnce = 32;        // windows
 
 int64_t floor_to(int64_t time_ns, int64_t step) {
   const int64_t rest = time_ns % step;
@@ -58,16 +55,13 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
       list_open_(database,
                  "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
-      list_rows_(database, "SELECT fields FROM samples WHERE window = ?1"),
-      read_rows_(database,
-                 "SELECT fields FROM samples WHERE window = ?1 AND block BETWEEN " + first_row_from("?1", "?2") + " AND ?3"),
       // The content of a damaged window is unknown.
       find_rows_(database,
                  "SELECT w.id IN temp.damaged FROM windows w INDEXED BY windows_open CROSS JOIN samples s ON s.window = w.id AND "
                  "s.block = " +
                      first_row_from("w.id", "?1") +
                      " WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
-                     "AND (instr(s.fields, '\"' || ?2 || '\":{') > 0 OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
+                     "AND (has_sample(s.fields, ?2) OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
       begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
@@ -75,15 +69,18 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
                          "DELETE FROM chunks WHERE id IN "
                          "(SELECT id FROM chunks WHERE id >= (SELECT min(chunk) FROM unfinished) LIMIT ?1)"),
       leave_window_(database, "INSERT OR IGNORE INTO temp.damaged(window) VALUES(?1)"),
-      pack_window_(database, "UPDATE windows SET packed = 1 WHERE id = ?1"),
+      pack_windows_(database, "UPDATE windows SET packed = 1 WHERE id BETWEEN ?1 AND ?2"),
       packed_window_(database, "SELECT id FROM windows WHERE packed > 0 AND packed = 1 LIMIT 1"),
-      has_more_(database, "SELECT 1 FROM samples WHERE window = ?1 LIMIT 1 OFFSET ?2"),
-      delete_all_samples_(database, "DELETE FROM samples WHERE window = ?1"),
+      has_others_(database, "SELECT 1 FROM windows WHERE id BETWEEN ?1 AND ?2 AND packed <> 1 LIMIT 1"),
+      has_more_(database, "SELECT 1 FROM samples WHERE window BETWEEN ?1 AND ?2 LIMIT 1 OFFSET ?3"),
+      delete_all_samples_(database, "DELETE FROM samples WHERE window BETWEEN ?1 AND ?2"),
       delete_samples_(database,
                       "DELETE FROM samples WHERE window = ?1 AND block IN (SELECT block FROM samples WHERE window = ?1 LIMIT ?2)"),
-      has_stacks_(database, "SELECT 1 FROM stacks WHERE window = ?1 LIMIT 1"),
-      delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
-      swept_window_(database, "UPDATE windows SET packed = 2 WHERE id = ?1"),
+      swept_windows_(database,
+                     "UPDATE windows SET packed = 2 WHERE id IN (SELECT window FROM stacks WHERE window BETWEEN ?1 AND ?2) "
+                     "AND packed = 1"),
+      delete_windows_(database, "DELETE FROM windows WHERE id BETWEEN ?1 AND ?2 AND packed = 1"),
+      reader_(database, [this](OpenWindow &window) { leave(window); }),
       writer_(database),
       pools_(database, writer_) {}
 
@@ -96,14 +93,10 @@ bool Packer::step(int64_t now_ns, int64_t work) {
     switch (stage_) {
       case Stage::choose:
         break;
-      case Stage::read_all:
-        read_all(work);
-        break;
-      case Stage::survey:
-        survey(work);
-        break;
       case Stage::read:
-        read(work);
+        if (!reader_.read(work)) break;
+        at_slice_ = 0;
+        stage_ = Stage::encode;
         break;
       case Stage::encode:
         encode(work);
@@ -130,7 +123,8 @@ void Packer::touch(int64_t window, int64_t time_ns) {
 }
 
 void Packer::lose(int64_t window) {
-  const bool is_mine = std::any_of(windows_.begin(), windows_.end(), [&](const Window &one) { return one.id == window; });
+  const auto windows = reader_.windows();
+  const bool is_mine = std::any_of(windows.begin(), windows.end(), [&](const OpenWindow &one) { return one.id == window; });
   if (is_mine) start_again();
 }
 
@@ -157,31 +151,28 @@ void Packer::forget() {
 }
 
 void Packer::start_again() {
-  windows_.clear();
-  entities_.clear();
-  slice_.clear();
+  reader_.clear();
   writer_.forget();
   pools_.forget();
   stage_ = Stage::clean;
 }
 
-// Deletes the rows of windows that are packed; true: some are left.
+// Deletes the rows of windows that are packed, of many neighbours at once where all of them are; true: some are left.
 bool Packer::sweep(int64_t &work) {
   while (work > 0) {
-    const auto window = packed_window_.number();
-    if (!window) return false;
-    if (has_more_.number(*window, work)) {
-      delete_samples_.run(*window, work);
+    const auto first = packed_window_.number();
+    if (!first) return false;
+    int64_t last = *first + kSweptAtOnce - 1;
+    if (has_others_.number(*first, last) || has_more_.number(*first, last, work)) last = *first;
+    if (last == *first && has_more_.number(*first, last, work)) {
+      delete_samples_.run(*first, work);
       work -= database_.changes() + 1;
       continue;
     }
-    delete_all_samples_.run(*window);
+    delete_all_samples_.run(*first, last);
     work -= database_.changes() + 1;
-    if (has_stacks_.number(*window)) {
-      swept_window_.run(*window);
-    } else {
-      delete_window_.run(*window);
-    }
+    swept_windows_.run(*first, last);
+    delete_windows_.run(*first, last);
   }
   return true;
 }
@@ -190,6 +181,16 @@ bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
   for (auto slot = touched_.lower_bound(begin_ns); slot != touched_.end() && slot->first < end_ns; ++slot)
     if (slot->second + kQuietBatches > batch_) return false;
   return true;
+}
+
+// To look for the last arrival reads all windows of the stretch: not again before it can be long ago.
+bool Packer::is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns) {
+  Unsettled &last = unsettled_;
+  if (last.begin_ns == begin_ns && last.end_ns == end_ns && now_ns >= last.looked_ns && now_ns < last.until_ns) return false;
+  const int64_t arrived_ns = last_arrival_.number(begin_ns, end_ns, now_ns).value_or(INT64_MIN);
+  if (arrived_ns <= now_ns - kSettled) return true;
+  last = {begin_ns, end_ns, now_ns, arrived_ns + kSettled};
+  return false;
 }
 
 // To look costs as much as some hundred samples: not after each of many batches in vain.
@@ -213,8 +214,7 @@ bool Packer::choose(int64_t now_ns) {
       end_ns = begin_ns + length;
       if (count_open_.number(begin_ns, end_ns, kEnoughWindows).value_or(0) >= kEnoughWindows) break;
     }
-    const bool is_settled = last_arrival_.number(begin_ns, end_ns, now_ns).value_or(INT64_MIN) <= now_ns - kSettled;
-    if (end_ns <= latest_ns - kGrace && is_settled && is_quiet(begin_ns, end_ns)) {
+    if (end_ns <= latest_ns - kGrace && is_quiet(begin_ns, end_ns) && is_settled(begin_ns, end_ns, now_ns)) {
       begin(begin_ns, end_ns);
       return true;
     }
@@ -224,179 +224,67 @@ bool Packer::choose(int64_t now_ns) {
 }
 
 void Packer::begin(int64_t begin_ns, int64_t end_ns) {
+  std::vector<OpenWindow> windows;
   list_open_.each(
       [&](const Row &row) {
-        windows_.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3)});
+        windows.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3)});
       },
       begin_ns, end_ns, static_cast<int64_t>(kMaxWindows));
+  reader_.begin(std::move(windows));
   begin_unfinished_.run(next_chunk_.number().value_or(1));
   pools_.begin(begin_ns, end_ns, has_pools_);
-  at_window_ = points_ = 0;
-  stage_ = are_few_ ? Stage::read_all : Stage::survey;
-}
-
-void Packer::read_all(int64_t &work) {
-  for (; at_window_ < windows_.size(); ++at_window_) {
-    if (work <= 0) return;
-    if (points_ > kFewPoints) return begin_survey();
-    Window &window = windows_[at_window_];
-    --work;
-    list_rows_.each(
-        [&](const Row &row) {
-          if (!add_whole_block(window, row.text(0), work)) leave(window);
-        },
-        window.id);
-  }
-  at_slice_ = 0;
-  stage_ = Stage::encode;
-}
-
-bool Packer::add_whole_block(Window &window, std::string_view block, int64_t &work) {
-  BlockReader samples(block);
-  bool are_good = true;
-  const auto has_less = [](const Entity &entity, int64_t id) { return entity.points.id < id; };
-  auto entity = slice_.begin();
-  for (; samples.next(); ++entity, --work) {
-    // The next one nearly always.
-    if (entity == slice_.end() || entity->points.id != samples.entity())
-      entity = std::lower_bound(slice_.begin(), slice_.end(), samples.entity(), has_less);
-    if (entity == slice_.end() || entity->points.id != samples.entity())
-      entity = slice_.insert(entity, Entity{{samples.entity(), {}}});
-    are_good = add_row(*entity, window, samples.fields()) && are_good;
-  }
-  return are_good && !samples.damaged();
-}
-
-// Of more points than memory is for.
-void Packer::begin_survey() {
-  slice_.clear();
-  entities_.clear();
-  at_window_ = points_ = 0;
-  are_few_ = false;
-  stage_ = Stage::survey;
-}
-
-void Packer::survey(int64_t &work) {
-  for (; at_window_ < windows_.size(); ++at_window_) {
-    if (work <= 0) return;
-    Window &window = windows_[at_window_];
-    list_rows_.each(
-        [&](const Row &row) {
-          BlockReader samples(row.text(0));
-          for (; samples.next(); --work) {
-            Size &size = entities_[samples.entity()];
-            size.bytes += samples.fields().size();
-            ++size.samples;
-            points_ += samples.fields().size() / kBytesAPoint;
-          }
-          if (samples.damaged()) leave(window);  // it may lie beyond all that will be read
-        },
-        window.id);
-  }
-  are_few_ = points_ < kFewPoints / 2;
-  begin_slice();
-}
-
-// As much as fits in memory, and no less than there are windows: each slice looks into every one of them.
-void Packer::begin_slice() {
-  slice_.clear();
-  at_window_ = at_slice_ = 0;
-  Size size;
-  while (!entities_.empty() && (size.bytes < kSliceBytes || size.samples < windows_.size())) {
-    const auto &[entity, more] = *entities_.begin();
-    slice_.push_back({{entity, {}}});
-    size.bytes += more.bytes;
-    size.samples += more.samples;
-    entities_.erase(entities_.begin());
-  }
-  stage_ = slice_.empty() ? Stage::finish : Stage::read;
-}
-
-void Packer::read(int64_t &work) {
-  for (; at_window_ < windows_.size(); ++at_window_) {
-    if (work <= 0) return;
-    Window &window = windows_[at_window_];
-    --work;
-    read_rows_.each(
-        [&](const Row &row) {
-          if (!add_block(window, row.text(0), work)) leave(window);
-        },
-        window.id, block_of(slice_.front().points.id), block_of(slice_.back().points.id));
-  }
-  stage_ = Stage::encode;
-}
-
-bool Packer::add_block(Window &window, std::string_view block, int64_t &work) {
-  BlockReader samples(block);
-  bool are_good = true;
-  auto entity = slice_.begin();
-  while (samples.next()) {
-    while (entity != slice_.end() && entity->points.id < samples.entity()) ++entity;
-    if (entity == slice_.end()) break;
-    if (entity->points.id != samples.entity()) continue;
-    are_good = add_row(*entity, window, samples.fields()) && are_good;
-    --work;
-  }
-  return are_good && !samples.damaged();
-}
-
-bool Packer::add_row(Entity &entity, const Window &window, std::string_view fields) {
-  ++entity.rows;
-  entity.points.arrived_ns = std::max(entity.points.arrived_ns, window.arrived_ns);
-  FieldReader reader(fields);
-  while (reader.next()) {
-    std::vector<Column> &columns = entity.points.columns;
-    // Samples of an entity have their fields in the same order nearly always.
-    if (entity.next >= columns.size() || columns[entity.next].metric != reader.metric()) {
-      const auto found =
-          std::find_if(columns.begin(), columns.end(), [&](const Column &column) { return column.metric == reader.metric(); });
-      entity.next = static_cast<size_t>(found - columns.begin());
-      if (found == columns.end()) {
-        columns.emplace_back().metric = reader.metric();
-        points_ += kPointsAColumn;
-      }
-    }
-    columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
-    ++points_;
-  }
-  entity.next = 0;
-  return !reader.damaged();
+  stage_ = Stage::read;
 }
 
 // The readable part of the window is in chunks, too; its rows win over them, and nothing is deleted that may be recovered.
-void Packer::leave(Window &window) {
+void Packer::leave(OpenWindow &window) {
   window.is_damaged = true;
   leave_window_.run(window.id);
   if (std::exchange(has_warned_, true) || !warn_) return;
-  warn_("a row of the window " + std::to_string(window.id) + " in the table samples of database " + database_.path() +
-        " is no object of numbers: the rows of such windows stay as they are, not compressed. Delete that window's rows, or "
-        "restore the database from a copy");
+  warn_(
+      "a row of the window " + std::to_string(window.id) + " in the table samples of database " + database_.path() +
+      " has something that is no number: the rows of such windows stay as they are, not compressed. Delete that window's rows, or "
+      "restore the database from a copy");
 }
 
 void Packer::encode(int64_t &work) {
-  for (; at_slice_ < slice_.size(); ++at_slice_) {
-    Entity &entity = slice_[at_slice_];
+  std::vector<SliceReader::Entity> &slice = reader_.slice();
+  for (; at_slice_ < slice.size(); ++at_slice_) {
+    SliceReader::Entity &entity = slice[at_slice_];
     if (pools_.wants(entity.points, entity.rows)) pools_.add(std::move(entity.points));
     for (; !entity.points.columns.empty(); writer_.put_next(entity.points, work, Effort::quick))
       if (work <= 0) return;
     work -= entity.rows / 4 + 1;
   }
   pools_.flush();
-  begin_slice();
+  stage_ = reader_.next() ? Stage::read : Stage::finish;
 }
 
 int64_t Packer::cost_of_finish() const {
-  return static_cast<int64_t>(windows_.size()) / 2 + writer_.replaced();
+  return static_cast<int64_t>(reader_.windows().size()) / 2 + writer_.replaced();
 }
 
 void Packer::finish(int64_t &work) {
   work -= cost_of_finish();
-  for (const Window &window : windows_)
-    if (!window.is_damaged) pack_window_.run(window.id);
+  pack_windows();
   writer_.delete_replaced();
   end_unfinished_.run();
   start_again();
   stage_ = Stage::choose;
+}
+
+// A statement for windows with successive ids, which most are.
+void Packer::pack_windows() {
+  int64_t first = 0, last = -1;
+  for (const OpenWindow &window : reader_.windows()) {
+    if (window.is_damaged) continue;
+    if (window.id != last + 1) {
+      if (last >= first) pack_windows_.run(first, last);
+      first = window.id;
+    }
+    last = window.id;
+  }
+  if (last >= first) pack_windows_.run(first, last);
 }
 
 void Packer::clean(int64_t &work) {

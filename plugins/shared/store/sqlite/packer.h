@@ -11,15 +11,15 @@
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
 #include "plugins/shared/store/sqlite/chunks/pool_writer.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/slice_reader.h"
 
 namespace atalaya::store {
 
 // Turns rows into chunks, in bounded steps on the thread of the writer.
 //
-// It takes the windows of a stretch of time without further writes: reads all of their points if they are few; else lists their
-// entities and reads a slice of the entities after another. It adds their chunks, and then, in one transaction, makes the chunks
-// count and the windows packed. Their rows are deleted afterwards. Whatever ends it in between, the rows are there: chunks that do
-// not count yet are deleted and made again.
+// It takes the windows of a stretch of time without further writes, and reads their points (slice_reader.h). It adds their chunks,
+// and then, in one transaction, makes the chunks count and the windows packed. Their rows are deleted afterwards. Whatever ends it
+// in between, the rows are there: chunks that do not count yet are deleted and made again.
 class Packer {
  public:
   // `has_pools`: entities that lived for a short time share chunks.
@@ -43,40 +43,23 @@ class Packer {
   void forget();
 
  private:
-  enum class Stage { choose, read_all, survey, read, encode, finish, clean };
-  struct Window {
-    int64_t id = 0, time_ns = 0, duration_ns = 0, arrived_ns = 0;
-    bool is_damaged = false;
-  };
-  struct Entity {
-    PointsOfEntity points;
-    size_t next = 0;  // where the next field is likely to go
-    int64_t rows = 0;
-  };
-
-  struct Size {
-    size_t bytes = 0, samples = 0;
+  enum class Stage { choose, read, encode, finish, clean };
+  // A stretch, and until when it has arrivals that are too new.
+  struct Unsettled {
+    int64_t begin_ns = 0, end_ns = 0, looked_ns = 0, until_ns = 0;
   };
 
   bool sweep(int64_t &work);
   bool look_for_work(int64_t now_ns);
   bool choose(int64_t now_ns);
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
+  bool is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns);
   void begin(int64_t begin_ns, int64_t end_ns);
-  void read_all(int64_t &work);
-  void begin_survey();
-  void survey(int64_t &work);
-  void begin_slice();
-  void read(int64_t &work);
-  // False: the row is damaged, from some field on.
-  bool add_row(Entity &entity, const Window &window, std::string_view fields);
-  bool add_block(Window &window, std::string_view block, int64_t &work);
-  // The same for all of its entities, which are added to the slice.
-  bool add_whole_block(Window &window, std::string_view block, int64_t &work);
-  void leave(Window &window);
+  void leave(OpenWindow &window);
   void encode(int64_t &work);
   int64_t cost_of_finish() const;
   void finish(int64_t &work);
+  void pack_windows();
   void clean(int64_t &work);
   void start_again();
 
@@ -85,22 +68,18 @@ class Packer {
   Warn warn_;
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
-  Statement list_rows_, read_rows_, find_rows_;
+  Statement find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
-  Statement leave_window_, pack_window_, packed_window_, has_more_, delete_all_samples_, delete_samples_, has_stacks_,
-      delete_window_, swept_window_;
+  Statement leave_window_, pack_windows_, packed_window_, has_others_, has_more_, delete_all_samples_, delete_samples_,
+      swept_windows_, delete_windows_;
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0, looked_batch_ = 0;  // looked_: there was nothing to do then
   int64_t looked_ns_ = INT64_MIN;
+  Unsettled unsettled_;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
-  std::vector<Window> windows_;          // being packed, in order of time
-  std::map<int64_t, Size> entities_;     // in them; those of a slice are taken out
-  size_t at_window_ = 0;
-  std::vector<Entity> slice_;
+  SliceReader reader_;                   // of the windows that are being packed
   size_t at_slice_ = 0;
-  size_t points_ = 0;    // in the slice
-  bool are_few_ = true;  // the points of the last stretch
   ChunkWriter writer_;
   PoolWriter pools_;
 };

@@ -66,7 +66,7 @@ Retention::Retention(Database &database, const Limits &limits)
       delete_samples_(database,
                       // A row counts by its samples.
                       "DELETE FROM samples WHERE window = ?1 AND block = (SELECT min(block) FROM samples WHERE window = ?1) "
-                      "RETURNING max(1, (length(fields) - length(replace(fields, ':{', ''))) / 2)"),
+                      "RETURNING max(1, count_samples(fields))"),
       delete_stacks_(database,
                      "DELETE FROM stacks WHERE window = ?1 AND (entity, field) IN "
                      "(SELECT entity, field FROM stacks WHERE window = ?1 LIMIT 1) RETURNING length(numbers) / " +

@@ -111,7 +111,7 @@ void Scan::add_block(Group &group, const Row &row) {
   if (!are_good || samples.damaged()) damage_.add("samples", row.integer(2));
 }
 
-bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields) {
+bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, const SampleFields &fields) {
   FieldReader reader(fields);
   auto place = wanted.begin();
   while (reader.next_key()) {
@@ -121,7 +121,7 @@ bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
       continue;
     }
     if (!reader.read_value()) break;
-    // Fields mostly come in ascending order.
+    // SampleFields mostly come in ascending order.
     if (place == wanted.end() || place->metric != metric)
       place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
     for (; place != wanted.end() && place->metric == metric; ++place) {

@@ -37,7 +37,7 @@ class Scan {
   void run_group(Group &group);
   void add_block(Group &group, const Row &row);
   // False: damaged, from some field on.
-  bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, std::string_view fields);
+  bool add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duration_ns, const SampleFields &fields);
   // Reads the points of the group's entities that are in pools.
   void read_pools(Group &group);
   void read_member(std::vector<Wanted> &wanted, const PoolReader::Member &member, int64_t pool);

@@ -50,7 +50,7 @@ CREATE TABLE entity_shapes(
 CREATE TABLE samples(
   window INTEGER NOT NULL,
   block INTEGER NOT NULL,       -- the first one: entity >> 5
-  fields TEXT NOT NULL,         -- a JSON object: entity -> an object metric id -> value; an integer is a count
+  fields TEXT NOT NULL,         -- a JSON array of groups of samples (block.h); an integer is a count
   PRIMARY KEY(window, block)) WITHOUT ROWID;
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -98,12 +98,6 @@ CREATE INDEX spans_arrived ON spans(arrived_ns);
 -- The end of a span; open ones end last.
 CREATE INDEX spans_end ON spans(iif(duration_ns = -1, 9223372036854775807, start_ns + duration_ns));
 CREATE INDEX spans_name ON spans(name, start_ns);
--- CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside it; an object is parsed once.
-CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
-  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, f.value
-  FROM windows w CROSS JOIN samples s ON s.window = w.id CROSS JOIN json_each(s.fields) b CROSS JOIN entities e ON e.id = b.key
-       CROSS JOIN json_each(b.value) f CROSS JOIN metrics m ON m.id = f.key
-  WHERE w.packed = 0;
 -- NULL if a part of the stack is damaged: each parent is older than its child, and the first one has none.
 CREATE VIEW stack_texts(id, folded) AS
   SELECT n.id, (
@@ -120,13 +114,34 @@ CREATE VIEW stack_points(time, metric, host, pid, process, tags, folded, value) 
 )sql";
 static_assert(kBlockBits == 5);
 
+// CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside it; the tags before the numbers. A
+// group `g` is an element of the row, a sample `i` is an element of it; a field `f` is an element of a list, or the sample. Rows of
+// older schemas are objects: a group is a sample then. The texts of arrays are taken from the row: those of json_each are made anew
+// for each use.
+constexpr const char *kPoints = R"sql(
+CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
+  SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, iif(i.type IN ('array', 'object'), f.value, i.value)
+  FROM windows w CROSS JOIN samples s ON s.window = w.id CROSS JOIN json_each(s.fields) g
+       CROSS JOIN json_each(iif(g.type = 'object', json_array(json(g.value)), s.fields),
+                            iif(g.type = 'object', '$', '$[' || g.key || '][2]')) i
+       CROSS JOIN entities e ON e.id = iif(g.type = 'object', g.key, json_extract(s.fields, '$[' || g.key || '][0]')) + i.key
+       CROSS JOIN json_each(i.value) f
+       CROSS JOIN metrics m ON m.id =
+         iif(g.type = 'object', f.key, json_extract(s.fields, '$[' || g.key || '][1][' || coalesce(f.key, 0) || ']'))
+  WHERE w.packed = 0;
+)sql";
+
 // Windows that got samples long after their first one, and when. Readers do not need it: stores that were made without it get it.
 constexpr const char *kLateWindows =
     "CREATE TABLE IF NOT EXISTS late_windows(window INTEGER PRIMARY KEY, arrived_ns INTEGER NOT NULL)";
 
-// Of schemas 6 and 7: its ids had a counter, which is a page a batch, and an index more.
-constexpr const char *kKeepWindows = "CREATE TEMP TABLE kept_windows AS SELECT * FROM windows; DROP TABLE windows";
-constexpr const char *kRestoreWindows = "INSERT INTO windows SELECT * FROM temp.kept_windows; DROP TABLE temp.kept_windows";
+// In schemas 6 and 7 its ids had a counter, which is a page a batch, and an index more.
+constexpr int64_t kVersionOfWindows = 8;
+void renew_windows(Database &database) {
+  database.execute("CREATE TEMP TABLE kept_windows AS SELECT * FROM windows; DROP TABLE windows");
+  database.execute(kWindows);
+  database.execute("INSERT INTO windows SELECT * FROM temp.kept_windows; DROP TABLE temp.kept_windows");
+}
 
 }  // namespace
 
@@ -165,9 +180,14 @@ void prepare_for_writing(Database &database, bool full_sync) {
   const int64_t version = database.number("PRAGMA user_version");
   if (version == kSchemaVersion) return database.execute(kLateWindows);
   Transaction transaction(database);
-  if (version > 0) database.execute(kKeepWindows);
-  database.execute(kWindows);
-  database.execute(version > 0 ? kRestoreWindows : kTables);
+  if (version == 0) {
+    database.execute(kWindows);
+    database.execute(kTables);
+  } else {
+    if (version < kVersionOfWindows) renew_windows(database);
+    database.execute("DROP VIEW points");
+  }
+  database.execute(kPoints);
   database.execute(kLateWindows);
   database.execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());

@@ -11,7 +11,7 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 8;
+constexpr int64_t kSchemaVersion = 9;
 // The oldest one that is read, and brought up to date by the first writer. Since then chunks may have format 2.
 constexpr int64_t kOldestSchemaVersion = 6;
 

@@ -56,7 +56,8 @@ std::optional<int64_t> readable_after(Database &database, const Table &table, in
   return high;
 }
 
-bool are_fields(std::string_view text) {
+template <class Text>
+bool are_fields(const Text &text) {
   FieldReader reader(text);
   while (reader.next()) {
   }

@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/base/units.h"
+#include "plugins/shared/store/sqlite/rows/row_functions.h"
 #include "plugins/shared/store/sqlite/schema.h"
 
 namespace atalaya::store {
@@ -29,6 +30,7 @@ Database open_for_writing(const Options &options) {
     check_is_store(database);
     if (sqlite3_db_readonly(database.handle(), "main") == 1) database.fail(SQLITE_READONLY);
     prepare_for_writing(database, options.full_sync);
+    add_row_functions(database);
     return database;
   } catch (const Error &error) {
     throw Error(Cause::config, error.what());  // whatever it is: there is no store to write to
@@ -39,7 +41,8 @@ Database open_for_writing(const Options &options) {
 constexpr int64_t kRowsAStep = 4096;
 // A row costs a packer less than four such units, from reading to deletion: it keeps up with the input.
 constexpr int64_t kPackingAStep = 512;
-constexpr int64_t kSamplesAStep = 1024;  // between two of them
+// Between two of them: a step is two or three transactions, which cost as much as some hundred samples.
+constexpr int64_t kSamplesAStep = 4096;
 constexpr int64_t kMaintainEvery = 10'000'000'000;
 // A batch of this size may be an import; this number of samples of one entity is worth a chunk.
 constexpr size_t kMany = 2048;

@@ -2,9 +2,8 @@
 #include "plugins/shared/store/sqlite/rows/block.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/base/json.h"
@@ -12,37 +11,11 @@
 namespace atalaya::store {
 namespace {
 
-struct Sample {
-  int64_t entity = 0;
-  std::string_view fields;
-};
-
-bool read(std::string_view block, std::vector<Sample> &samples) {
-  BlockReader reader(block);
-  while (reader.next()) samples.push_back({reader.entity(), reader.fields()});
-  return !reader.damaged();
-}
-
-bool read_metrics(std::string_view fields, std::vector<int64_t> &metrics) {
-  FieldReader reader(fields);
-  while (reader.next()) metrics.push_back(reader.metric());
-  return !reader.damaged();
-}
-
-std::string_view inside(std::string_view fields) {
-  return fields.substr(1, fields.size() - 2);
-}
-
-// The fields of metrics that are not in the list.
-bool append_others(std::string_view fields, const std::vector<int64_t> &metrics, std::string &out) {
-  FieldReader reader(fields);
-  while (reader.next()) {
-    if (std::find(metrics.begin(), metrics.end(), reader.metric()) != metrics.end()) continue;
-    if (out.back() != '{') out += ',';
-    out += reader.text();
-  }
-  return !reader.damaged();
-}
+// No text has so many samples that their entities would pass the greatest integer.
+constexpr int64_t kMaxEntity = int64_t{1} << 62;
+constexpr std::string_view kNone = "null";
+// Of a new group, beside its metrics: worth so many bytes of entities without a sample.
+constexpr int64_t kGroupBytes = 12, kMetricBytes = 3;
 
 }  // namespace
 
@@ -51,62 +24,177 @@ std::string first_row_from(const std::string &window, const std::string &block) 
          " ORDER BY p.block DESC LIMIT 1), " + block + ")";
 }
 
-bool BlockReader::next() {
-  const int64_t before = object_.key();
-  if (!object_.next_key()) return false;
+bool BlockReader::next_of_object() {
+  if (!text_.next_key()) return false;
   // Readers of some of the samples rely on the order.
-  if (!object_.is_first() && object_.key() <= before) return object_.fail();
-  const char *begin = object_.at();
-  if (!object_.take('{')) return object_.fail();
-  const void *close = std::memchr(object_.at(), '}', object_.left());
-  if (close == nullptr) return object_.fail();
+  if (text_.key() <= entity_ || text_.key() >= kMaxEntity) return text_.fail();
+  entity_ = text_.key();
+  const char *begin = text_.at();
+  if (!text_.take('{')) return text_.fail();
+  const void *close = std::memchr(text_.at(), '}', text_.left());
+  if (close == nullptr) return text_.fail();
   const char *end = static_cast<const char *>(close) + 1;
-  object_.move_to(end);
+  text_.move_to(end);
   fields_ = {begin, static_cast<size_t>(end - begin)};
   return true;
 }
 
-int64_t last_block_of(std::string_view text) {
-  constexpr std::string_view border = "},\"", begin = "{\"";
-  const size_t last = text.rfind(border);
-  if (last == std::string_view::npos && !text.starts_with(begin)) return -1;
-  text.remove_prefix(last == std::string_view::npos ? begin.size() : last + border.size());
-  int64_t entity = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), entity).ec != std::errc{} || entity < 0) return -1;
-  return block_of(entity);
+bool BlockReader::next_of_groups() {
+  while (!text_.damaged() && !is_over_) {
+    if (!in_group_) {
+      if (!begin_group()) return false;
+    } else if (text_.take(']')) {
+      in_group_ = false;
+      if (!text_.take(']')) return text_.fail();
+      continue;
+    } else if (!text_.take(',')) {
+      return text_.fail();
+    }
+    ++entity_;
+    if (!std::string_view(text_.at(), text_.left()).starts_with(kNone)) return take_sample();
+    text_.move_to(text_.at() + kNone.size());
+  }
+  return false;
 }
 
-bool change_block(std::string_view stored, std::string_view fields, BlockChange change, std::string &out) {
-  std::vector<Sample> old, fresh;
-  if (!read(stored, old) || !read(fields, fresh)) return false;
-  std::vector<int64_t> metrics;
-  out = '{';
-  for (auto o = old.begin(), f = fresh.begin(); o != old.end() || f != fresh.end();) {
-    const bool is_old = o != old.end() && (f == fresh.end() || o->entity <= f->entity);
-    const bool is_fresh = f != fresh.end() && (o == old.end() || f->entity <= o->entity);
-    const size_t size = out.size();
-    out += size > 1 ? ",\"" : "\"";
-    core::append_integer(out, is_old ? o->entity : f->entity);
-    out += "\":{";
-    const size_t begin = out.size();
-    metrics.clear();
-    if (is_fresh && !read_metrics(f->fields, metrics)) return false;
-    if (is_fresh && change == BlockChange::put) out += inside(f->fields);
-    if (is_old && !is_fresh) {
-      out += inside(o->fields);  // whatever it is: nobody touches it
-    } else if (is_old && !append_others(o->fields, metrics, out)) {
-      return false;
-    }
-    if (out.size() > begin) {
-      out += '}';
-    } else {
-      out.resize(size);
-    }
-    if (is_old) ++o;
-    if (is_fresh) ++f;
+// False: the text ends, or is damaged.
+bool BlockReader::begin_group() {
+  const bool is_first = !std::exchange(is_begun_, true);
+  if (is_first) text_.take('[');
+  if (text_.take(']')) {
+    is_over_ = true;
+    return text_.left() == 0 ? false : text_.fail();
   }
-  out += '}';
+  if (!is_first && !text_.take(',')) return text_.fail();
+  int64_t first = 0;
+  const bool is_group = text_.take('[') && text_.take_integer(first) && text_.take(',') && take_metrics() && text_.take(',') &&
+                        text_.take('[') && first > entity_ && first < kMaxEntity;
+  if (!is_group) return text_.fail();
+  entity_ = first - 1;
+  in_group_ = true;
   return true;
+}
+
+bool BlockReader::take_metrics() {
+  metrics_.clear();
+  if (!text_.take('[')) return false;
+  do {
+    int64_t metric = 0;
+    if (!text_.take_integer(metric)) return false;
+    metrics_.push_back(metric);
+  } while (text_.take(','));
+  return text_.take(']');
+}
+
+bool BlockReader::take_sample() {
+  const char *const begin = text_.at(), *const all_end = begin + text_.left();
+  const char *end = begin;
+  if (metrics_.size() > 1) {
+    const void *close = text_.left() > 0 && *begin == '[' ? std::memchr(begin, ']', text_.left()) : nullptr;
+    if (close == nullptr) return text_.fail();
+    end = static_cast<const char *>(close) + 1;
+  } else {
+    while (end < all_end && *end != ',' && *end != ']') ++end;
+  }
+  text_.move_to(end);
+  fields_ = {begin, static_cast<size_t>(end - begin)};
+  return true;
+}
+
+void BlockText::begin(int64_t entity) {
+  entity_ = entity;
+  metrics_.clear();
+  values_.clear();
+}
+
+std::string &BlockText::value(int64_t metric) {
+  if (!metrics_.empty()) values_ += ',';
+  metrics_.push_back(metric);
+  return values_;
+}
+
+void BlockText::end() {
+  if (metrics_.empty()) return;
+  const int64_t gap = entity_ - next_;
+  const int64_t worth = kGroupBytes + kMetricBytes * static_cast<int64_t>(metrics_.size());
+  if (text_.empty() || metrics_ != group_ || gap > worth / static_cast<int64_t>(kNone.size() + 1)) {
+    begin_group();
+  } else {
+    text_ += ',';
+    for (int64_t i = 0; i < gap; ++i) (text_ += kNone) += ',';
+  }
+  const bool is_list = metrics_.size() > 1;
+  if (is_list) text_ += '[';
+  text_ += values_;
+  if (is_list) text_ += ']';
+  next_ = entity_ + 1;
+}
+
+void BlockText::begin_group() {
+  text_ += text_.empty() ? "[[" : "]],[";
+  core::append_integer(text_, entity_);
+  text_ += ",[";
+  for (const int64_t metric : metrics_) {
+    core::append_integer(text_, metric);
+    text_ += ',';
+  }
+  text_.back() = ']';
+  text_ += ",[";
+  group_ = metrics_;
+}
+
+bool BlockText::copy(int64_t entity, const SampleFields &fields) {
+  begin(entity);
+  FieldReader reader(fields);
+  while (reader.next()) value(reader.metric()) += reader.value_text();
+  end();
+  return !reader.damaged();
+}
+
+std::string_view BlockText::finish() {
+  text_ += text_.empty() ? "[]" : "]]]";
+  return text_;
+}
+
+void BlockText::clear() {
+  text_.clear();
+}
+
+int64_t last_block_of(std::string_view text) {
+  BlockReader samples(text);
+  int64_t last = -1;
+  while (samples.next()) last = block_of(samples.entity());
+  return samples.damaged() ? -1 : last;
+}
+
+bool change_block(std::string_view stored, std::string_view fields, BlockChange change, BlockText &out) {
+  BlockReader old(stored), fresh(fields);
+  std::vector<int64_t> replaced;
+  bool has_old = old.next(), has_fresh = fresh.next();
+  out.clear();
+  while (has_old || has_fresh) {
+    const bool is_old = has_old && (!has_fresh || old.entity() <= fresh.entity());
+    const bool is_fresh = has_fresh && (!has_old || fresh.entity() <= old.entity());
+    replaced.clear();
+    out.begin(is_old ? old.entity() : fresh.entity());
+    if (is_fresh) {
+      FieldReader reader(fresh.fields());
+      for (; reader.next(); replaced.push_back(reader.metric()))
+        if (change == BlockChange::put) out.value(reader.metric()) += reader.value_text();
+      if (reader.damaged()) return false;
+      has_fresh = fresh.next();
+    }
+    if (is_old) {
+      FieldReader reader(old.fields());
+      while (reader.next())
+        if (std::find(replaced.begin(), replaced.end(), reader.metric()) == replaced.end())
+          out.value(reader.metric()) += reader.value_text();
+      if (reader.damaged()) return false;
+      has_old = old.next();
+    }
+    out.end();
+  }
+  return !old.damaged() && !fresh.damaged();
 }
 
 }  // namespace atalaya::store

@@ -20,34 +20,48 @@ bool ObjectReader::fail() {
   return false;
 }
 
+bool ObjectReader::take_integer(int64_t &value) {
+  const auto integer = std::from_chars(at_, end_, value);
+  if (integer.ec != std::errc{}) return false;
+  at_ = integer.ptr;
+  return true;
+}
+
 bool ObjectReader::next_key() {
   if (done_ || damaged_) return false;
-  is_first_ = at_ == begin_;
-  if (is_first_ && !take('{')) return fail();
+  const bool is_first = at_ == begin_;
+  if (is_first && !take('{')) return fail();
   if (take('}')) {
     done_ = true;
     return at_ == end_ ? false : fail();
   }
-  if (!is_first_ && !take(',')) return fail();
-  key_text_ = at_;
-  if (!take('"')) return fail();
-  const auto key = std::from_chars(at_, end_, key_);
-  if (key.ec != std::errc{}) return fail();
-  at_ = key.ptr;
-  return take('"') && take(':') ? true : fail();
+  if (!is_first && !take(',')) return fail();
+  return take('"') && take_integer(key_) && take('"') && take(':') ? true : fail();
 }
 
 bool FieldReader::next() {
-  if (!object_.next_key()) return false;
-  return read_value();
+  return next_key() && read_value();
+}
+
+bool FieldReader::next_place() {
+  const size_t count = metrics_.size();
+  if (damaged() || place_ > count) return false;
+  const bool is_list = count > 1;
+  if (place_ == count) {
+    ++place_;
+    return (!is_list || text_.take(']')) && text_.left() == 0 ? false : text_.fail();
+  }
+  if (is_list && !text_.take(place_ == 0 ? '[' : ',')) return text_.fail();
+  ++place_;
+  return true;
 }
 
 // A text with other characters than those of a number is damaged.
 bool FieldReader::skip_value() {
-  const char *at = object_.at();
-  while (at < object_.end() && (core::is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')) ++at;
-  if (at == object_.at() || !is_over(at)) return object_.fail();
-  object_.move_to(at);
+  const char *at = text_.at();
+  while (at < text_.end() && (core::is_digit(*at) || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E')) ++at;
+  if (at == text_.at() || !is_over(at)) return text_.fail();
+  text_.move_to(at);
   return true;
 }
 
@@ -55,9 +69,9 @@ bool FieldReader::skip_value() {
 // that one division gives the nearest double.
 bool FieldReader::read_short_number() {
   constexpr ptrdiff_t kDigits = 15;
-  const char *const end = object_.end();
-  const bool negative = object_.left() > 0 && *object_.at() == '-';
-  const char *at = object_.at() + (negative ? 1 : 0);
+  const char *const end = text_.end();
+  const bool negative = text_.left() > 0 && *text_.at() == '-';
+  const char *at = text_.at() + (negative ? 1 : 0);
   const char *const begin = at;
   int64_t digits = 0;
   const auto read_digits = [&] {
@@ -78,17 +92,17 @@ bool FieldReader::read_short_number() {
     const double real = static_cast<double>(digits) / kTens.at(static_cast<size_t>(at - point - 1));
     value_.real = negative ? -real : real;
   }
-  object_.move_to(at);
+  text_.move_to(at);
   return true;
 }
 
 bool FieldReader::read_number() {
-  const auto count = std::from_chars(object_.at(), object_.end(), value_.count);
+  const auto count = std::from_chars(text_.at(), text_.end(), value_.count);
   value_.is_count = count.ec == std::errc{} && is_over(count.ptr);
-  if (value_.is_count) return object_.move_to(count.ptr), true;
-  const auto real = std::from_chars(object_.at(), object_.end(), value_.real);
+  if (value_.is_count) return text_.move_to(count.ptr), true;
+  const auto real = std::from_chars(text_.at(), text_.end(), value_.real);
   if (real.ec != std::errc{}) return false;
-  object_.move_to(real.ptr);
+  text_.move_to(real.ptr);
   return true;
 }
 

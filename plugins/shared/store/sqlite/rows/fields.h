@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a sample as the tables hold them: a JSON object from metric id to number.
+// The numbers of a sample as the tables hold them: a JSON object from metric id to number, or a list of numbers whose metrics are
+// known (block.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace atalaya::store {
@@ -25,10 +27,8 @@ class ObjectReader {
 
   bool next_key();  // false at the end, and where it is damaged
   int64_t key() const { return key_; }
-  bool is_first() const { return is_first_; }  // key
   bool damaged() const { return damaged_; }
 
-  const char *key_text() const { return key_text_; }
   const char *at() const { return at_; }
   const char *end() const { return end_; }
   size_t left() const { return static_cast<size_t>(end_ - at_); }
@@ -38,35 +38,51 @@ class ObjectReader {
     ++at_;
     return true;
   }
+  bool take_integer(int64_t &value);
   bool fail();
 
  private:
-  const char *begin_, *at_, *end_, *key_text_ = nullptr;
-  bool is_first_ = false, done_ = false, damaged_ = false;
+  const char *begin_, *at_, *end_;
+  bool done_ = false, damaged_ = false;
   int64_t key_ = 0;
 };
 
-// Reads one field after another; text that is no such object ends it, with `damaged`.
+// The fields of a sample of a row, which live as long as its reader stays there.
+struct SampleFields {
+  std::string_view text;             // an object, or the numbers of `metrics`: in brackets if they are several
+  std::span<const int64_t> metrics;  // empty: `text` is an object
+};
+
+// Reads one field after another; text that is no such object or list ends it, with `damaged`.
 class FieldReader {
  public:
-  explicit FieldReader(std::string_view text) : object_(text) {}
+  explicit FieldReader(std::string_view object) : text_(object) {}
+  explicit FieldReader(const SampleFields &fields) : text_(fields.text), metrics_(fields.metrics) {}
   bool next();  // false at the end
   // The same in two steps: only the numbers of some metrics are read, the others are stepped over.
-  bool next_key() { return object_.next_key(); }
-  bool read_value() { return read_short_number() || read_number() ? true : object_.fail(); }
+  bool next_key() {
+    const bool is_there = metrics_.empty() ? text_.next_key() : next_place();
+    value_begin_ = text_.at();
+    return is_there;
+  }
+  bool read_value() { return read_short_number() || read_number() ? true : text_.fail(); }
   bool skip_value();
-  int64_t metric() const { return object_.key(); }
+  int64_t metric() const { return metrics_.empty() ? text_.key() : metrics_[place_ - 1]; }
   const Number &value() const { return value_; }
-  // The field as it stands there, with its key.
-  std::string_view text() const { return {object_.key_text(), static_cast<size_t>(object_.at() - object_.key_text())}; }
-  bool damaged() const { return object_.damaged(); }
+  // The number as it stands there.
+  std::string_view value_text() const { return {value_begin_, static_cast<size_t>(text_.at() - value_begin_)}; }
+  bool damaged() const { return text_.damaged(); }
 
  private:
-  bool is_over(const char *at) const { return at == object_.end() || *at == ',' || *at == '}'; }
+  bool next_place();
+  bool is_over(const char *at) const { return at == text_.end() || *at == ',' || *at == '}' || *at == ']'; }
   bool read_short_number();
   bool read_number();
 
-  ObjectReader object_;
+  ObjectReader text_;
+  std::span<const int64_t> metrics_;
+  size_t place_ = 0;  // in them: of the next number; one more after the end
+  const char *value_begin_ = nullptr;
   Number value_;
 };
 

@@ -11,8 +11,9 @@
 namespace atalaya::store {
 namespace {
 
-// A row of several blocks fills a page of its own, beside 489 bytes in one with others.
-constexpr size_t kWideRow = 4500;
+// SQLite keeps up to 1,002 bytes of a row, with its keys, in a page with other rows. Of a larger one it keeps 489 bytes there:
+// where one block is that large, a row of several fills a page of its own.
+constexpr size_t kSmallRow = 960, kWideRow = 4500;
 
 }  // namespace
 
@@ -51,6 +52,8 @@ void RowWriter::put_entity(std::span<const Sample> samples, int64_t now_ns) {
       if (metric != 0 && !is_given(metric)) put_field(window, samples[s].entity, metric, sample.fields[i]);
     }
   }
+  for (size_t i = 0; i < in_use_; ++i)
+    if (std::exchange(open_[i].entity, -1) >= 0) open_[i].text.end();
 }
 
 RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
@@ -64,35 +67,30 @@ RowWriter::Open &RowWriter::open(const atalaya_sample &sample, int64_t now_ns) {
   return open;
 }
 
+// As much again as the last block would be too much.
+bool RowWriter::is_full(const Open &open) {
+  const size_t size = open.text.size(), block = size - open.last_block_begin;
+  return size + block > (block > kSmallRow ? kWideRow : kSmallRow);
+}
+
 void RowWriter::begin_entity(Open &open, int64_t entity) {
   const int64_t block = block_of(entity);
   if (!open.text.empty() && block != open.last_block) {
-    // As much again as the last block.
-    const size_t expected = 2 * open.text.size() - open.last_block_begin;
-    if (!open.may_have_wide_rows() || expected > kWideRow) flush(open);
+    if (!open.may_have_wide_rows() || is_full(open)) flush(open);
     open.last_block_begin = open.text.size();
   }
-  std::string &text = open.text;
-  if (text.empty()) {
+  if (open.text.empty()) {
     open.block = block;
     open.last_block_begin = 0;
   }
   open.last_block = block;
   open.entity = entity;
-  text += text.empty() ? "{\"" : "},\"";
-  core::append_integer(text, entity);
-  text += "\":{\"";
+  open.text.begin(entity);
 }
 
 void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field) {
-  std::string &text = open.text;
-  if (open.entity == entity) {
-    text += ",\"";
-  } else {
-    begin_entity(open, entity);
-  }
-  core::append_integer(text, metric);
-  text += "\":";
+  if (open.entity != entity) begin_entity(open, entity);
+  std::string &text = open.text.value(metric);
   if (field.type == ATALAYA_I64) {
     core::append_integer(text, field.value.i64);
   } else {
@@ -113,25 +111,25 @@ void RowWriter::flush_all() {
 
 void RowWriter::flush(Open &open) {
   if (open.text.empty()) return;
-  open.text += "}}";
+  const std::string_view text = open.text.finish();
   const Window &window = open.window;
   if (!window.is_new && read(window.id, open.block)) {
-    if (!change_block(stored_, open.text, BlockChange::put, changed_)) damaged(window.id, open.block);
-    put_.run(window.id, open.block, std::string_view(changed_));
+    if (!change_block(stored_, text, BlockChange::put, changed_)) damaged(window.id, open.block);
+    put_.run(window.id, open.block, changed_.finish());
   } else {
-    put_.run(window.id, open.block, std::string_view(open.text));
+    put_.run(window.id, open.block, text);
   }
   for (const int64_t other : window.others) {
     if (!read(other, open.block)) continue;
-    if (!change_block(stored_, open.text, BlockChange::remove, changed_)) damaged(other, open.block);
-    if (changed_ == "{}") {
+    if (!change_block(stored_, text, BlockChange::remove, changed_)) damaged(other, open.block);
+    const bool is_empty = changed_.empty();
+    if (const std::string_view rest = changed_.finish(); is_empty) {
       remove_.run(other, open.block);
-    } else if (changed_ != stored_) {
-      put_.run(other, open.block, std::string_view(changed_));
+    } else if (rest != stored_) {
+      put_.run(other, open.block, rest);
     }
   }
   open.text.clear();
-  open.entity = -1;
 }
 
 bool RowWriter::read(int64_t window, int64_t block) {
@@ -153,22 +151,20 @@ void RowWriter::split(int64_t window, int64_t first_block) {
   const std::string whole = std::exchange(stored_, {});
   remove_.run(window, first_block);
   int64_t block = -1;
-  std::string part;
+  BlockText part;
   const auto put = [&] {
-    part += '}';
-    put_.run(window, block, std::string_view(part));
+    if (part.empty()) return;
+    put_.run(window, block, part.finish());
     part.clear();
   };
   BlockReader samples(whole);
+  bool are_good = true;
   while (samples.next()) {
-    if (!part.empty() && block != block_of(samples.entity())) put();
+    if (block != block_of(samples.entity())) put();
     block = block_of(samples.entity());
-    part += part.empty() ? "{\"" : ",\"";
-    core::append_integer(part, samples.entity());
-    part += "\":";
-    part += samples.fields();
+    are_good = part.copy(samples.entity(), samples.fields()) && are_good;
   }
-  if (samples.damaged()) damaged(window, first_block);
+  if (!are_good || samples.damaged()) damaged(window, first_block);
   put();
 }
 

@@ -11,6 +11,7 @@
 
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 
 namespace atalaya::store {
@@ -32,8 +33,9 @@ class RowWriter {
   // A window of the time that is being written, and the row of it that is being filled.
   struct Open {
     Window window;
-    int64_t block = -1, last_block = -1, entity = -1;
-    std::string text;
+    int64_t block = -1, last_block = -1;
+    int64_t entity = -1;  // that is being put, until its end
+    BlockText text;
     size_t last_block_begin = 0;
 
     // Its rows are the only ones of their series and times.
@@ -45,6 +47,7 @@ class RowWriter {
   void begin_entity(Open &open, int64_t entity);
   void put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field);
   bool is_given(int64_t metric);
+  static bool is_full(const Open &open);
   void flush(Open &open);
   void flush_all();
   // Reads the row of a block, which has no other block then; false: there is none.
@@ -63,7 +66,8 @@ class RowWriter {
   size_t in_use_ = 0;
   std::vector<uint64_t> given_;  // by metric: the number of the last entity that had it
   uint64_t number_ = 0;
-  std::string stored_, changed_;
+  std::string stored_;
+  BlockText changed_;
 };
 
 }  // namespace atalaya::store

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plugins/shared/store/sqlite/database.h"
+
+namespace atalaya::store {
+
+// Adds the SQL of the writer for texts of rows (block.h): `has_sample(text, entity)`, and `count_samples(text)`. Of a damaged row
+// they see the samples before the damage.
+void add_row_functions(Database &database);
+
+}  // namespace atalaya::store

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
+#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/rows/fields.h"
+
+namespace atalaya::store {
+
+// A window whose samples are rows.
+struct OpenWindow {
+  int64_t id = 0, time_ns = 0, duration_ns = 0, arrived_ns = 0;
+  bool is_damaged = false;
+};
+
+// Reads the points of windows from their rows, in slices that fit in memory: all of them at once if they are few; else it lists
+// their entities, and reads a slice of the entities after another.
+class SliceReader {
+ public:
+  struct Entity {
+    PointsOfEntity points;
+    size_t next = 0;  // where the next field is likely to go
+    int64_t rows = 0;
+  };
+  // Called for a window with a damaged row, once for each such row.
+  using Damaged = std::function<void(OpenWindow &)>;
+
+  SliceReader(Database &database, Damaged damaged);
+
+  // In order of time.
+  void begin(std::vector<OpenWindow> windows);
+  // Reads on while there is `work`. True: the slice is complete.
+  bool read(int64_t &work);
+  // Ascending by entity.
+  std::vector<Entity> &slice() { return slice_; }
+  // Begins the next one; false: there is none.
+  bool next();
+  std::span<const OpenWindow> windows() const { return windows_; }
+  void clear();
+
+ private:
+  enum class Stage { all, survey, slice, complete };
+  struct Size {
+    size_t bytes = 0, samples = 0;
+  };
+
+  void read_all(int64_t &work);
+  void begin_survey();
+  void survey(int64_t &work);
+  void read_slice(int64_t &work);
+  // False: the row is damaged, from some field on.
+  bool add_row(Entity &entity, const OpenWindow &window, const SampleFields &fields);
+  bool add_block(const OpenWindow &window, std::string_view block, int64_t &work);
+  // The same for all of its entities, which are added to the slice.
+  bool add_whole_block(const OpenWindow &window, std::string_view block, int64_t &work);
+  void add_column(Entity &entity, int64_t metric);
+  void complete();
+
+  Damaged damaged_;
+  Statement list_rows_, read_rows_;
+  Stage stage_ = Stage::all;
+  std::vector<OpenWindow> windows_;
+  std::map<int64_t, Size> entities_;  // of the windows, without those of a slice
+  std::vector<Entity> slice_;
+  size_t at_window_ = 0;
+  size_t points_ = 0;    // about, that take memory
+  bool are_few_ = true;  // the points of the last windows
+  size_t likely_ = 0;    // points of a column: as many as in the last slice
+  size_t reserved_ = 0;  // points of columns, of the slice
+};
+
+}  // namespace atalaya::store
