@@ -42,7 +42,7 @@ a.pipeline "recorded-host" { a.from "host", a.filter.recorder { name = "host", s
 
 a.pipeline "stacks" {
   every = "1s",
-  a.source.perf { frequency = 19, symbol_memory = "12 MiB" },
+  a.source.perf { frequency = 19, symbol_memory = "8 MiB" },
   a.source.net {},
   a.translate.names {},
   a.filter.recorder { name = "stacks", size = "5 MiB" },

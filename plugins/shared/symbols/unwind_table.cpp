@@ -230,7 +230,6 @@ const UnwindRule *UnwindTable::rule_at(uint64_t address) {
 // of variable length.
 bool UnwindTable::keeps_frame_pointer(uint64_t begin, uint64_t end) {
   static constexpr uint64_t kProbes = 64;
-  if (keeps_frame_pointer_) return *keeps_frame_pointer_;
   uint64_t by_frame_pointer = 0, known = 0;
   for (uint64_t i = 0; i < kProbes; ++i) {
     const UnwindRule *rule = rule_at(begin + (end - begin) / kProbes * i);
@@ -238,8 +237,7 @@ bool UnwindTable::keeps_frame_pointer(uint64_t begin, uint64_t end) {
     ++known;
     by_frame_pointer += rule->frame.front().atom == DW_OP_breg0 + kFramePointer ? 1 : 0;
   }
-  keeps_frame_pointer_ = by_frame_pointer * 2 >= known;
-  return *keeps_frame_pointer_;
+  return by_frame_pointer * 2 >= known;
 }
 
 std::unique_ptr<UnwindRule> UnwindTable::read_rule(Dwarf_Frame *frame) {

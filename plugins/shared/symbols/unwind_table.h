@@ -48,7 +48,7 @@ struct UnwindRule {
   size_t bytes() const;
 };
 
-enum class Step : uint8_t { done, root, unknown, beyond_copy };
+enum class Step : uint8_t { done, root, unknown, beyond_copy, no_room };  // no_room: the table is not in memory
 
 class UnwindTable {
  public:
@@ -78,7 +78,6 @@ class UnwindTable {
   Segments segments_;
   Dwarf_CFI *table_;
   std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none
-  std::optional<bool> keeps_frame_pointer_;
 };
 
 // Unwinds one frame to its caller. `root`: there is no caller.

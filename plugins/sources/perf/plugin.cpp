@@ -49,7 +49,7 @@ Options options_of(const Host &host) {
                       .dwarf = host.text("unwind") != "fp",
                       .choose = host.text("unwind") == "auto",
                       .dwarf_processes = matchers(host, "unwind_processes"),
-                      .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")) / 2,
+                      .dwarf_memory = static_cast<size_t>(host.integer("symbol_memory")),
                       .run_queue = host.boolean("run_queue"),
                       .burst_ns = burst_of(host),
                       .burst_every_ns = host.integer("wakers_every"),
@@ -109,7 +109,7 @@ class Perf final : public CollectingSource<Collector> {
       param::integer("max_stacks", "Maximum distinct stacks per window; each takes 1.3 KB of kernel memory")
           .defaults("16384")
           .range(256, 262144),
-      param::size("symbol_memory", "Memory for symbols; dwarf adds half as much for unwind tables")
+      param::size("symbol_memory", "Memory for symbols; dwarf adds as much for unwind tables")
           .defaults("64 MiB")
           .range(1 << 20, 1099511627776.0),
       param::boolean("jvm", "Requests names of compiled code from JVMs 17 and later; they write a perf map to their /tmp")

@@ -117,6 +117,25 @@ TEST_CASE("tables are read at once, and read again when they had to make room") 
   CHECK(result.files == before);
 }
 
+TEST_CASE("in one window, tables without room are read again for a limited number of bytes; then stacks are truncated") {
+  Taken taken;
+  std::thread([&] { deep(20, taken, 65536); }).join();
+  ProcessMemory memory(::getpid());
+  REQUIRE(memory.refresh(*read_mark(::getpid())));
+  Unwinder unwinder(0);
+  std::vector<uint64_t> frames;
+  const auto unwind = [&] {
+    return unwinder.unwind(memory.maps(), taken.registers, {taken.registers[kStackPointer], taken.stack}, frames, [] {});
+  };
+  CHECK(unwind() == Unwound::to_root);
+  Unwound end = Unwound::to_root;
+  for (int i = 0; i < 10000 && end == Unwound::to_root; ++i) end = unwind();
+  CHECK(end == Unwound::truncated);
+  CHECK(!unwinder.keeps_frame_pointers(memory.maps()));  // neither known nor readable now: not to be trusted
+  unwinder.next_window();
+  CHECK(unwind() == Unwound::to_root);
+}
+
 TEST_CASE("a copy that is too short ends the stack, and is marked") {
   Taken taken;
   std::thread([&] { deep(20, taken, 512); }).join();
