@@ -46,4 +46,6 @@ function(atalaya_bpf name)
   add_dependencies(bpf_${name} bpf_${name}_skeleton)
   target_include_directories(bpf_${name} SYSTEM INTERFACE ${out})
   target_link_libraries(bpf_${name} INTERFACE PkgConfig::LIBBPF)
+  # Skeletons name the type of a bool as in C, which clang does not know in C++.
+  target_compile_definitions(bpf_${name} INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:_Bool=bool>)
 endfunction()
