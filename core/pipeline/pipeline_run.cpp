@@ -172,7 +172,7 @@ bool PipelineRun::stop_sources(int64_t deadline_ns) {
   started_ = false;
   std::optional<atalaya_window> last = processed_;
   if (last) {
-    last->flags = ATALAYA_WINDOW_LAST;
+    last->flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second one for components that know no last window
     last->duration_ns = 0;
   }
   bool clean = true;

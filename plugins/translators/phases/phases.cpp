@@ -191,7 +191,7 @@ void PhasesTranslator::tag_samples(Batch &batch) {
 
 void PhasesTranslator::advance(const Window &window, Batch &batch) {
   std::vector<Occurrence> changed;
-  const bool is_new_start = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
+  const bool is_new_start = (window.flags & (ATALAYA_WINDOW_BASELINE | ATALAYA_WINDOW_LAST)) == ATALAYA_WINDOW_BASELINE;
   for (auto at = processes_.begin(); at != processes_.end();) {
     WatchedProcess &process = *at->second;
     process.take_complete(changed);

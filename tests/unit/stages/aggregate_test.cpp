@@ -75,6 +75,20 @@ TEST_CASE("aggregate: in a pipeline with windows, samples of longer and earlier 
   CHECK(average.lines() == Lines{"| c.x=5"});
 }
 
+TEST_CASE("aggregate: samples that were held until the last call do not replace those of the window before") {
+  Bench<Aggregate> bench(table({{"by", list({"process"})}}));
+  CHECK(bench.process({"process=a pid=1 | p.cpu=1"}) == Lines{"process=a | p.cpu=1"});
+  const int64_t time_ns = bench.batch.raw().samples[0].time_ns;
+  bench.batch.clear();
+  bench.add("process=a pid=2 | p.cpu=2", time_ns);
+  atalaya_window last = window_at();
+  last.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;
+  last.duration_ns = 0;
+  bench.run(last);
+  CHECK(bench.lines() == Lines{"process=a | p.cpu=2"});
+  CHECK(bench.batch.raw().samples[0].time_ns > time_ns);
+}
+
 TEST_CASE("aggregate: counts stay exact, and become doubles only beyond int64") {
   Bench<Aggregate> bench;
   CHECK(bench.process({"c=1 | a.b=9007199254740993i", "c=2 | a.b=2i"}) == Lines{"| a.b=9007199254740995i"});

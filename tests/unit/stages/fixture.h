@@ -177,7 +177,7 @@ class Bench {
   std::vector<std::string> end(int64_t second = 0) {
     batch.clear();
     atalaya_window last = window_at(second);
-    last.flags = ATALAYA_WINDOW_LAST;
+    last.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;
     last.duration_ns = 0;
     REQUIRE(instance_->process(last, batch).ok());
     return lines();
