@@ -56,6 +56,7 @@ void Integral::add_stretch(int64_t begin_ns, int64_t end_ns, double per_ns) {
     }
     const int64_t until_ns = std::min(end_ns, interval_end_ns_);
     put(interval_ns_, per_ns * ns_between(begin_ns, until_ns));
+    budget_.work(1);
     begin_ns = until_ns;
   }
 }

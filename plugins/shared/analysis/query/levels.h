@@ -22,6 +22,7 @@ class Levels {
     for (auto level = levels_.upper_bound(begin_ns); level != end; ++level) {
       level->second.value += value;
       level->second.is_known = true;
+      budget.work(1);
     }
   }
   bool empty() const { return levels_.empty(); }

@@ -33,6 +33,7 @@ void OverTime::add(int64_t time_ns, int64_t duration_ns, double value) {
     const int64_t interval_ns = intervals_.begin_of(begin_ns);
     const int64_t until_ns = std::min(end_ns, intervals_.end_of_stretch(interval_ns));
     put({interval_ns, value, function_ == Function::avg ? until_ns - begin_ns : until_ns});
+    budget_.work(1);
     begin_ns = until_ns;
   }
 }
