@@ -33,6 +33,8 @@ namespace {
 
 // The kernel's buffer of an iterator holds 8 pages; a read returns its contents, whole records.
 constexpr size_t kBuffer = size_t{64} << 10;
+// At first all processes are reported in full, as many in each call as fit. Later an overflow means that too many run.
+constexpr uint32_t kFirstOverflows = 8, kIterations = 64;
 constexpr uint64_t kUnfreedAfter = 3'000'000'000;
 constexpr size_t kMaxUnfreed = 8192;  // the map's size: a walk through a map that changes may meet a key twice
 
@@ -74,10 +76,16 @@ class BpfBackend final : public ProcessBackend {
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
 
   void read(ProcessModel &model) override {
-    if (const auto records = pass_ ? pass_->read() : std::nullopt)
+    if (iterations_left_ > 0) {
+      --iterations_left_;
+      return iterate(model);
+    }
+    if (const auto records = pass_ ? pass_->read() : std::nullopt) {
       take(*records, model);
-    else
-      iterate(model);
+      return;
+    }
+    if (pass_ && ++overflows_ > kFirstOverflows) iterations_left_ = kIterations;
+    iterate(model);
   }
 
   void take_exits(const ProcessModel &model, const TakeExit &take) override {
@@ -218,6 +226,7 @@ class BpfBackend final : public ProcessBackend {
   const uint32_t pass_bytes_;
   Skeleton skeleton_;
   std::unique_ptr<BpfPass> pass_;  // null: the kernel is too old
+  uint32_t overflows_ = 0, iterations_left_ = 0;
   bpf::Link iterator_, exit_, free_;
   std::unique_ptr<ring_buffer, RingDeleter> ring_;
   const TakeExit *take_exit_ = nullptr;
