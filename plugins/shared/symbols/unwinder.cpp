@@ -34,7 +34,7 @@ Unwinder::Entry *Unwinder::entry_of(const ProcessMaps &maps, const Mapping &mapp
 
 // Many large programs in turn, such as compilers, would have their tables read for each sample.
 bool Unwinder::may_read_again(const Entry &entry) {
-  if (entry.evicted == 0 || read_again_ >= kMaxReadAgain) return false;
+  if (entry.evicted == 0 || (read_again_ > 0 && read_again_ + entry.evicted > kMaxReadAgain)) return false;
   read_again_ += entry.evicted;
   return true;
 }
