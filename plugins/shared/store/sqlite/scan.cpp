@@ -121,7 +121,7 @@ bool Scan::add_row(std::vector<Wanted> &wanted, int64_t time_ns, int64_t duratio
       continue;
     }
     if (!reader.read_value()) break;
-    // SampleFields mostly come in ascending order.
+    // Fields mostly come in ascending order.
     if (place == wanted.end() || place->metric != metric)
       place = std::lower_bound(wanted.begin(), wanted.end(), metric, [](const Wanted &a, int64_t b) { return a.metric < b; });
     for (; place != wanted.end() && place->metric == metric; ++place) {

@@ -116,7 +116,7 @@ static_assert(kBlockBits == 5);
 
 // CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside it; the tags before the numbers. A
 // group `g` is an element of the row, a sample `i` is an element of it; a field `f` is an element of a list, or the sample. Rows of
-// older schemas are objects: a group is a sample then. The texts of arrays are taken from the row: those of json_each are made anew
+// older schemas are objects: a group is a sample then. The texts of arrays are taken from the row: those of json_each are made again
 // for each use.
 constexpr const char *kPoints = R"sql(
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
