@@ -15,8 +15,8 @@
  *  - An operation returns one of the codes below. On anything but OK, NOTHING and END it may write a sentence to the error.
  *  - Nobody frees the other's memory. What a host function hands out stays valid until the call into the plugin returns, unless its
  *    comment says otherwise. Everything a batch points to lies in that batch's arena.
- *  - Threads: the host calls one instance from one thread at a time. Only `interrupt` and `acked` may come from another thread
- * while a call runs; they may only note what happened and wake the call.
+ *  - Threads: the host calls one instance from one thread at a time. Only `interrupt` and `acked` may come from another thread while
+ *    a call runs; they may only note what happened and wake the call.
  *  - A plugin does not touch signals, locale, working directory, umask or exit. */
 #ifndef ATALAYA_PLUGIN_H
 #define ATALAYA_PLUGIN_H
@@ -74,8 +74,8 @@ typedef struct atalaya_field {
 typedef struct atalaya_sample {
   uint32_t kind;
   uint32_t tag_count, field_count;
-  uint32_t capacity;   /* room in the arrays: tags in the low half, fields in the high half, as made by the host's functions
-                          (reserve, add_tag, add_field). Set it to 0 when you point tags or fields at memory of your own. */
+  uint32_t capacity; /* room in the arrays: tags in the low half, fields in the high half, as made by the host's functions
+                        (reserve, add_tag, add_field). Set it to 0 when you point tags or fields at memory of your own. */
   int64_t time_ns;     /* end of the window, or start of the span; 0: the host stamps it with the window */
   int64_t duration_ns; /* length of the window, or of the span; 0 = an instant */
   atalaya_tag *tags;
@@ -92,11 +92,12 @@ typedef struct atalaya_batch {
 
 /* The window a collection or a stage works on. */
 #define ATALAYA_WINDOW_BASELINE 1u /* take readings, give gauges, but no rate and no delta: first reading, clock step, suspend */
-#define ATALAYA_WINDOW_LAST 2u     /* the call before stop, of components with ATALAYA_HOLDS: emit held samples, take no readings */
+/* Of components with ATALAYA_HOLDS, before stop: emit held samples, take no readings. BASELINE is set, too. It may come more than once,
+ * and windows may follow, when a branch goes on after its parent. Others that get the samples see a baseline without a length. */
+#define ATALAYA_WINDOW_LAST 2u
 typedef struct atalaya_window {
   uint32_t struct_size, flags;
-  int64_t
-      time_ns; /* its end, Unix ns, a multiple of the interval (the first one after a start: now; LAST: as in the call before) */
+  int64_t time_ns;      /* its end, Unix ns, a multiple of the interval (the first one after a start: now; LAST: as before) */
   int64_t duration_ns;  /* what it covers; 0 with BASELINE and LAST; several intervals after missed windows */
   int64_t interval_ns;  /* the pipeline's `every` */
   int64_t monotonic_ns; /* CLOCK_MONOTONIC when the collection began: rates come from differences of such readings */
@@ -117,8 +118,8 @@ typedef struct atalaya_error {
 #define ATALAYA_COMMAND 5
 
 #define ATALAYA_BOOL 1
-#define ATALAYA_INT 2    /* int64 */
-#define ATALAYA_NUMBER 3 /* double */
+#define ATALAYA_INT 2      /* int64 */
+#define ATALAYA_NUMBER 3   /* double */
 #define ATALAYA_STRING 4
 #define ATALAYA_DURATION 5 /* written "250ms", "5s", "1h30m"; read as int64 ns */
 #define ATALAYA_SIZE 6     /* written "64 KiB", "1 GiB"; read as int64 bytes */
@@ -131,7 +132,7 @@ typedef struct atalaya_error {
 #define ATALAYA_BOUNDED 2u  /* param flag: min and max hold (in the unit the value is read in) */
 
 typedef struct atalaya_param {
-  atalaya_str name; /* "*": any key that no other parameter has and that matches the glob in `allowed` */
+  atalaya_str name;         /* "*": any key that no other parameter has and that matches the glob in `allowed` */
   uint32_t type, flags;
   atalaya_str default_text; /* as an operator would write it; empty: absent unless written */
   atalaya_str allowed;      /* ENUM: words joined by '|'; name "*": a glob for the keys */
@@ -181,8 +182,7 @@ typedef struct atalaya_need {
   uint32_t optional; /* 1: without it the component works with less */
   atalaya_str name;
   atalaya_str reason; /* what is lost without it */
-  /* The part of the component that this need and those with the same feature make possible, a word such as "bpf"; "" = all of it.
-   */
+  /* The part of the component that this need and those with the same feature make possible, a word such as "bpf"; "" = all of it. */
   atalaya_str feature;
 } atalaya_need;
 
@@ -192,8 +192,8 @@ struct atalaya_component;
 /* Which operations a component must have:
  *   all: create start stop destroy      source (pull): collect        source (push): run interrupt
  *   translator, filter: process         sink: write                   command: command
- * States: create, start, work, stop, destroy. stop is legal without start, and twice. create validates and opens nothing outside;
- * files, sockets and programs are opened in start. */
+ * States: create, start, work, stop, destroy. stop is legal without start, and twice. create validates and opens nothing outside; files,
+ * sockets and programs are opened in start. */
 typedef struct atalaya_ops {
   uint32_t struct_size, reserved;
   int32_t (*create)(const struct atalaya_host *host, const struct atalaya_component *component, void **instance,
@@ -207,8 +207,8 @@ typedef struct atalaya_ops {
   int32_t (*run)(void *instance, atalaya_error *error);
   /* Optional. Every sink holds the emitted batch durably (OK) or it was refused (PERMANENT). Any thread. */
   void (*acked)(void *instance, uint64_t batch_id, int32_t status);
-  /* Wakes a run that waits, which then returns soon; called again until it does. A command that has it hears of SIGINT and SIGTERM
-   * so, else they end the process. Any thread. */
+  /* Wakes a run that waits, which then returns soon; called again until it does. A command that has it hears of SIGINT and SIGTERM so,
+   * else they end the process. Any thread. */
   void (*interrupt)(void *instance);
   /* Edits the batch in place or replaces its samples from the batch's arena; a filter compacts it. Called every window, also
    * with no samples. Samples that disappear are counted as dropped, unless the stage counts them by host->count. */
@@ -218,8 +218,8 @@ typedef struct atalaya_ops {
   int32_t (*write)(void *instance, const atalaya_batch *batch, int64_t *retry_after_ns, atalaya_error *error);
   /* Optional: hand everything on before the deadline (CLOCK_MONOTONIC). */
   int32_t (*flush)(void *instance, int64_t deadline_ns, atalaya_error *error);
-  /* A command: its exit status (0 done, 1 failed, 2 wrong use) goes to *status. Parameters are its options, argv the other words.
-   * Results go to standard output. */
+  /* A command: its exit status (0 done, 1 failed, 2 wrong use) goes to *status. Parameters are its options, argv the other words. Results
+   * go to standard output. */
   int32_t (*command)(void *instance, uint64_t argc, const atalaya_str *argv, int32_t *status, atalaya_error *error);
 } atalaya_ops;
 
@@ -337,13 +337,11 @@ typedef struct atalaya_host {
   int32_t (*declare_metric)(void *self, const atalaya_metric *metric, uint32_t metric_size);
 } atalaya_host;
 
-/* ---- The exported function and the note ----------------------------------------------------------------------------------------
- */
+/* ---- The exported function and the note ---------------------------------------------------------------------------------------- */
 #define ATALAYA_EXPORT __attribute__((visibility("default")))
 ATALAYA_EXPORT const atalaya_plugin *atalaya_plugin_v1(void);
 
-#define ATALAYA_STR(literal) \
-  { literal, sizeof(literal) - 1 }
+#define ATALAYA_STR(literal) { literal, sizeof(literal) - 1 }
 
 /* The ELF note that a host reads before it opens the file: owner "atalaya", type ATALAYA_NOTE_TYPE, then this header and the text
  * "NAME VERSION\n" followed by a line "KIND NAME" a component, kinds as words: "source proc\nfilter top". */
@@ -355,17 +353,13 @@ typedef struct atalaya_note_header {
   uint32_t sample_layout;
 } atalaya_note_header;
 
-#define ATALAYA_NOTE(plugin_name, plugin_version, component_lines)                                       \
-  __attribute__((used, aligned(4), section(".note.atalaya"))) static const struct {                      \
-    atalaya_note_header header;                                                                          \
-    char text[(sizeof(plugin_name " " plugin_version "\n" component_lines) + 3) / 4 * 4];                \
-  } atalaya_note_data = {{8,                                                                             \
-                          8 + (sizeof(plugin_name " " plugin_version "\n" component_lines) + 3) / 4 * 4, \
-                          ATALAYA_NOTE_TYPE,                                                             \
-                          {'a', 't', 'a', 'l', 'a', 'y', 'a', 0},                                        \
-                          ATALAYA_ABI_MAJOR,                                                             \
-                          ATALAYA_ABI_MINOR,                                                             \
-                          ATALAYA_SAMPLE_LAYOUT},                                                        \
+#define ATALAYA_NOTE(plugin_name, plugin_version, component_lines)                                                     \
+  __attribute__((used, aligned(4), section(".note.atalaya"))) static const struct {                                    \
+    atalaya_note_header header;                                                                                        \
+    char text[(sizeof(plugin_name " " plugin_version "\n" component_lines) + 3) / 4 * 4];                              \
+  } atalaya_note_data = {{8, 8 + (sizeof(plugin_name " " plugin_version "\n" component_lines) + 3) / 4 * 4,            \
+                          ATALAYA_NOTE_TYPE, {'a', 't', 'a', 'l', 'a', 'y', 'a', 0},                                   \
+                          ATALAYA_ABI_MAJOR, ATALAYA_ABI_MINOR, ATALAYA_SAMPLE_LAYOUT},                                \
                          plugin_name " " plugin_version "\n" component_lines}
 
 #ifdef __cplusplus
