@@ -81,10 +81,7 @@ TEST_CASE("aggregate: samples that were held until the last call do not replace 
   const int64_t time_ns = bench.batch.raw().samples[0].time_ns;
   bench.batch.clear();
   bench.add("process=a pid=2 | p.cpu=2", time_ns);
-  atalaya_window last = window_at();
-  last.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;
-  last.duration_ns = 0;
-  bench.run(last);
+  bench.run(last_call_at());
   CHECK(bench.lines() == Lines{"process=a | p.cpu=2"});
   CHECK(bench.batch.raw().samples[0].time_ns > time_ns);
 }
@@ -145,19 +142,7 @@ TEST_CASE("aggregate: random batches agree with plain sums and the ledger balanc
 
 // A process that rests has one sample for many windows, which comes with a later one.
 TEST_CASE("aggregate: sums over time are those of the samples, whatever their lengths, and a series has one sample at each time") {
-  for (unsigned seed = 1; seed <= 40; ++seed) {
-    CAPTURE(seed);
-    LateSamples late(seed);
-    Bench<Aggregate> bench(table({{"by", list({"process"})}}));
-    late.declare(bench.symbols);
-    for (int second = 1; second <= 200; ++second) {
-      bench.batch.clear();
-      late.add_window(second, bench);
-      bench.run(second);
-      late.take_out(bench.batch.raw(), bench.symbols);
-    }
-    late.check();
-  }
+  check_sums_over_time<Aggregate>(table({{"by", list({"process"})}}));
 }
 
 }  // namespace atalaya::testing

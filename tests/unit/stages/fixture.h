@@ -104,6 +104,12 @@ inline atalaya_window window_at(int64_t second = 0) {
   return {sizeof(atalaya_window), 0, kWindowTime + second * kSecond, kSecond, kSecond, second * kSecond};
 }
 
+// The call before a stop, after that window.
+inline atalaya_window last_call_at(int64_t second = 0) {
+  return {sizeof(atalaya_window), ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE, kWindowTime + second * kSecond, 0, kSecond,
+          second * kSecond};
+}
+
 // Of a batch that came when it did.
 inline atalaya_window arrival_at(int64_t second = 0) {
   return {sizeof(atalaya_window), 0, kWindowTime + second * kSecond, 0, 0, second * kSecond};
@@ -176,10 +182,7 @@ class Bench {
   // What it still holds when it stops after this window.
   std::vector<std::string> end(int64_t second = 0) {
     batch.clear();
-    atalaya_window last = window_at(second);
-    last.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;
-    last.duration_ns = 0;
-    REQUIRE(instance_->process(last, batch).ok());
+    REQUIRE(instance_->process(last_call_at(second), batch).ok());
     return lines();
   }
   core::Outcome collect(const atalaya_window &window) {

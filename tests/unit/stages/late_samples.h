@@ -40,6 +40,13 @@ class LateSamples {
     }
     take(bench.batch.raw(), bench.symbols, in_);
   }
+  // Those that a stop ends, in the last call.
+  template <class Stage>
+  void add_held(int second, Bench<Stage> &bench) {
+    for (const auto &[pid, rests_since] : rests_since_)
+      if (rests_since > 0) add(pid, second, second + 1 - rests_since, bench);
+    take(bench.batch.raw(), bench.symbols, in_);
+  }
   void take_out(const atalaya_batch &batch, const core::Symbols &symbols) {
     take(batch, symbols, out_);
     for (uint64_t i = 0; i < batch.count; ++i) {
@@ -81,5 +88,27 @@ class LateSamples {
   Sums in_, out_;
   std::set<std::pair<std::string, int64_t>> times_;
 };
+
+template <class Stage>
+void check_sums_over_time(const core::Value &parameters) {
+  constexpr int kSeconds = 200;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    LateSamples late(seed);
+    Bench<Stage> bench(parameters);
+    late.declare(bench.symbols);
+    for (int second = 1; second <= kSeconds; ++second) {
+      bench.batch.clear();
+      late.add_window(second, bench);
+      bench.run(second);
+      late.take_out(bench.batch.raw(), bench.symbols);
+    }
+    bench.batch.clear();
+    late.add_held(kSeconds, bench);
+    bench.run(last_call_at(kSeconds));
+    late.take_out(bench.batch.raw(), bench.symbols);
+    late.check();
+  }
+}
 
 }  // namespace atalaya::testing

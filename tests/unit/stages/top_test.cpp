@@ -148,19 +148,8 @@ TEST_CASE("top: noise below the hysteresis changes no member, real changes do") 
 }
 
 TEST_CASE("top: sums over time are those of the samples, whatever their lengths, and a series has one sample at each time") {
-  for (unsigned seed = 1; seed <= 40; ++seed) {
-    CAPTURE(seed);
-    LateSamples late(seed);
-    Bench<TopFilter> bench(table({{"by", text("p.cpu")}, {"k", integer(2)}, {"per", list({"process"})}, {"tag", text("pid")}}));
-    late.declare(bench.symbols);
-    for (int second = 1; second <= 200; ++second) {
-      bench.batch.clear();
-      late.add_window(second, bench);
-      bench.run(second);
-      late.take_out(bench.batch.raw(), bench.symbols);
-    }
-    late.check();
-  }
+  check_sums_over_time<TopFilter>(
+      table({{"by", text("p.cpu")}, {"k", integer(2)}, {"per", list({"process"})}, {"tag", text("pid")}}));
 }
 
 }  // namespace atalaya::testing

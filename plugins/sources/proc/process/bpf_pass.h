@@ -15,8 +15,8 @@ namespace atalaya::proc {
 
 class BpfPass {
  public:
-  // Uses the map of ended threads and the settings of this loaded object, which must outlive it. Null on kernels without it. The
-  // records have at most this many bytes.
+  // Shares the map of ended threads and the settings of a loaded object, which must outlive this one. `capacity`: maximum bytes of
+  // records. Null if the kernel cannot do it.
   static std::unique_ptr<BpfPass> open(const proc_bpf &ends, uint32_t capacity);
   ~BpfPass();
 

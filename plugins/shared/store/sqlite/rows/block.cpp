@@ -11,10 +11,10 @@
 namespace atalaya::store {
 namespace {
 
-// No text has so many samples that their entities would pass the greatest integer.
+// Larger entities are refused: those of the samples after it must not overflow.
 constexpr int64_t kMaxEntity = int64_t{1} << 62;
 constexpr std::string_view kNone = "null";
-// Of a new group, beside its metrics: worth so many bytes of entities without a sample.
+// Size of a new group without its metrics, and of each metric: entities without a sample that take more bytes start a new group.
 constexpr int64_t kGroupBytes = 12, kMetricBytes = 3;
 
 }  // namespace
