@@ -153,6 +153,26 @@ describe("the page on generated data", { skip: kLive !== undefined }, () => {
     await visit.done();
   });
 
+  test("changes of a panel at once are all kept", async () => {
+    const visit = await Visit.open(target, `#explore?${kRange}`);
+    const panel = visit.page.locator(".panel").first();
+    await panel.locator("summary").click();
+    await panel.evaluate((root) => {
+      const field = (name) => [...root.querySelectorAll("label")].find((label) => label.textContent.startsWith(name)).querySelector("select, input");
+      const choose = (name, value) => {
+        field(name).value = value;
+        field(name).dispatchEvent(new Event("change"));
+      };
+      choose("Every", "1m");
+      choose("Show", "20");
+      field("rate").click();
+    });
+    await visit.settled();
+    const query = visit.api("series").findLast((one) => one.get("metric") === "proc.cpu.user");
+    assert.deepEqual([query.get("every"), query.get("top"), query.get("rate")], ["1m", "20", "true"]);
+    await visit.done();
+  });
+
   test("the height of all charts", async () => {
     const visit = await Visit.open(target, `#explore?${kRange}`);
     const heights = () => visit.page.locator(".panel .uplot canvas").evaluateAll((all) => all.map((canvas) => canvas.clientHeight));

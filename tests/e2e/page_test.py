@@ -25,7 +25,7 @@ EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>\
 
 
 def run(case, *files, **environment):
-    done = subprocess.run([NODE, "--test", *files], env=dict(os.environ, CHROMIUM=CHROMIUM, **environment), capture_output=True, text=True,
+    done = subprocess.run([NODE, "--test", "--test-reporter=spec", *files], env=dict(os.environ, CHROMIUM=CHROMIUM, **environment), capture_output=True, text=True,
                           timeout=LIMIT)
     case.assertEqual(done.returncode, 0, done.stdout[-8000:] + done.stderr[-2000:])
 

@@ -37,33 +37,34 @@ async function tag_suggestions(panel: Panel, text: string): Promise<Suggestion[]
 export class PanelEditor {
   readonly root = h("div", { class: "editor" });
 
-  constructor(private readonly changed: (panel: Panel) => void, private readonly removed: () => void) {}
+  // An edit applies to the panel of the address, which may be newer than the one that is shown.
+  constructor(private readonly changed: (edit: (now: Panel) => Panel) => void, private readonly removed: () => void) {}
 
   show(panel: Panel): void {
-    const change = (part: Partial<Panel>) => this.changed({ ...panel, ...part });
+    const change = (part: (now: Panel) => Partial<Panel>) => this.changed((now) => ({ ...now, ...part(now) }));
     const without = (list: readonly string[], value: string) => list.filter((one) => one !== value);
     const with_one = (list: readonly string[], value: string) => [...without(list, value), value];
     const metric_field = combo("Add a metric", "add a metric", async (text) => matching((await all_metrics()).map((metric) => ({ value: metric.name, about: `${metric.unit ?? ""} ${metric.summary}` })), text),
-      (value) => change({ metrics: with_one(panel.metrics, value) }));
+      (value) => change((now) => ({ metrics: with_one(now.metrics, value) })));
     const tag_field = combo("Add a filter", "add a filter: key=value", (text) => tag_suggestions(panel, text), (value) => {
-      if (/^[^=]+=./.test(value)) change({ tags: with_one(panel.tags, value) });
+      if (/^[^=]+=./.test(value)) change((now) => ({ tags: with_one(now.tags, value) }));
     });
     const by_field = combo("Group by", "group by", async (text) => {
       const metric = panel.metrics[0];
       if (metric === undefined) return [];
       return matching(Object.entries((await tags_of(metric)).tags).map(([value, values]) => ({ value, about: `${values.length} values` })), text);
-    }, (value) => change({ by: with_one(panel.by, value) }));
+    }, (value) => change((now) => ({ by: with_one(now.by, value) })));
     replace(this.root,
       h("div", { class: "fields" },
-        h("div", { class: "group" }, h("span", { class: "name" }, "Metrics"), chips("Metrics", panel.metrics, (value) => change({ metrics: without(panel.metrics, value) })), metric_field),
-        h("div", { class: "group" }, h("span", { class: "name" }, "Filters"), chips("Filters", panel.tags, (value) => change({ tags: without(panel.tags, value) })), tag_field),
-        h("div", { class: "group" }, h("span", { class: "name" }, "Group by"), chips("Group by", panel.by, (value) => change({ by: without(panel.by, value) })), by_field)),
+        h("div", { class: "group" }, h("span", { class: "name" }, "Metrics"), chips("Metrics", panel.metrics, (value) => change((now) => ({ metrics: without(now.metrics, value) }))), metric_field),
+        h("div", { class: "group" }, h("span", { class: "name" }, "Filters"), chips("Filters", panel.tags, (value) => change((now) => ({ tags: without(now.tags, value) }))), tag_field),
+        h("div", { class: "group" }, h("span", { class: "name" }, "Group by"), chips("Group by", panel.by, (value) => change((now) => ({ by: without(now.by, value) }))), by_field)),
       h("div", { class: "fields" },
-        select("Aggregate", kAggregates.map((name) => [name, name] as const), panel.aggregate, (value) => change({ aggregate: value })),
-        select("Every", [...new Set([...kEvery, panel.every])].map((every) => [every, every === "" ? "automatic" : every] as const), panel.every, (value) => change({ every: value })),
-        select("Show", [...new Set([5, 8, 20, 50, 200, 500, panel.top])].map((top) => [String(top), `top ${top}`] as const), String(panel.top), (value) => change({ top: Number(value) })),
-        check("rate", panel.rate, (rate) => change({ rate })),
-        check("stacked", panel.stacked, (stacked) => change({ stacked })),
+        select("Aggregate", kAggregates.map((name) => [name, name] as const), panel.aggregate, (value) => change(() => ({ aggregate: value }))),
+        select("Every", [...new Set([...kEvery, panel.every])].map((every) => [every, every === "" ? "automatic" : every] as const), panel.every, (value) => change(() => ({ every: value }))),
+        select("Show", [...new Set([5, 8, 20, 50, 200, 500, panel.top])].map((top) => [String(top), `top ${top}`] as const), String(panel.top), (value) => change(() => ({ top: Number(value) }))),
+        check("rate", panel.rate, (rate) => change(() => ({ rate }))),
+        check("stacked", panel.stacked, (stacked) => change(() => ({ stacked }))),
         h("button", { type: "button", class: "quiet", onclick: () => this.removed() }, "Remove panel")));
   }
 }

@@ -141,6 +141,11 @@ function explanation(query) {
     facts: [{ host: kHosts[0], fact: "cpu.governor", before: "performance", after: kHostile[1], time: from }], ruledOut: [{ name: "memory of processes" }, { name: "disk writes" }], statistics: "Test: 30 steps against 30", notes: ["host <b>x</b> is left out"] };
 }
 
+function experiments(now) {
+  const span = (from, to) => ({ from: now - from, to: now - to });
+  return [{ name: "terasort <b>", ...span(600_000, 300_000), workloads: [{ name: kHostile[0], ...span(500_000, 400_000) }] }];
+}
+
 function health() {
   const stage = (pipeline, component, type, numbers, reasons = {}) => ({ pipeline, component, type, in: 0, created: 0, out: 0, dropped: 0, merged: 0, dead_letter: 0, queued: 0, gaps: 0, errors: 0, busy_ns: 3e7, spooled: 0, restarts: 0, ...numbers, reasons });
   return { status: { version: "0.1.0", pid: 1, uptime: 8123.4, file: "/etc/atalaya/<b>host</b>.lua", balanced: true, ledger: [stage("processes", "1 source proc", "source", { created: 190_000, out: 190_000 }), stage("processes", "3 filter value", "stage", { in: 190_000, out: 9000, dropped: 181_000 }, { filtered: 181_000 }),
@@ -170,7 +175,7 @@ export function answer(path, query) {
     case "jobs": return jobs(query);
     case "job": return job(query);
     case "task": return { reasons: [{ name: "disk", seconds: 12.5 }, { name: kHostile[0], seconds: 3 }], owners: [{ name: `holder of ${kHostile[1]}-812`, seconds: 0.4 }] };
-    case "experiments": return [{ name: "terasort <b>", from: Date.now() + kAhead - 600_000, to: Date.now() + kAhead - 300_000, workloads: [{ name: kHostile[0], from: Date.now() + kAhead - 500_000, to: Date.now() + kAhead - 400_000 }] }];
+    case "experiments": return experiments(Date.now() + kAhead);
     case "spans": return spans_between(query, one(query, "kind", "phase"), one(query, "kind", "") === "phase" ? ["map", "shuffle", kHostile[0], "reduce"] : ["CPU of java is unusual", kHostile[1]]);
     case "explain": return explanation(query);
     case "health": return health();

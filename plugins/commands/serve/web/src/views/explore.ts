@@ -64,7 +64,7 @@ export function make_explore(_info: Info): View {
       const old = shown[i];
       if (old === undefined) {
         const chart = new ChartCard(spec, "panel");
-        const editor = new PanelEditor((next) => store(panels().map((one, at) => (at === i ? next : one))), () => store(panels().filter((_, at) => at !== i)));
+        const editor = new PanelEditor((edit) => store(panels().map((one, at) => (at === i ? edit(one) : one))), () => store(panels().filter((_, at) => at !== i)));
         editor.show(panel);
         const folded = h("details", {}, h("summary", {}, "Metrics, filters, grouping"), editor.root);
         folded.open = panel.metrics.length === 0;
