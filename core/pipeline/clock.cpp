@@ -20,6 +20,12 @@ ClockReading read_clocks() {
   return {monotonic(), realtime(), clock_ns(CLOCK_BOOTTIME)};
 }
 
+atalaya_window last_call_after(atalaya_window window) {
+  window.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second one for components that know no last window
+  window.duration_ns = 0;
+  return window;
+}
+
 WindowClock::Tick WindowClock::tick(const ClockReading &now, bool paused) {
   const int64_t real_offset = now.realtime - now.monotonic;
   const int64_t boot_offset = now.boottime - now.monotonic;

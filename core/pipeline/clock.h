@@ -16,6 +16,9 @@ struct ClockReading {
 
 ClockReading read_clocks();
 
+// The last call for the samples that a component holds, after its last window.
+atalaya_window last_call_after(atalaya_window window);
+
 // When a pipeline's windows end, and the time that each covers. Windows are aligned to multiples of the interval in Unix time; how
 // much time went by is measured by CLOCK_MONOTONIC. Pure: callers pass the time.
 //  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole

@@ -170,24 +170,20 @@ void PipelineRun::say_if_no_window() const {
 bool PipelineRun::stop_sources(int64_t deadline_ns) {
   say_if_no_window();
   started_ = false;
-  std::optional<atalaya_window> last = processed_;
-  if (last) {
-    last->flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second one for components that know no last window
-    last->duration_ns = 0;
-  }
   bool clean = true;
   for (size_t i = 0; i < heads_.size(); ++i) {
     Head &head = heads_[i];
     if (head.thread == nullptr) continue;
-    if (last && holds(description_.sources[i])) head.thread->request(*last);
-    const bool ended = head.thread->stop(deadline_ns);
+    const bool has_held = holds(description_.sources[i]) && !head.off;
+    const bool ended = head.thread->stop(deadline_ns, has_held);
     while (auto arrival = head.thread->take()) arrived(head, std::move(*arrival));
+    if (has_held && !ended) transaction_.counts(*head.row).gaps = 1;
     count_tally(head, 0);
     transaction_.commit(shared_.ledger);
     clean = clean && ended;
     if (ended) stop_instance(*head.instance);
   }
-  if (last) hand_on_held(*last);
+  if (processed_) hand_on_held(last_call_after(*processed_));
   for (Head &head : heads_)
     if (head.thread == nullptr) stop_instance(*head.instance);
   return clean;

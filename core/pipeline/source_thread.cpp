@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/log.h"
 #include "core/base/now.h"
@@ -67,16 +68,9 @@ void SourceThread::push_loop() {
 }
 
 void SourceThread::collect_loop() {
-  for (;;) {
+  while (const auto window = next_window()) {
     Arrival arrival;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || requested_; });
-      if (!requested_) return;  // a requested window is still collected: it may be the last one
-      arrival.window = *requested_;
-      requested_.reset();
-      busy_ = true;
-    }
+    arrival.window = *window;
     arrival.batch = pool_->take();
     const int64_t begin = read_clocks().monotonic;
     arrival.window.monotonic_ns = begin;
@@ -84,6 +78,16 @@ void SourceThread::collect_loop() {
     arrival.busy_ns = read_clocks().monotonic - begin;
     arrive(std::move(arrival));
   }
+}
+
+// Nothing at the end. A requested window is collected after the stop, too, and the samples that are held come after it.
+std::optional<atalaya_window> SourceThread::next_window() {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || requested_; });
+  busy_ = true;
+  if (requested_) return collected_ = std::exchange(requested_, std::nullopt);
+  if (!holds_ || !collected_) return std::nullopt;
+  return last_call_after(*std::exchange(collected_, std::nullopt));
 }
 
 void SourceThread::arrive(Arrival arrival) {
@@ -138,11 +142,12 @@ int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
   return ATALAYA_OK;
 }
 
-bool SourceThread::stop(int64_t deadline_ns) {
+bool SourceThread::stop(int64_t deadline_ns, bool holds) {
   if (!thread_.joinable()) return true;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
+    holds_ = holds;
     wake_.notify_all();
   }
   // Early enough that an interrupted call ends before the deadline.

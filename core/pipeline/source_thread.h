@@ -38,9 +38,9 @@ class SourceThread : public CountingSurroundings {
   // Engine thread.
   std::optional<Arrival> take();
   bool ended();  // it will bring no more, and nothing waits
-  // Ends the thread: interrupts a push source, waits for a collect, also of a window that was only asked for. False when it hangs
-  // past the deadline; it is left behind then.
-  bool stop(int64_t deadline_ns);
+  // Ends the thread: interrupts a push source, waits for a collect, also of a window that was only asked for. A source that holds
+  // samples is then called once more. False when it hangs past the deadline; it is left behind then.
+  bool stop(int64_t deadline_ns, bool holds = false);
 
   BatchOwner new_batch() override;
   int32_t emit(BatchOwner batch, uint64_t &id) override;
@@ -48,6 +48,7 @@ class SourceThread : public CountingSurroundings {
  private:
   void push_loop();
   void collect_loop();
+  std::optional<atalaya_window> next_window();
   void arrive(Arrival arrival);
 
   std::shared_ptr<BatchPool> pool_;
@@ -56,8 +57,8 @@ class SourceThread : public CountingSurroundings {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Arrival> waiting_;
-  std::optional<atalaya_window> requested_;
-  bool busy_ = false, stopping_ = false, done_ = false;
+  std::optional<atalaya_window> requested_, collected_;  // the next one, the last one
+  bool busy_ = false, stopping_ = false, holds_ = false, done_ = false;
   uint64_t last_id_ = 0;
   std::thread thread_;
 };

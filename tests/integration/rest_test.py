@@ -5,11 +5,13 @@ what the agent holds is in the store when it stops or loads its file again."""
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 
 from harness import AgentCase, main, so_far
+from isolation_test import children
 from questions import DECLARATIONS, QueryCase, http
 
 STEP, SECONDS, BATCH = 5, 1800, 60
@@ -185,9 +187,10 @@ class Stops(AgentCase):
         self.addCleanup(self.child.wait)
         self.addCleanup(self.child.kill)
 
-    def text(self, every, source=""):
+    def text(self, every, source="", first=""):
         return f"""
             local a = require "atalaya"
+            {first}
             a.pipeline "idle" {{
               every = "{every}",
               a.source.proc {{ host = false, cgroups = false, {source} }},
@@ -196,9 +199,9 @@ class Stops(AgentCase):
               a.sink.file {{ path = "{self.output}", format = "samples" }},
             }}"""
 
-    def start(self, source=""):
+    def start(self, source="", first=""):
         """After some windows: the first one has samples without a length, which are not held."""
-        agent = self.run_agent(self.text("200ms", source)).running()
+        agent = self.run_agent(self.text("200ms", source, first)).running()
         for _ in range(4):
             before = agent.row("idle", "value")["in"]
             agent.wait_status(lambda status: agent.row("idle", "value", status)["in"] > before)
@@ -235,6 +238,23 @@ class Stops(AgentCase):
         agent = self.start('rest = "5m"')
         before = self.covered()
         self.assertEqual(agent.stop(), 0, agent.errors())
+        after = self.covered()
+        self.assertGreater(len(after), len(before))
+        self.assert_no_gap(after, 0)
+
+    def test_of_an_isolated_source_in_a_window(self):
+        """It gets the last call after the window that it answers at the stop."""
+        first = 'a.pipeline "hour" { every = "1h", a.source.self {}, a.sink.stdout {} }'  # it says that the stop has begun
+        agent = self.start('rest = "5m", isolate = true', first)
+        before = self.covered()
+        [process] = children(agent)
+        os.kill(process, signal.SIGSTOP)
+        gaps = agent.row("idle", "proc")["gaps"]
+        agent.wait_status(lambda status: agent.row("idle", "proc", status)["gaps"] > gaps)
+        agent.process.send_signal(signal.SIGTERM)
+        agent.wait_line('"hour": stopped before its first window')
+        os.kill(process, signal.SIGCONT)
+        self.assertEqual(agent.join(), 0, agent.errors())
         after = self.covered()
         self.assertGreater(len(after), len(before))
         self.assert_no_gap(after, 0)

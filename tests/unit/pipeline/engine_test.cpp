@@ -332,6 +332,44 @@ TEST_CASE("a requested window of a source on a separate thread is collected, als
   }
 }
 
+TEST_CASE("a source on a separate thread hands on held samples after its last window, also if the end comes in that window") {
+  script().reset();
+  Builder builder;
+  Ledger ledger;
+  const StageDescription source = builder.make(ATALAYA_SOURCE, "late");
+  for (int i = 0; i < 100; ++i) {
+    SourceThread thread(ledger, "", BatchPool::make(), [] {});
+    auto instance = Instance::create(source.component, source.parameters, "late", builder.symbols, thread);
+    REQUIRE(instance.ok());
+    REQUIRE((*instance)->start().ok());
+    thread.run(**instance);
+    REQUIRE(thread.request({sizeof(atalaya_window), 0, 1'000'000'000, 1'000'000'000, 1'000'000'000, 0}));
+    REQUIRE(thread.stop(INT64_MAX / 2, true));
+    const auto window = thread.take(), last = thread.take();
+    REQUIRE(window);
+    REQUIRE(last);
+    CHECK(window->batch->count() == 0);
+    CHECK(last->batch->count() == 1);
+    CHECK(last->window.time_ns == window->window.time_ns);
+    CHECK(last->window.duration_ns == 0);
+    CHECK_FALSE(thread.take());
+  }
+}
+
+TEST_CASE("a source on a separate thread without a window holds nothing") {
+  script().reset();
+  Builder builder;
+  Ledger ledger;
+  const StageDescription source = builder.make(ATALAYA_SOURCE, "late");
+  SourceThread thread(ledger, "", BatchPool::make(), [] {});
+  auto instance = Instance::create(source.component, source.parameters, "late", builder.symbols, thread);
+  REQUIRE(instance.ok());
+  REQUIRE((*instance)->start().ok());
+  thread.run(**instance);
+  REQUIRE(thread.stop(INT64_MAX / 2, true));
+  CHECK_FALSE(thread.take());
+}
+
 TEST_CASE("a failing source is collected less and less often, and an unsupported one not at all") {
   script().reset();
   script().collect_code = ATALAYA_PERMANENT;
