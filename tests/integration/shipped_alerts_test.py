@@ -164,7 +164,6 @@ class ShippedAlerts(AgentCase):
         child.wait(PATIENCE)
         self.wait_resolved("cgroup throttled", times=None, cgroup=group.path)  # on a busy host, it may get too little CPU time to be throttled
 
-    @unittest.skipUnless("ATALAYA_FULL" in os.environ, "the spool may not grow in time beside other load: ./dev test --full")
     def test_a_server_that_is_down(self):
         """The queue on disk grows, and the one in memory drops samples, until the server is up. A healthy sink drops nothing."""
         agent = self.start()

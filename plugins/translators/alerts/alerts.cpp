@@ -72,9 +72,15 @@ const std::vector<Alerts::Concern> &Alerts::concerns_of(uint32_t metric) {
   return concerns_.get(metric, [&] {
     std::vector<Concern> concerns;
     const std::string_view name = host_.name_of(metric);
+    const auto info = host_.metric(metric);
+    const bool is_level = info && info->kind != ATALAYA_TOTAL;
     for (uint32_t i = 0; i < rules_.size(); ++i) {
-      if (rules_[i].rule.metric == name) concerns.push_back({i, false});
-      if (!rules_[i].rule.per.empty() && rules_[i].rule.per == name) concerns.push_back({i, true});
+      Rule &rule = rules_[i].rule;
+      if (rule.metric == name) {
+        rule.is_level = is_level || !rule.per.empty();
+        concerns.push_back({i, false});
+      }
+      if (!rule.per.empty() && rule.per == name) concerns.push_back({i, true});
     }
     return concerns;
   });

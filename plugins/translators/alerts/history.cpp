@@ -10,7 +10,7 @@ namespace atalaya::alerts {
 void History::add(const Rule &rule, int64_t time_ns, double value) {
   if (used_ > 0 && time_ns <= slot(0).last_ns) return;
   // A decrease of a counter is a reset.
-  const bool is_reset = rule.use == Use::rate && used_ > 0 && value < slot(0).last;
+  const bool is_reset = rule.use == Use::rate && !rule.is_level && used_ > 0 && value < slot(0).last;
   if (is_reset) used_ = 0;
   if (used_ == 0) first_ns_ = time_ns;
   const int64_t length_ns = std::max<int64_t>(rule.over_ns / static_cast<int64_t>(kSlots - 1), 1);

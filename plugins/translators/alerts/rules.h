@@ -36,6 +36,7 @@ struct Rule {
   int64_t lasts_ns = 0, keep_ns = 0;   // before the start, and before the end
   int64_t over_ns = 0, ahead_ns = 0;   // of `use`
   int64_t absent_ns = 0, gone_ns = 0;  // 0: not an absence rule; time until a series has ended
+  bool is_level = false;               // the metric, or its ratio, may fall without a reset
 
   bool is_absence() const { return absent_ns > 0; }
   bool has_history() const { return use != Use::value && use != Use::peers; }

@@ -117,6 +117,21 @@ TEST_CASE("rates are changes per second; a reset of a counter is none") {
   CHECK(found.size() == 1);
 }
 
+// A queue with a slow server: two of three readings are lower than the one before.
+TEST_CASE("the rate of a gauge goes on through decreases") {
+  const auto fired = [](uint32_t kind) {
+    Bench<Alerts> bench(rules({rule("grows", "n", {{"use", text("rate")}, {"over", text("30s")}, {"above", number(2)}})}));
+    bench.symbols.declare("n", {sizeof(atalaya_metric_info), kind, -1, 0, {"1", 1}, {}, {}}, "a test");
+    Lines found;
+    for (int64_t second = 0; second < 60; ++second)
+      for (const std::string &line : step(bench, second, {"a=1 | n=" + std::to_string(second * 5 - second % 3 * 10) + "i"}))
+        found.push_back(line);
+    return found;
+  };
+  CHECK(fired(ATALAYA_GAUGE).size() == 1);
+  CHECK(fired(ATALAYA_TOTAL).empty());
+}
+
 TEST_CASE("sums of events fall again without samples") {
   Bench<Alerts> bench(rules(
       {rule("restarts", "exits", {{"use", text("sum")}, {"over", text("31s")}, {"above", number(2)}, {"gone", text("5s")}})}));
