@@ -119,7 +119,7 @@ void TopFilter::split(const Window &window, std::span<const Sample> samples) {
     ++group.merged;
     if (!other_) continue;
     const core::SampleWindow own(window, samples[candidate.sample]);
-    group.window.add(own.begin_ns);
+    group.window.add(own.group_begin_ns);
     group.rest.add(samples[candidate.sample], own.duration_ns);
   }
 }

@@ -18,16 +18,16 @@ struct SampleWindow {
     time_ns = is_stamped ? sample.time_ns : window.time_ns;
     const int64_t written_ns = is_stamped ? sample.duration_ns : window.duration_ns;
     duration_ns = std::clamp<int64_t>(written_ns, 0, std::max<int64_t>(time_ns, 0));  // a sender may write any number
-    begin_ns = time_ns - duration_ns;
+    begin_ns = group_begin_ns = time_ns - duration_ns;
     group_time_ns = window.interval_ns > 0 && duration_ns > 0 && time_ns < window.time_ns ? window.time_ns : time_ns;
     // Held samples of the last call come after the group of that window, which stays.
     if ((window.flags & ATALAYA_WINDOW_LAST) != 0 && group_time_ns <= window.time_ns) {
       group_time_ns = window.time_ns + 1;
-      ++begin_ns;
+      ++group_begin_ns;
     }
   }
 
-  int64_t time_ns, duration_ns, begin_ns, group_time_ns;
+  int64_t time_ns, duration_ns, begin_ns, group_time_ns, group_begin_ns;
 };
 
 // The window of a group of samples: it ends when that of the pipeline does, and begins with the earliest sample.

@@ -98,11 +98,11 @@ void Aggregate::add(const Window &window, const Sample &sample) {
   Group &group = groups_[found->index];
   if (found->added) {
     group.first = sample;
-    group.window = {own.group_time_ns, own.begin_ns};
+    group.window = {own.group_time_ns, own.group_begin_ns};
     group.samples = 0;
     group.totals.clear();
   }
-  group.window.add(own.begin_ns);
+  group.window.add(own.group_begin_ns);
   ++group.samples;
   group.totals.add(sample, own.duration_ns);
 }

@@ -169,6 +169,18 @@ TEST_CASE("value: the last window has the samples that were held") {
   CHECK(bench.end(2).empty());
 }
 
+TEST_CASE("value: a sample that a source held until the last call continues the one before") {
+  auto bench = resting_bench();
+  declare(bench);
+  bench.process({}, 0);
+  CHECK(bench.process({"pid=1 | p.cpu=0 p.mem=5"}, 1).empty());
+  bench.batch.clear();
+  bench.add("pid=1 | p.cpu=0 p.mem=5", kWindowTime + 3 * kSecond, 2 * kSecond);
+  bench.run(last_call_at(3));
+  CHECK(bench.lines() == Lines{"pid=1 | p.cpu=0 p.mem=5"});
+  CHECK(bench.batch.raw().samples[0].duration_ns == 3 * kSecond);
+}
+
 TEST_CASE("value: with rest, an entity that wakes, ends or changes a count has its rest first") {
   auto bench = resting_bench();
   declare(bench);
