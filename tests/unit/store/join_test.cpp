@@ -88,6 +88,24 @@ TEST_CASE("chunks of ten minutes become fewer, and every point comes back") {
     for (const int64_t length : {1, 2, 300, 301, 3000}) series.check({kStart + first * kStep, kStart + (first + length) * kStep});
 }
 
+// Ids count the chunks that were ever made.
+int64_t made(const TestStore &store) {
+  return store.number("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'");
+}
+
+TEST_CASE("old chunks become one at once, instead of one after another") {
+  constexpr int kStretches = 14;
+  TestStore store;
+  Series series(store);
+  series.windows(0, 300 * kStretches);
+  series.rest(kStart + kStretches * kStretch + kHour);
+  const int64_t before = made(store);
+  series.rest();
+  CHECK(store.number("SELECT count(*) FROM chunks") < before / 2);
+  CHECK(made(store) <= before + before / 4);
+  series.check();
+}
+
 TEST_CASE("late points win over points in a joined chunk, and are joined in turn") {
   TestStore store;
   Series series(store);

@@ -2,7 +2,9 @@
 #include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
+#include <string>
 
 namespace atalaya::store {
 namespace {
@@ -22,6 +24,9 @@ constexpr int64_t kPointsAUnit = 16;  // of work
 constexpr int64_t kWorkAJoin = 64;
 static_assert(kMaxPoints < static_cast<int64_t>(kMaxChunkPoints));
 
+constexpr const char *kCandidate =
+    "SELECT id, entity, first_ns, last_ns, arrived_ns, length(head), length(data) FROM chunks WHERE ";
+
 size_t points_of(const std::vector<Column> &columns) {
   size_t points = 0;
   for (const Column &column : columns) points += column.size();
@@ -34,12 +39,9 @@ ChunkJoiner::ChunkJoiner(Database &database, Packer &packer, int64_t max_span_ns
     : database_(database),
       packer_(packer),
       max_span_ns_(max_span_ns),
-      next_(database,
-            "SELECT id, entity, first_ns, last_ns, arrived_ns, length(head), length(data) FROM chunks WHERE id > ?1 ORDER BY id "
-            "LIMIT ?2"),
-      before_(database,
-              "SELECT id, entity, first_ns, last_ns, arrived_ns, length(head), length(data) FROM chunks WHERE entity = ?1 AND "
-              "last_ns <= ?2 ORDER BY last_ns DESC LIMIT ?3"),
+      next_(database, std::string(kCandidate) + "id > ?1 ORDER BY id LIMIT ?2"),
+      before_(database, std::string(kCandidate) + "entity = ?1 AND last_ns <= ?2 ORDER BY last_ns DESC LIMIT ?3"),
+      after_(database, std::string(kCandidate) + "entity = ?1 AND last_ns > ?2 ORDER BY last_ns LIMIT ?3"),
       read_(database, "SELECT head, data FROM chunks WHERE id = ?1"),
       add_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       remove_(database, "DELETE FROM chunks WHERE id = ?1") {}
@@ -59,12 +61,7 @@ bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, 
   std::vector<Candidate> found;
   do {
     found.clear();
-    next_.each(
-        [&](const Row &row) {
-          found.push_back(
-              {row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)});
-        },
-        walk, kChunksALook);
+    next_.each([&](const Row &row) { found.push_back(candidate_of(row)); }, walk, kChunksALook);
     for (const Candidate &one : found) {
       if (one.arrived_ns >= arrived_before_ns) {
         next_old_ns_ = plus(one.arrived_ns, kOldNs);
@@ -75,7 +72,7 @@ bool ChunkJoiner::look(int64_t &walk, bool is_final, int64_t arrived_before_ns, 
       --work;
       if (one.entity < 0) continue;  // a pool
       if (!is_small(one) || (!is_final && !is_enough(one))) continue;
-      const std::vector<Candidate> group = group_of(one);
+      const std::vector<Candidate> group = group_of(one, is_final);
       work -= kWorkALook;
       if (group.size() < 2) continue;
       // Joins of a step share it: neighbours in a page are chunks of other entities.
@@ -100,45 +97,66 @@ bool ChunkJoiner::is_small(const Candidate &chunk) const {
   return chunk.head + chunk.data < kSmallBytes && !damaged_.contains(chunk.id);
 }
 
-std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &last) {
-  std::vector<Candidate> group;
+ChunkJoiner::Candidate ChunkJoiner::candidate_of(const Row &row) {
+  return {row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4), row.integer(5), row.integer(6)};
+}
+
+std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &one, bool with_next) {
+  std::deque<Candidate> group;
   bool is_over = false;
   int64_t bytes = 0;
-  before_.each(
-      [&](const Row &row) {
-        const Candidate one{row.integer(0), row.integer(1), row.integer(2), row.integer(3),
-                            row.integer(4), row.integer(5), row.integer(6)};
-        const int64_t span_ns = minus(last.last_ns, one.first_ns);
-        is_over = is_over || static_cast<double>(bytes) * shrink_ >= kEnoughBytes || !is_small(one) || span_ns > max_span_ns_ ||
-                  span_ns < 0;
-        if (is_over) return;
-        group.push_back(one);
-        bytes += one.joined_bytes();
-      },
-      last.entity, last.last_ns, static_cast<int64_t>(kMaxJoined));
-  // Rows beside a chunk become one with it first, or keep it from being rolled up.
-  const auto has_rows = [&](const Candidate &one) {
-    return packer_.rows_of(one.entity, one.first_ns, one.last_ns) != Packer::Rows::none;
+  const auto can_take = [&](const Candidate &next) {
+    if (is_over) return false;
+    const int64_t first_ns = group.empty() ? next.first_ns : std::min(next.first_ns, group.front().first_ns);
+    const int64_t last_ns = group.empty() ? next.last_ns : std::max(next.last_ns, group.back().last_ns);
+    const int64_t span_ns = minus(last_ns, first_ns);
+    // Rows beside a chunk become one with it first, or keep it from being rolled up.
+    is_over = static_cast<double>(bytes) * shrink_ >= kEnoughBytes || group.size() >= kMaxJoined || !is_small(next) ||
+              span_ns > max_span_ns_ || span_ns < 0 ||
+              packer_.rows_of(next.entity, next.first_ns, next.last_ns) != Packer::Rows::none;
+    if (!is_over) bytes += next.joined_bytes();
+    return !is_over;
   };
-  group.erase(std::find_if(group.begin(), group.end(), has_rows), group.end());
-  return group;
+  const auto read = [&](Statement &list, auto &&take) {
+    std::vector<Candidate> found;
+    list.each([&](const Row &row) { found.push_back(candidate_of(row)); }, one.entity, one.last_ns,
+              static_cast<int64_t>(kMaxJoined));
+    is_over = false;
+    for (const Candidate &next : found)
+      if (can_take(next)) take(next);
+  };
+  read(before_, [&](const Candidate &next) { group.push_front(next); });
+  // It was joined in the meantime, or cannot be.
+  if (group.empty() || group.back().id != one.id) return {};
+  if (with_next) read(after_, [&](const Candidate &next) { group.push_back(next); });
+  return {group.begin(), group.end()};
 }
 
 void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t &work) {
   columns_.clear();
-  size_t joined = 0;
+  std::vector<int64_t> joined;
   int64_t arrived_ns = INT64_MIN, expected = 0;
-  for (auto part = group.rbegin(); part != group.rend(); ++part, ++joined) {
-    if (!append(*part, work)) break;
-    arrived_ns = std::max(arrived_ns, part->arrived_ns);
-    expected += part->joined_bytes();
+  for (size_t i = 0; i < group.size(); ++i) {
+    const Candidate &part = group[i];
+    if (!append(part, work)) {
+      if (joined.size() != 1) break;
+      // The first one is too large for others: they are joined without it.
+      return join(group.subspan(i), is_final, work);
+    }
+    arrived_ns = std::max(arrived_ns, part.arrived_ns);
+    expected += part.joined_bytes();
+    joined.push_back(part.id);
   }
-  if (joined < 2) return;
+  if (joined.size() < 2) return;
   std::sort(columns_.begin(), columns_.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
   encoder_.encode(columns_, chunk_);
   const double bytes = static_cast<double>(chunk_.head.size() + chunk_.data.size());
-  if (!is_final) shrink_ = std::clamp(0.9 * shrink_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
-  for (const Candidate &part : group.last(joined)) remove_.run(part.id);
+  if (is_final) {
+    waiting_.erase(group.front().entity);
+  } else {
+    shrink_ = std::clamp(0.9 * shrink_ + 0.1 * bytes / static_cast<double>(expected), 0.3, 1.0);
+  }
+  for (const int64_t part : joined) remove_.run(part);
   add_.run(group.front().entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
   work -= kWorkAJoin;
 }

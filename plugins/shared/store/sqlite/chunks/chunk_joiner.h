@@ -19,8 +19,8 @@ namespace atalaya::store {
 // Joins small chunks of an entity that follow each other, in bounded steps on the thread of the writer: a chunk costs about 100
 // bytes of tables and indexes, whatever is in it.
 //
-// It looks at each new chunk, and once more when it is old, with those before it. A transaction adds a joined chunk and deletes the
-// others.
+// It looks at each new chunk, with those before it, and once more when it is old, with those before and after it: so that a chunk
+// is not joined again with each of the next ones. A transaction adds a joined chunk and deletes the others.
 class ChunkJoiner {
  public:
   // Points further apart than `max_span_ns` do not share a chunk: retention and roll-ups delete whole ones.
@@ -45,15 +45,16 @@ class ChunkJoiner {
   bool look(int64_t &walk, bool is_final, int64_t arrived_before_ns, int64_t &work, std::optional<Transaction> &transaction);
   bool is_enough(const Candidate &chunk);
   bool is_small(const Candidate &chunk) const;
-  // The candidate and small ones directly before it, the last one first.
-  std::vector<Candidate> group_of(const Candidate &last);
+  static Candidate candidate_of(const Row &row);
+  // The candidate and small ones directly before it, in order of time; `with_next`: also those directly after it.
+  std::vector<Candidate> group_of(const Candidate &one, bool with_next);
   void join(std::span<const Candidate> group, bool is_final, int64_t &work);
   bool append(const Candidate &chunk, int64_t &work);
 
   Database &database_;
   Packer &packer_;
   int64_t max_span_ns_;
-  Statement next_, before_, read_, add_, remove_;
+  Statement next_, before_, after_, read_, add_, remove_;
   int64_t fresh_ = 0, old_ = 0;                   // ids up to which the chunks were looked at
   int64_t next_old_ns_ = INT64_MIN;               // when the next one is old
   std::unordered_map<int64_t, Waiting> waiting_;  // by entity
