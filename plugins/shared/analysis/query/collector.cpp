@@ -70,8 +70,11 @@ Collector::Collector(const Query &query, const std::vector<store::Series> &serie
     if (!query.downsample) continue;
     const bool integral = is_integral(kind);
     if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, budget);
-    if (!integral && is_over_time(kind)) kept_[i].over_time.emplace(intervals_, function_, budget);
-    if (!integral || query.downsample->function) kept_[i].function.emplace(intervals_, function_);
+    const bool over_time = !integral && is_over_time(kind);
+    if (over_time) kept_[i].over_time.emplace(intervals_, function_, budget);
+    // Next to windows, of an average of instants.
+    const bool has_function = integral ? query.downsample->function.has_value() : !over_time || function_.function == Function::avg;
+    if (has_function) kept_[i].function.emplace(intervals_, function_);
   }
 }
 
@@ -191,7 +194,7 @@ void Collector::add_value(size_t series, const Held &held, const std::optional<i
   Kept &kept = kept_[series];
   if (kept.integral && (held.duration_ns > 0 || !kept.function))
     return kept.integral->add(held.time_ns, held.duration_ns, held.value);
-  if (kept.over_time && held.duration_ns > 0) {
+  if (kept.over_time && (held.duration_ns > 0 || !kept.function)) {
     kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
     return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
   }

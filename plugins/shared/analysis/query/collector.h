@@ -59,7 +59,7 @@ class Collector : public store::PointVisitor {
 
  private:
   // Of one series: integrals or a function of its windows, a function of its points, or its points as they are. With windows and a
-  // function of points, the latter is of instants.
+  // function of points, the latter is an average of instants, for intervals without windows.
   struct Kept {
     std::optional<Integral> integral;
     std::optional<OverTime> over_time;

@@ -28,6 +28,9 @@ class Intervals {
   store::Steps integral_steps() const { return {length_ns_, offset_ns_ + 1, stretch(), true}; }
   // The begin of the interval that holds the moment just after this one, as a stretch of time; its name; and its end.
   int64_t begin_of(int64_t time_ns) const;
+  // The begin of the interval that holds an instant of the range.
+  int64_t begin_of_instant(int64_t time_ns) const { return begin_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
+  bool has(int64_t time_ns) const { return time_ns > range_.from_ns && time_ns <= range_.to_ns; }
   int64_t name_of_stretch(int64_t begin_ns) const;
   int64_t end_of_stretch(int64_t begin_ns) const;
   // The range as a stretch of time.

@@ -26,16 +26,29 @@ bool OverTime::knows(const Aggregator &function) {
 }
 
 void OverTime::add(int64_t time_ns, int64_t duration_ns, double value) {
+  if (duration_ns <= 0) return add_instant(time_ns, value);
   const Range range = intervals_.stretch();
   int64_t begin_ns = std::max(core::begin_of(time_ns, duration_ns), range.from_ns);
   const int64_t end_ns = std::min(time_ns, range.to_ns);
   while (begin_ns < end_ns) {
     const int64_t interval_ns = intervals_.begin_of(begin_ns);
     const int64_t until_ns = std::min(end_ns, intervals_.end_of_stretch(interval_ns));
-    put({interval_ns, value, function_ == Function::avg ? until_ns - begin_ns : until_ns});
+    put({interval_ns, value, time_of(begin_ns, until_ns)});
     budget_.work(1);
     begin_ns = until_ns;
   }
+}
+
+void OverTime::add_instant(int64_t time_ns, double value) {
+  if (function_ == Function::avg || !intervals_.has(time_ns)) return;
+  put({intervals_.begin_of_instant(time_ns), value, time_ns});
+  budget_.work(1);
+}
+
+// A window begins just after its begin.
+int64_t OverTime::time_of(int64_t begin_ns, int64_t end_ns) const {
+  if (function_ == Function::avg) return end_ns - begin_ns;
+  return function_ == Function::first ? begin_ns + 1 : end_ns;
 }
 
 bool OverTime::add(const store::Summary &summary) {
