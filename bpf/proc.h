@@ -12,7 +12,7 @@ enum {
   PROC_COMM = 16,
   PROC_SEEN = 1 << 16,     /* slots of the table of last reports, by pid */
   PROC_THREADED = 1 << 15, /* live processes with ended threads */
-  PROC_TURNS = 16,         /* passes after which an idle process is read in full again */
+  PROC_TURNS = 16,         /* turns after which an idle process is read in full again */
   PROC_MAX_THREADS = 1024, /* counted without bpf_loop (before 5.17) */
   PROC_MAX_FILES = 64,     /* words of 64 descriptors that are counted */
   PROC_MAX_CPUS = 64,      /* maximum for exact memory of a process */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The record of a process. Its usage changes only while it runs, so a process with the same CPU time as at its last record gets one
  * of 8 bytes. Values that others may change meanwhile (memory that is reclaimed, a new parent, another cgroup) are read again in
- * turn, once in PROC_TURNS passes.
+ * turn, once in PROC_TURNS turns.
  */
 #ifndef ATALAYA_BPF_PROC_VALUES_H
 #define ATALAYA_BPF_PROC_VALUES_H
@@ -13,8 +13,8 @@
 /* Indices of rss_stat, include/linux/mm_types_task.h. */
 enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES };
 
-/* Set before each pass. */
-__u32 pass;
+/* Set before each pass: the remainder of the pids that are read in full; PROC_TURNS: of none. */
+__u32 turn;
 
 /* By pid (modulo): the CPU time at the last record, mixed with the identity of the process. */
 __u64 seen[PROC_SEEN];
@@ -175,7 +175,7 @@ static __u64 *seen_of(__s32 pid) {
 }
 
 static bool rests(__s32 pid, __u64 mark) {
-  return *seen_of(pid) == mark && ((__u32)pid + pass) % PROC_TURNS != 0;
+  return *seen_of(pid) == mark && (__u32)pid % PROC_TURNS != turn;
 }
 
 /* Incomplete counters are read again in the next pass. */

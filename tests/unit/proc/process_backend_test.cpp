@@ -44,6 +44,7 @@ constexpr uint64_t kTickNs = 10'000'000;
 // Each test that asks runs once with each way of a pass.
 BpfOptions way_of_pass() {
   BpfOptions options;
+  options.turn_ns = 0;
   SUBCASE("in one call") {}
   SUBCASE("by the iterator") {
     options.pass_bytes = 0;
@@ -193,6 +194,32 @@ TEST_CASE("both backends report the same about processes that hold still") {
     }
     files.end();
     kernel.end();
+  }
+}
+
+TEST_CASE("a process that rests is read in full once in 16 turns, and turns have a distance in time") {
+  BpfOptions options;
+  SUBCASE("in one call") {}
+  SUBCASE("by the iterator") {
+    options.pass_bytes = 0;
+  }
+  const Child child([] {});
+  child.await_rest();
+  for (const int64_t turn_ns : {int64_t{0}, int64_t{3600} * 1'000'000'000}) {
+    options.turn_ns = turn_ns;
+    const auto bpf = bpf_or_skip(options);
+    if (!bpf) return;
+    ProcessModel model;
+    int read = 0;
+    for (int i = 0; i < 1 + 3 * PROC_TURNS; ++i) {
+      pass(*bpf, model);
+      const Process *process = model.find(child.pid());
+      REQUIRE(process != nullptr);
+      if (i == 0) REQUIRE(!process->unread);
+      if (i > 0 && !process->unread) ++read;
+      model.end();
+    }
+    CHECK(read == (turn_ns == 0 ? 3 : 0));
   }
 }
 

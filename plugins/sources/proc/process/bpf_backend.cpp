@@ -49,7 +49,7 @@ struct RingDeleter {
 
 class BpfBackend final : public ProcessBackend {
  public:
-  explicit BpfBackend(uint32_t pass_bytes) : pass_bytes_(pass_bytes) {}
+  explicit BpfBackend(const BpfOptions &options) : pass_bytes_(options.pass_bytes), turn_ns_(options.turn_ns) {}
 
   core::Status open(bool exits) {
     bpf::capture_messages();
@@ -76,16 +76,17 @@ class BpfBackend final : public ProcessBackend {
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(core::clock_ns(CLOCK_BOOTTIME)); }
 
   void read(ProcessModel &model) override {
+    const uint32_t turn = next_turn();
     if (iterations_left_ > 0) {
       --iterations_left_;
-      return iterate(model);
+      return iterate(turn, model);
     }
-    if (const auto records = pass_ ? pass_->read() : std::nullopt) {
+    if (const auto records = pass_ ? pass_->read(turn) : std::nullopt) {
       take(*records, model);
       return;
     }
     if (pass_ && ++overflows_ > kFirstOverflows) iterations_left_ = kIterations;
-    iterate(model);
+    iterate(turn, model);
   }
 
   void take_exits(const ProcessModel &model, const TakeExit &take) override {
@@ -104,8 +105,17 @@ class BpfBackend final : public ProcessBackend {
     bool exits, exact_memory;
   };
 
-  void iterate(ProcessModel &model) {
-    ++skeleton_->bss->pass;
+  // Passes in short succession, as those of a flight recorder, share a turn: the idle processes would be most of their cost.
+  uint32_t next_turn() {
+    const int64_t now = core::monotonic();
+    if (now < next_turn_ns_) return PROC_TURNS;
+    next_turn_ns_ = now + turn_ns_;
+    last_turn_ = (last_turn_ + 1) % PROC_TURNS;
+    return last_turn_;
+  }
+
+  void iterate(uint32_t turn, ProcessModel &model) {
+    skeleton_->bss->turn = turn;
     const core::Descriptor iterator(bpf_iter_create(bpf_link__fd(iterator_.get())));
     if (!iterator) give_up(errno);
     size_t kept = 0;
@@ -224,6 +234,9 @@ class BpfBackend final : public ProcessBackend {
   };
 
   const uint32_t pass_bytes_;
+  const int64_t turn_ns_;
+  int64_t next_turn_ns_ = 0;  // CLOCK_MONOTONIC
+  uint32_t last_turn_ = 0;
   Skeleton skeleton_;
   std::unique_ptr<BpfPass> pass_;  // null: the kernel is too old
   uint32_t overflows_ = 0, iterations_left_ = 0;
@@ -242,7 +255,7 @@ class BpfBackend final : public ProcessBackend {
 
 core::Result<std::unique_ptr<ProcessBackend>> open_bpf_backend(BpfOptions options) {
   if (const core::Status usable = bpf::check(); !usable) return core::Error{usable.error()};
-  auto backend = std::make_unique<BpfBackend>(options.pass_bytes);
+  auto backend = std::make_unique<BpfBackend>(options);
   if (const core::Status opened = backend->open(options.exits); !opened) return core::Error{opened.error()};
   return std::unique_ptr<ProcessBackend>(std::move(backend));
 }

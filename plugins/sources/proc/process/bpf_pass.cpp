@@ -36,9 +36,9 @@ void BpfPass::forget() {
   std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
 }
 
-std::optional<std::span<const std::byte>> BpfPass::read() {
+std::optional<std::span<const std::byte>> BpfPass::read(uint32_t turn) {
   auto &shared = *skeleton_->bss;
-  ++shared.pass;
+  shared.turn = turn;
   bpf_test_run_opts options{};
   options.sz = sizeof(options);
   if (bpf_prog_test_run_opts(bpf_program__fd(skeleton_->progs.every_process_at_once), &options) != 0) return std::nullopt;

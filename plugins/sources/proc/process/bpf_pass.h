@@ -20,8 +20,9 @@ class BpfPass {
   static std::unique_ptr<BpfPass> open(const proc_bpf &ends, uint32_t capacity);
   ~BpfPass();
 
-  // All processes, as whole records that stay until the next call; nothing when they are too many or the kernel fails.
-  std::optional<std::span<const std::byte>> read();
+  // All processes, as whole records that stay until the next call; nothing when they are too many or the kernel fails. `turn`: of
+  // bpf/proc_values.bpf.h.
+  std::optional<std::span<const std::byte>> read(uint32_t turn);
   // The next call reports all processes in full.
   void forget();
 
