@@ -65,6 +65,8 @@ a.pipeline "pressure" {
 a.pipeline "events" {
   every = "2s",
   a.source.kernel { throttled = false },
+  -- Without the samples that say that no message of the kernel's log was lost.
+  a.filter.value { absent = "pass", ["kernel.log.lost"] = 1 },
   alerts,
   recorders,
 }

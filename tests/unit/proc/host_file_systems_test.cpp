@@ -129,7 +129,10 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
   HostCollector collector(fake.host(), options, query_options(kernel, std::chrono::milliseconds(20)));
   collector.start();
-  const auto window = [&] { return collect(fake, collector, batch); };
+  const auto window = [&] {
+    fake.now_ns += 1'000'000'000;
+    return collect(fake, collector, batch);
+  };
   const auto answered = [&] { return !with_field(window(), "sys.fs.size").fields.empty(); };
   std::string mount;
   query_until([&] {
@@ -151,6 +154,10 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
                                              "remove its type from the parameter file_systems"});
   kernel->release();
   query_until(answered);
+  const int queries = kernel->queries(mount);
+  fake.now_ns += 500'000'000;
+  CHECK(with_field(collect(fake, collector, batch), "sys.fs.size").fields.empty());  // in short windows once a second
+  CHECK(kernel->queries(mount) == queries);
   kernel->hang(mount);
   window();
   CHECK(fake.log.size() == 2);  // it hangs again

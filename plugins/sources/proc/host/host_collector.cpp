@@ -12,6 +12,9 @@ namespace {
 
 // Reading a link's speed takes the kernel's lock of all interfaces, and the speed rarely changes.
 constexpr int64_t kLinkAgeNs = int64_t{60} * 1'000'000'000;
+// Shorter windows have no sample of each file system: a query takes another thread. Less than a second, so that windows of a second
+// have one.
+constexpr int64_t kSpaceEveryNs = 900'000'000;
 
 constexpr std::array<PressureNames<HostValues>, 3> kPressureNames = {{
     {"sys.pressure.cpu.some", "sys.pressure.cpu.some.stall", "sys.pressure.cpu.full", "sys.pressure.cpu.full.stall"},
@@ -173,7 +176,9 @@ const Link &HostCollector::link_of(std::string_view interface, int64_t now_ns) {
 }
 
 void HostCollector::collect_file_systems(Batch &batch) {
-  if (!mountinfo_input_) return;
+  const int64_t now_ns = host_.monotonic();
+  if (!mountinfo_input_ || now_ns < next_space_ns_) return;
+  next_space_ns_ = now_ns + kSpaceEveryNs;
   if (mountinfo_input_->file.may_have_changed() || !file_systems_) {
     const auto text = reader_.read(*mountinfo_input_);
     if (!text) return;

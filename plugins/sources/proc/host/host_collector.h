@@ -78,6 +78,7 @@ class HostCollector {
   std::string mountinfo_;  // as last parsed
   FileSystemSpaces::Mounts file_systems_;
   FileSystemSpaces spaces_;
+  int64_t next_space_ns_ = 0;
   bool unresponsive_logged_ = false;
 
   std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
