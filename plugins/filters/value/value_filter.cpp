@@ -47,6 +47,8 @@ uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
     }
   }
   host_.merged(merged);
+  // Samples without a listed metric can be rare, such as events: where these are wanted, passing nothing for days is no mistake.
+  if (pass_absent_) host_.dropped("filtered", samples.size() - kept - merged);
   return kept;
 }
 

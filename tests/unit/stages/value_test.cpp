@@ -169,6 +169,16 @@ TEST_CASE("value: the last window has the samples that were held") {
   CHECK(bench.end(2).empty());
 }
 
+// The engine warns of a filter that passes nothing and does not count it.
+TEST_CASE("value: where samples without the metrics are wanted, it counts itself which ones it drops") {
+  for (const char *absent : {"pass", "drop"}) {
+    Bench<ValueFilter> bench(table({{"absent", text(absent)}, {"p.lost", number(1)}}));
+    CHECK(bench.process({"host=a | p.lost=0i"}).empty());
+    CHECK(bench.process({"host=a | p.lost=1i"}).size() == 1);
+    CHECK(bench.surroundings.dropped == (std::string_view(absent) == "pass" ? 1 : 0));
+  }
+}
+
 TEST_CASE("value: a sample that a source held until the last call continues the one before") {
   auto bench = resting_bench();
   declare(bench);
