@@ -1,6 +1,7 @@
 -- Phases of every JVM on this host: stacks once per second, the usage of their processes, and the phases in which they are.
 --   atalaya run pipelines/phases.lua        (as root, or with the drop-in jvm-others)
 --   atalaya phases show --from -10m
+-- Phases that last less than half a minute need shorter windows: every = "200ms", interval = "100ms" and budget = 10.
 -- The store is atalaya.db in the state folder: docs/how-to/phases.md.
 local a = require "atalaya"
 

@@ -65,10 +65,13 @@ void WatchedProcess::take_until(int64_t time_ns, std::vector<Occurrence> &change
 }
 
 // A process without any stack so far has no profile: nobody samples it.
-void WatchedProcess::take(int64_t time_ns, const Assembled &window, std::vector<Occurrence> &changed) {
-  const bool has_gap = taken_ns_ != 0 && time_ns - window.duration_ns > taken_ns_ + window.duration_ns / 2;
-  if (has_gap) characteriser_.finish(changed);
+void WatchedProcess::take(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
   taken_ns_ = time_ns;
+  const int64_t most = window.duration_ns / 2;
+  if (profile_ == "wall" && undumped_.keep(time_ns, window)) return;
+  const bool has_gap = sampled_ns_ != 0 && time_ns - window.duration_ns > sampled_ns_ + most;
+  if (has_gap) characteriser_.finish(changed);
+  sampled_ns_ = time_ns;
   if (profile_.empty()) return;
   const Ready sample = ready(window, profile_ == "wall", program_->gc_symbol(), program_->idle_symbol());
   for (const Part &part : sample.parts) trace_bits_ += bits_of(part.symbol) + bits_of(static_cast<uint64_t>(part.threads));

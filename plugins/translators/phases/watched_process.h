@@ -49,15 +49,16 @@ class WatchedProcess {
   static constexpr size_t kMaxPending = 8;
   void take_until(int64_t time_ns, std::vector<Occurrence> &changed);
   Assembled *pending_at(int64_t time_ns, int64_t duration_ns);
-  void take(int64_t time_ns, const Assembled &window, std::vector<Occurrence> &changed);
+  void take(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed);
 
   const ProcessName name_;
   std::shared_ptr<Program> program_;
   Characteriser characteriser_;
   std::map<int64_t, Assembled> pending_;  // by end of the window
-  std::string profile_;                   // of the stacks; "": none seen
+  Undumped undumped_;
+  std::string profile_;  // of the stacks; "": none seen
   std::optional<int64_t> start_ns_;
-  int64_t taken_ns_ = 0, last_seen_ns_ = 0, interval_ns_ = 0;
+  int64_t taken_ns_ = 0, sampled_ns_ = 0, last_seen_ns_ = 0, interval_ns_ = 0;
   uint64_t trace_bits_ = 0;
 };
 

@@ -68,6 +68,36 @@ TEST_CASE("phases that nobody knows are learned, and recognised later within a s
   CHECK(book.phases().size() == 3);
 }
 
+// As in programs, where all stacks begin with the same functions: these alone do not make a sample one of the next phase.
+TEST_CASE("a known phase that is too short for five epochs is not a part of the phase before or after it") {
+  const auto nested = [](size_t load, size_t sort, uint32_t seed) {
+    std::mt19937 random(seed);
+    Trace trace;
+    for (size_t i = 0; i < load + sort; ++i) {
+      const uint32_t first = i < load ? 10 : 20;
+      const std::vector<Part> parts = {{1, 1}, {first, 1}, {first + 1, 1}, {first + 2 + static_cast<uint32_t>(random() % 4), 1}};
+      trace.add(static_cast<int64_t>(i + 1) * kSecond, parts, 1);
+    }
+    return trace;
+  };
+  PhaseBook book;
+  const Watched first = watch(book, nested(60, 60, 1));
+  REQUIRE(first.spans.size() == 2);
+  const size_t load = first.spans.begin()->second.phase, sort = first.spans.rbegin()->second.phase;
+  const size_t few_loads = 5 * book.phases()[load].epoch - 1, few_sorts = 5 * book.phases()[sort].epoch - 1;
+  REQUIRE(std::min(few_loads, few_sorts) > 5);
+  for (uint32_t seed = 2; seed < 20; ++seed) {
+    for (const auto &[loads, sorts] : {std::pair(few_loads, size_t{100}), std::pair(size_t{100}, few_sorts)}) {
+      CAPTURE(loads);
+      const Watched watched = watch(book, nested(loads, sorts, seed));
+      REQUIRE(watched.spans.size() == 2);
+      CHECK(watched.spans.begin()->second.phase == load);
+      CHECK(watched.spans.rbegin()->first == static_cast<int64_t>(loads) * kSecond);
+      CHECK(watched.spans.rbegin()->second.phase == sort);
+    }
+  }
+}
+
 TEST_CASE("a phase is recognised after five of its epochs") {
   PhaseBook book;
   watch(book, test::trace_of(kKinds, {{2, 100}}, {}, 1));

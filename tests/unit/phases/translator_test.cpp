@@ -128,6 +128,41 @@ TEST_CASE("collections and shuffles are phases of their own, waiting threads are
   CHECK(phases == std::vector<std::string>{"7 Sort gc", "7 Sort shuffle", "7 Sort idle"});
 }
 
+// A JVM without a dump in a window, because of the budget, was not idle: its phases are those of a JVM with dumps in all windows.
+TEST_CASE("windows without a thread dump are a part of the next one, and never idle") {
+  const std::string kDumped = "pid=7 process=Sort | jvm.gc.time=1 jvm.profile.rate=1",
+                    kNotDumped = "pid=7 process=Sort | jvm.gc.time=1";
+  for (const int every : {1, 2, 3, 6}) {
+    CAPTURE(every);
+    Watched watched;
+    for (int second = 1; second <= 720; ++second) {
+      Lines window = second <= 360 ? kRead : kSort;
+      if (second % every != 0) window.erase(window.begin());
+      window.push_back(second % every == 0 ? kDumped : kNotDumped);
+      watched.window(window);
+    }
+    watched.repeat(8, {});
+    REQUIRE(watched.spans.size() == 2);
+    CHECK(watched.spans.begin()->second.tags.starts_with("7 Sort parse-"));
+    CHECK(watched.spans.begin()->second.start == every - 1);  // before the first dump nobody samples it
+    CHECK(watched.spans.begin()->second.seconds == 360 - (every - 1));
+    CHECK(watched.spans.rbegin()->second.tags.starts_with("7 Sort merge-"));
+    CHECK(watched.spans.rbegin()->second.start == 360);
+    CHECK(watched.spans.rbegin()->second.seconds == 360);
+  }
+}
+
+TEST_CASE("of a JVM without a dump in more than five windows nothing is known") {
+  Watched watched;
+  watched.repeat(50, kRead);
+  watched.repeat(7, {"pid=7 process=Sort | jvm.gc.time=1 jvm.profile.rate=0"});
+  watched.repeat(50, kRead);
+  watched.repeat(8, {});
+  REQUIRE(watched.spans.size() == 2);
+  CHECK(watched.spans.begin()->second.seconds == 50);
+  CHECK(watched.spans.rbegin()->second.start == 56);  // the last one is a part of the next window
+}
+
 TEST_CASE("the trace's size, the processes and the buffered samples are reported and bounded") {
   Watched watched({{"max_processes", testing::integer(3)}});
   Lines in;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace atalaya::phases {
@@ -11,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// A window with at least this part in collections belongs to them.
+// A window with at least this share in collections belongs to them.
 constexpr double kMostlyGc = 50;
 
 constexpr std::array<std::pair<std::string_view, Resource>, 9> kMetrics = {{{"proc.cpu.user"sv, kCpu},
@@ -82,6 +83,32 @@ bool Assembled::take(std::string_view metric, double value, int64_t window_ns) {
     return true;
   }
   return false;
+}
+
+bool Assembled::is_without_dump() const {
+  return gc_percent && *gc_percent < kMostlyGc && !has_stacks && dumps.value_or(0) < 0.5;
+}
+
+void Assembled::join(const Assembled &before) {
+  const auto own = static_cast<double>(duration_ns), other = static_cast<double>(before.duration_ns);
+  const auto mean = [&](double a, double b) {
+    return !std::isfinite(a) ? b : !std::isfinite(b) ? a : (a * own + b * other) / (own + other);
+  };
+  for (size_t r = 0; r < kResources; ++r) resources.values[r] = mean(resources.values[r], before.resources.values[r]);
+  duration_ns += before.duration_ns;
+  has_metrics = has_metrics || before.has_metrics;
+}
+
+bool Undumped::keep(int64_t time_ns, Assembled &window) {
+  const int64_t begin_ns = time_ns - window.duration_ns;
+  const bool follows =
+      kept_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && kept_->duration_ns <= kMaxWindows * window.duration_ns;
+  if (follows) window.join(*kept_);
+  kept_.reset();
+  if (!window.is_without_dump()) return false;
+  kept_ = window;
+  end_ns_ = time_ns;
+  return true;
 }
 
 Ready ready(const Assembled &window, bool is_wall, uint32_t gc_symbol, uint32_t idle_symbol) {

@@ -61,6 +61,23 @@ struct Assembled {
 
   // Adds a metric that is a resource of processes, or one of those above. False: it is neither.
   bool take(std::string_view metric, double value, int64_t window_ns);
+  // The source jvm took no thread dump, because of its budget or interval: nobody knows what the threads did. A JVM that mostly
+  // collects answers late, and needs no dump.
+  bool is_without_dump() const;
+  // Becomes one window with the one before it, which was without a dump.
+  void join(const Assembled &before);
+};
+
+// Windows without a dump are a part of the next one; of more than five in a row nothing is known.
+class Undumped {
+ public:
+  // True: the window, which ended at this time, was kept, because it has no dump. Else those before it were joined to it.
+  bool keep(int64_t time_ns, Assembled &window);
+
+ private:
+  static constexpr int64_t kMaxWindows = 5;
+  std::optional<Assembled> kept_;
+  int64_t end_ns_ = 0;
 };
 
 // A sample for the recognition: collections are a phase of their own, and so is a process without running threads.

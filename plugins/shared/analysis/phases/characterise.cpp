@@ -2,6 +2,7 @@
 #include "plugins/shared/analysis/phases/characterise.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "plugins/shared/analysis/phases/labels.h"
@@ -29,6 +30,7 @@ std::optional<size_t> PhaseBook::number_of(const MinedPhase &phase) {
 bool PhaseBook::add(const MinedPhase &phase) {
   if (phases_.size() >= kMaxPhases) return false;
   phases_.push_back(phase);
+  profiles_.push_back(phase.profile);
   return true;
 }
 
@@ -78,12 +80,21 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
   for (Trial &trial : trials_) {
     const auto phase = advance(trial);
     if (!phase) continue;
-    const size_t streak = trial.candidates[*phase].begin, seen = trial.position;
-    const size_t first = border(*phase, 0, std::min(streak + trial.size, seen), false);
-    begin(*phase, first, changed);
-    take(seen - first);
+    recognise(*phase, std::min(trial.candidates[*phase].begin + trial.size, trial.position), trial.position, changed);
     return;
   }
+}
+
+// The samples before are of phases that were too short for five epochs, or of none. What is most likely for all of them ends with
+// this phase, except by chance: then it begins where its own samples become likely. Its first epoch ends at `certain`.
+void Characteriser::recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed) {
+  std::vector<std::optional<size_t>> numbers;
+  for (size_t i = 0; i < book_.phases().size(); ++i) numbers.emplace_back(i);
+  const std::vector<Segment> segments = best_segments(trace_, book_.profiles(), options_.least);
+  if (segments.back().phase == phase && segments.back().begin < certain) return place(segments, numbers, changed);
+  const size_t first = border(phase, 0, certain, false);
+  begin(phase, first, changed);
+  take(seen - first);
 }
 
 std::optional<size_t> Characteriser::advance(Trial &trial) {
@@ -113,8 +124,17 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
   const Mined mined = mine(trace_, {book_.likeness(), options_.least});
   std::vector<std::optional<size_t>> numbers;
   for (const MinedPhase &phase : mined.phases) numbers.push_back(book_.number_of(phase));
+  place(mined.segments, numbers, changed);
+  if (trace_.size() > 0 && current_) end(0, changed);
+  // What is no phase is not searched again.
+  if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
+}
+
+// Segments of the trace become occurrences; the last one is the current one.
+void Characteriser::place(const std::vector<Segment> &segments, const std::vector<std::optional<size_t>> &numbers,
+                          std::vector<Occurrence> &changed) {
   size_t rest = 0;
-  for (const Segment &segment : mined.segments) {
+  for (const Segment &segment : segments) {
     const auto number = segment.phase == kNoPhase ? std::nullopt : numbers[segment.phase];
     if (!number) continue;
     if (current_) end(0, changed);
@@ -122,9 +142,6 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
     take(segment.size());
     rest = segment.end;
   }
-  if (trace_.size() > 0 && current_) end(0, changed);
-  // What is no phase is not searched again.
-  if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
 
 // The samples before are of no phase, or, if few, of the same phase as before and after.
@@ -193,16 +210,17 @@ void Characteriser::drop(size_t samples) {
   if (samples > 0) trials_.clear();
 }
 
-// The most likely end, or begin, of the phase in these samples: the others are of an unknown phase.
+// The most likely end, or begin, of the phase in these samples: the others are of another phase, or of an unknown one.
 size_t Characteriser::border(size_t phase, size_t begin, size_t end, bool is_end) const {
-  const Fit fit(std::span(&book_.phases()[phase].profile, 1), trace_.symbols());
+  const Fit fit(book_.profiles(), trace_.symbols());
   std::vector<double> fits(fit.states());
   size_t best = is_end ? begin : end;
   double sum = 0, highest = 0;
   for (size_t i = begin; i < end; ++i) {
     const size_t sample = is_end ? i : end - 1 - (i - begin);
     fit.rate(trace_, sample, fits);
-    sum += fits[0] - fits[1];
+    const double own = std::exchange(fits[phase], -std::numeric_limits<double>::infinity());
+    sum += own - *std::max_element(fits.begin(), fits.end());
     if (sum < highest) continue;
     highest = sum;
     best = is_end ? sample + 1 : sample;

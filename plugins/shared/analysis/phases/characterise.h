@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "plugins/shared/analysis/phases/labels.h"
 #include "plugins/shared/analysis/phases/mine.h"
 #include "plugins/shared/analysis/phases/trace.h"
 #include "plugins/shared/analysis/phases/usage.h"
@@ -19,6 +20,7 @@ class PhaseBook {
  public:
   explicit PhaseBook(const Likeness &likeness = {}) : likeness_(likeness) {}
   const std::vector<MinedPhase> &phases() const { return phases_; }
+  const std::vector<Profile> &profiles() const { return profiles_; }  // of the phases
   // The number of the phase: a known one that matches, or this one, added. Nothing: the book is full.
   std::optional<size_t> number_of(const MinedPhase &phase);
   // Adds it without a comparison. False: the book is full.
@@ -28,6 +30,7 @@ class PhaseBook {
  private:
   Likeness likeness_;
   std::vector<MinedPhase> phases_;
+  std::vector<Profile> profiles_;
 };
 
 struct CharacteriserOptions {
@@ -68,7 +71,10 @@ class Characteriser {
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);
   std::optional<size_t> advance(Trial &trial);
+  void recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed);
   void learn(std::vector<Occurrence> &changed);
+  void place(const std::vector<Segment> &segments, const std::vector<std::optional<size_t>> &numbers,
+             std::vector<Occurrence> &changed);
   void begin(size_t phase, size_t sample, std::vector<Occurrence> &changed);
   void end(size_t samples, std::vector<Occurrence> &changed);
   size_t extend_last(size_t limit, std::vector<Occurrence> &changed);

@@ -58,8 +58,10 @@ ProcessTrace trace_of(const Process &process, const std::string &profile, const 
                       Symbols &symbols) {
   ProcessTrace found{std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}};
   const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
-  for (const auto &[time_ns, window] : windows) {
-    if (window.duration_ns <= 0) continue;
+  Undumped undumped;
+  for (const auto &[time_ns, stored] : windows) {
+    Assembled window = stored;
+    if (window.duration_ns <= 0 || (profile == "wall" && undumped.keep(time_ns, window))) continue;
     const Ready sample = ready(window, profile == "wall", gc, idle);
     found.trace.add(time_ns, sample.parts, sample.threads);
     found.durations_ns.push_back(window.duration_ns);
