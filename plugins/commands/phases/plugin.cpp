@@ -27,9 +27,11 @@
 #include "plugins/commands/phases/picture.h"
 #include "plugins/commands/phases/tables.h"
 #include "plugins/commands/phases/verdict.h"
+#include "plugins/commands/phases/watch.h"
 #include "plugins/commands/phases/write_spans.h"
 #include "plugins/shared/analysis/query/options.h"
 #include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
 #include "plugins/shared/analysis/query/ranges.h"
 #include "plugins/shared/analysis/query/render.h"
 #include "plugins/shared/analysis/query/time_text.h"
@@ -216,8 +218,9 @@ class PhasesCommand final : public Command {
     return 0;
   }
 
-  store::Range training_range(const query::Reading &reading) const {
-    store::Range range{std::numeric_limits<int64_t>::min(), reading.range.from_ns};
+  // The range of the normal runs; it ends here, unless an option says otherwise.
+  store::Range training_range(const query::Reading &reading, int64_t end_ns) const {
+    store::Range range{std::numeric_limits<int64_t>::min(), end_ns};
     if (!train_experiment_.empty()) {
       query::ReadOptions options = options_;
       options.from = options.to = options.workload = "";
@@ -231,19 +234,23 @@ class PhasesCommand final : public Command {
     return range;
   }
 
-  // Runs with functions of their phases, of one program at a time.
-  std::map<std::string, std::vector<ProgramRun>> runs_by_program(query::Reading &reading, const PhaseDatabase &database,
-                                                                 const store::Range &range) {
+  static void read_all_functions(store::Store &store, ProgramRun &run, query::Budget &budget) {
+    for (Step &step : run.steps) read_functions(store, run, step, budget);
+  }
+
+  // Runs with functions of their phases.
+  std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of,
+                                                                 const PhaseDatabase &database, query::Budget &budget) {
     std::map<std::string, std::vector<ProgramRun>> programs;
-    for (ProgramRun &run : read_runs(*reading.store, wanted(range), database, reading.budget)) {
-      for (Step &step : run.steps) read_functions(*reading.store, run, step, reading.budget);
+    for (ProgramRun &run : read_runs(store, of, database, budget)) {
+      read_all_functions(store, run, budget);
       programs[run.process].push_back(std::move(run));
     }
     return programs;
   }
 
   int train(query::Reading &reading, const PhaseDatabase &database) {
-    const auto programs = runs_by_program(reading, database, reading.range);
+    const auto programs = runs_by_program(*reading.store, wanted(reading.range), database, reading.budget);
     if (programs.empty()) return nothing("phases", reading.range);
     query::JsonWriter json;
     json.list();
@@ -265,9 +272,10 @@ class PhasesCommand final : public Command {
   // Calls visit(runs, number of normal runs, models) for each program that ran in the range.
   template <class Visit>
   bool for_each_program(query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
-    const auto checked = runs_by_program(reading, database, reading.range);
+    const auto checked = runs_by_program(*reading.store, wanted(reading.range), database, reading.budget);
     if (checked.empty()) return false;
-    const auto normal = runs_by_program(reading, database, training_range(reading));
+    const auto normal =
+        runs_by_program(*reading.store, wanted(training_range(reading, reading.range.from_ns)), database, reading.budget);
     for (const auto &[process, runs] : checked) {
       const auto training = normal.find(process);
       const bool is_known = training != normal.end();
@@ -332,36 +340,33 @@ class PhasesCommand final : public Command {
             {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}};
   }
 
-  // Prints phases as they begin and end, until it is interrupted.
+  // Prints phases as they begin and end, and those that are not normal, until it is interrupted.
   int watch(query::Reading &reading, const PhaseDatabase &database) {
     constexpr auto kEvery = std::chrono::seconds(1);
-    std::map<std::tuple<std::string, std::string, int64_t>, bool> printed;  // is open
+    constexpr int64_t kHour = 3'600'000'000'000;
+    const store::Range normal = training_range(reading, reading.now_ns);
+    const auto normal_runs = [&](const std::string &process) {
+      query::Budget budget(options_.limits);
+      Wanted of = wanted(normal);
+      of.tags.push_back({"process", {query::exactly(process)}});
+      return runs_by_program(*reading.store, of, database, budget)[process];
+    };
+    const auto functions = [&](ProgramRun &run) {
+      query::Budget budget(options_.limits);
+      read_all_functions(*reading.store, run, budget);
+    };
+    Watcher watcher(database, normal_runs, functions);
+    std::fprintf(stderr, "known phases: %zu; a program is learned at the end of its first run\n", database.phases().size());
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    while (!is_interrupted_) {
+    for (; !is_interrupted_; wake_.wait_for(lock, kEvery, [&] { return is_interrupted_.load(); })) {
       query::Budget budget(options_.limits);
-      const store::Range range{core::realtime() - 3'600'000'000'000, std::numeric_limits<int64_t>::max()};
-      for (const ProgramRun &run : read_runs(*reading.store, wanted(range), database, budget))
-        for (const Step &step : run.steps) print_change(run, step, printed);
+      const int64_t now = core::realtime();
+      const store::Range range{now - kHour, std::numeric_limits<int64_t>::max()};
+      std::fputs(watcher.news(read_runs(*reading.store, wanted(range), database, budget), now).c_str(), stdout);
       std::fflush(stdout);
-      wake_.wait_for(lock, kEvery, [&] { return is_interrupted_.load(); });
     }
     return 0;
-  }
-
-  static void print_change(const ProgramRun &run, const Step &step,
-                           std::map<std::tuple<std::string, std::string, int64_t>, bool> &printed) {
-    const auto [at, is_new] = printed.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, step.of.is_open);
-    if (!is_new && at->second == step.of.is_open) return;
-    at->second = step.of.is_open;
-    constexpr int64_t kSecond = 1'000'000'000;
-    const std::string when = query::time_text((step.of.is_open ? step.of.start_ns : step.of.end_ns) / kSecond * kSecond);
-    if (step.of.is_open)
-      std::printf("%s %s %s: phase %s began\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(),
-                  step.phase.c_str());
-    else
-      std::printf("%s %s %s: phase %s ended after %.1f s\n", when.c_str(), core::visible(run.process).c_str(), run.pid.c_str(),
-                  step.phase.c_str(), step.of.seconds());
   }
 
   static int nothing(const std::string &what, const store::Range &range) {

@@ -48,6 +48,17 @@ std::optional<Rise> largest_rise(const std::string &process, const Step &step, c
   return largest;
 }
 
+std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database) {
+  std::string text;
+  for (const Anomaly &one : anomalies)
+    text += "    " + one.text + ": " + amount_text(one.seen, one.target) + " instead of " + amount_text(one.predicted, one.target) +
+            "\n";
+  std::set<const Step *> steps;
+  for (const Anomaly &one : anomalies)
+    if (steps.insert(one.step).second) text += code_text(run.process, *one.step, database);
+  return text;
+}
+
 std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const PhaseDatabase &database) {
   std::string text = "  process " + run.pid + " of " + time_of_run(run) + ": " + std::to_string(verdict.compared) +
                      " phases compared, " +
@@ -57,13 +68,7 @@ std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const Ph
   if (verdict.without_model > 0)
     text += "    " + std::to_string(verdict.without_model) + " phases have too few normal runs with the same phases before them\n";
   for (const std::string &phase : verdict.unknown) text += "    phase " + phase + " is in no normal run in this place\n";
-  for (const Anomaly &one : verdict.anomalies)
-    text += "    " + one.text + ": " + amount_text(one.seen, one.target) + " instead of " + amount_text(one.predicted, one.target) +
-            "\n";
-  std::set<const Step *> steps;
-  for (const Anomaly &one : verdict.anomalies)
-    if (steps.insert(one.step).second) text += code_text(run.process, *one.step, database);
-  return text;
+  return text + anomalies_text(run, verdict.anomalies, database);
 }
 
 void write_verdict(query::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plugins/shared/analysis/phases/database.h"
 #include "plugins/shared/analysis/phases/models.h"
@@ -19,6 +20,8 @@ struct Rise {
 // The function that rose most. Nothing: all have their normal share, or the functions are unknown.
 std::optional<Rise> largest_rise(const std::string &process, const Step &step, const PhaseDatabase &database);
 
+// A line for each anomaly of a run, and for each of their phases where in the code it is.
+std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database);
 std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const PhaseDatabase &database);
 // An element of the list of runs.
 void write_verdict(query::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/phases/watch.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/safe_text.h"
+#include "plugins/commands/phases/verdict.h"
+#include "plugins/shared/analysis/query/time_text.h"
+
+namespace atalaya::phases {
+namespace {
+
+std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, const std::string &change) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  return query::time_text(at_ns / kSecond * kSecond) + " " + core::visible(run.process) + " " + run.pid + ": phase " + step.phase +
+         " " + change + "\n";
+}
+
+// A phase that differs for a moment ends, and goes on if its epochs match again.
+bool has_ended(const ProgramRun &run, const Step &step, int64_t now_ns) {
+  constexpr double kWindows = 10;
+  if (step.of.is_open) return false;
+  if (&step != &run.steps.back()) return true;
+  return static_cast<double>(now_ns - step.of.end_ns) / 1e9 >= kWindows * step.of.seconds() / std::max(step.of.threads.count, 1.0);
+}
+
+std::string ended(const Step &step) {
+  char text[48];
+  std::snprintf(text, sizeof text, "ended after %.1f s", step.of.seconds());
+  return text;
+}
+
+}  // namespace
+
+std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t now_ns) {
+  std::string text;
+  for (const ProgramRun &run : runs) text += news(run, now_ns);
+  is_first_ = false;
+  return text;
+}
+
+std::string Watcher::news(const ProgramRun &run, int64_t now_ns) {
+  std::string text;
+  for (size_t i = 0; i < run.steps.size(); ++i) {
+    const Step &step = run.steps[i];
+    const bool is_over = has_ended(run, step, now_ns);
+    const auto [told, is_new] = told_.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, Told{});
+    if (is_new && is_first_ && is_over) told->second = {true, true};
+    if (step.of.is_open && !std::exchange(told->second.begin, true)) text += line_of(run, step, step.of.start_ns, "began");
+    if (!is_over || std::exchange(told->second.end, true)) continue;
+    text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
+  }
+  return text;
+}
+
+std::string Watcher::anomalies(ProgramRun run, size_t position) {
+  functions_(run);
+  Verdict verdict = anomalies_of(run, models(run.process));
+  std::erase_if(verdict.anomalies, [&](const Anomaly &one) { return one.step != &run.steps[position]; });
+  return anomalies_text(run, verdict.anomalies, database_);
+}
+
+const Models &Watcher::models(const std::string &process) {
+  const auto known = models_.find(process);
+  return known != models_.end() ? known->second : models_.emplace(process, Models(normal_(process))).first->second;
+}
+
+}  // namespace atalaya::phases
