@@ -125,4 +125,11 @@ const OptionSpec *find_option(const Command &command, std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> option_names(const Command &command) {
+  std::vector<std::string> names;
+  for (const OptionSpec &option : command.options) names.emplace_back(option.name);
+  for (const OptionSpec &option : kCommon) names.emplace_back(option.name);
+  return names;
+}
+
 }  // namespace atalaya::core::cli

@@ -30,5 +30,7 @@ CommandLine common_options();
 
 // An option of the command or of every command. Null: unknown.
 const OptionSpec *find_option(const Command &command, std::string_view name);
+// The names of both.
+std::vector<std::string> option_names(const Command &command);
 
 }  // namespace atalaya::core::cli

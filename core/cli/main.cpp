@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/suggest.h"
+#include "core/base/text.h"
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
 #include "core/cli/help_pages.h"
@@ -41,6 +42,11 @@ int print_page(const std::string &topic, PluginCommands plugins) {
   return kDone;
 }
 
+// A question is the hint itself.
+std::string with_hint(const std::string &text, const std::string &hint) {
+  return text.ends_with('?') ? text : text + "; " + hint;
+}
+
 // Reads the words of one command. Returns the error message of a wrong use, or "".
 std::string parse(const Command &command, const std::vector<std::string> &words, Arguments &arguments) {
   bool options_ended = false;
@@ -57,7 +63,7 @@ std::string parse(const Command &command, const std::vector<std::string> &words,
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const OptionSpec *option = find_option(command, name);
-    if (option == nullptr) return "unknown option \"" + name + "\"";
+    if (option == nullptr) return "unknown option " + in_quotes(name) + did_you_mean(name, option_names(command));
     if (!option->repeats && arguments.has(name)) return name + " is given twice";
     if (option->value.empty()) {
       if (equals != std::string::npos) return name + " takes no value";
@@ -83,9 +89,12 @@ const Command *find_command(const std::string &name, PluginCommands &plugins) {
   if (!plugins.known(name)) {
     std::vector<std::string> known = built_in_names();
     for (std::string &other : plugins.names()) known.push_back(std::move(other));
-    const std::string advice = package_advice(ATALAYA_COMMAND, name);
-    std::fprintf(stderr, "atalaya: \"%s\" is not a command%s; `atalaya help` lists the commands\n", name.c_str(),
-                 advice.empty() ? did_you_mean(name, known).c_str() : (" of an installed package" + advice).c_str());
+    const std::string advice = package_advice(ATALAYA_COMMAND, name), near = did_you_mean(name, known);
+    const std::string more = !advice.empty() ? " of an installed package" + advice
+                             : !near.empty() ? near
+                                             : std::string(build_advice());
+    std::fprintf(stderr, "atalaya: %s is not a command%s\n", in_quotes(name).c_str(),
+                 with_hint(more, "`atalaya help` lists the commands").c_str());
     return nullptr;
   }
   const auto row = plugins.row(name);
@@ -124,7 +133,7 @@ int dispatch(const std::vector<std::string> &words) {
   Arguments arguments;
   const std::string wrong = parse(command, {words.begin() + 1, words.end()}, arguments);
   if (!wrong.empty()) {
-    std::fprintf(stderr, "atalaya %s: %s; see `atalaya %s --help`\n", words[0].c_str(), wrong.c_str(), words[0].c_str());
+    std::fprintf(stderr, "atalaya %s: %s\n", words[0].c_str(), with_hint(wrong, "see `atalaya " + words[0] + " --help`").c_str());
     return kWrongUse;
   }
   if (arguments.has("--help")) {

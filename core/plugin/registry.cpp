@@ -79,6 +79,10 @@ std::string package_advice(uint32_t kind, std::string_view name) {
   return "";
 }
 
+std::string_view build_advice() {
+  return kBuildAdvice;
+}
+
 std::string_view kind_name(uint32_t kind) {
   return kind < kKinds.size() ? kKinds[kind] : kKinds[0];
 }

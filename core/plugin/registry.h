@@ -22,6 +22,8 @@ namespace atalaya::core {
 std::string_view kind_name(uint32_t kind);
 // For a component that no loaded plugin offers: "; install the package atalaya-kafka", or "".
 std::string package_advice(uint32_t kind, std::string_view name);
+// Of a build of some plugins only: the way to all of them. Else empty.
+std::string_view build_advice();
 inline constexpr std::array<uint32_t, 5> kComponentKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK,
                                                             ATALAYA_COMMAND};
 uint32_t kind_from_name(std::string_view name);  // 0 when unknown

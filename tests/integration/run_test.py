@@ -294,8 +294,8 @@ class Commands(AgentCase):
                     self.assertIn("the answer of the agent is incomplete", errors)
 
     def test_wrong_use_is_status_2_and_names_the_word(self):
-        for words, text in ((["rnu"], '"rnu" is not a command'), (["run"], "missing argument: FILE"), (["test", "x", "y"], 'unexpected argument "y"'),
-                            (["run", "--fro", "1s", "x"], 'unknown option "--fro"'), (["run", "x", "--for"], "--for needs a value"),
+        for words, text in ((["rnu"], '"rnu" is not a command; did you mean "run"?\n'), (["run"], "missing argument: FILE"), (["test", "x", "y"], 'unexpected argument "y"'),
+                            (["run", "--fro", "1s", "x"], 'unknown option "--fro"; did you mean "--for"?\n'), (["run", "x", "--for"], "--for needs a value"),
                             (["run", "x", "--for", "5"], "--for"), (["run", "x", "--log-level", "all"], "--log-level"), (["try", "prco"], 'did you mean "proc"?'),
                             (["try", "stdout"], '"stdout" is a sink; only a source can be tried'),
                             (["try", "power", "model.idle=4"], 'write all members of a record in one word: model=idle=4,NAME=VALUE'),
