@@ -5,50 +5,18 @@
 
 #include <elfutils/libdw.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "plugins/shared/symbols/elf_image.h"
+#include "plugins/shared/symbols/unwind_rule.h"
 
 namespace atalaya::symbols {
-
-// By DWARF numbers: x86-64 has 17, the last is the return address; arm64 has 33, the last is the program counter.
-inline constexpr size_t kRegisters = 33;
-#if defined(__aarch64__)
-inline constexpr size_t kFramePointer = 29, kStackPointer = 31, kReturnAddress = 30, kProgramCounter = 32;
-#else
-inline constexpr size_t kFramePointer = 6, kStackPointer = 7, kReturnAddress = 16, kProgramCounter = 16;
-#endif
-using Registers = std::array<uint64_t, kRegisters>;
-
-// A thread's stack, or the part of it that was copied.
-struct StackCopy {
-  uint64_t begin = 0;
-  std::span<const std::byte> bytes;
-  std::optional<uint64_t> word(uint64_t address) const;
-};
-
-// The unwind rule of one address.
-struct UnwindRule {
-  enum class Kind : uint8_t { same, undefined, expression };
-  struct Place {
-    Kind kind = Kind::same;
-    std::vector<Dwarf_Op> ops;
-  };
-  std::vector<Dwarf_Op> frame;  // yields the canonical frame address
-  std::vector<std::pair<size_t, Place>> registers;
-  Place caller;         // of the return address
-  bool signal = false;  // the caller was interrupted here: its address is exact
-  size_t bytes() const;
-};
-
-enum class Step : uint8_t { done, root, unknown, beyond_copy, no_room };  // no_room: the table is not in memory
 
 class UnwindTable {
  public:
@@ -71,18 +39,14 @@ class UnwindTable {
 
  private:
   UnwindTable(ElfImage image, size_t table_bytes);
-  static std::unique_ptr<UnwindRule> read_rule(Dwarf_Frame *frame);
+  const UnwindRule *read_rule(uint64_t address);
 
   ElfImage image_;
   size_t table_bytes_, rule_bytes_ = 0;
   Segments segments_;
   Dwarf_CFI *table_;
-  std::unordered_map<uint64_t, std::unique_ptr<UnwindRule>> rules_;  // null: none
+  std::set<UnwindRule> rules_;                                   // many addresses have the same one
+  std::unordered_map<uint64_t, const UnwindRule *> by_address_;  // null: none
 };
-
-// Unwinds one frame to its caller. `root`: there is no caller.
-Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers);
-// The same for code without a rule, by its frame pointer.
-Step step_by_frame_pointer(const StackCopy &stack, Registers &registers);
 
 }  // namespace atalaya::symbols
