@@ -38,7 +38,7 @@ void Integral::add_held(const Held &held) {
 }
 
 bool Integral::add(const store::Summary &summary) {
-  if (!summary.integral) return false;
+  if (!summary.integral || hold_.alone()) return false;
   hold_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
   put(intervals_.begin_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral);
   return true;

@@ -30,7 +30,7 @@ class Integral {
   // Windows come in any order, instants in that of time.
   void add(int64_t time_ns, int64_t duration_ns, double value);
   void add(const store::Points &points);
-  // A summary of whole windows in one interval. False: it is not known to be one.
+  // A summary of whole windows in one interval. False: it is not known to be one, or an instant before it has no length yet.
   bool add(const store::Summary &summary);
 
   const Hold &hold() const { return hold_; }

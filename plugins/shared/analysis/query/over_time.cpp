@@ -53,8 +53,13 @@ int64_t OverTime::time_of(int64_t begin_ns, int64_t end_ns) const {
 
 bool OverTime::add(const store::Summary &summary) {
   if (!summary.integral) return false;
-  const int64_t length_ns = std::max<int64_t>(summary.durations_ns, 1);
-  put(intervals_.begin_of(summary.last_ns - 1), summary, *summary.integral / static_cast<double>(length_ns), length_ns);
+  const int64_t length_ns = std::max<int64_t>(summary.durations_ns, 1), interval_ns = intervals_.begin_of(summary.last_ns - 1);
+  if (function_ == Function::first) {
+    const int64_t first_ns = length_ns / std::max<int64_t>(summary.count, 1);
+    put({interval_ns, summary.first, time_of(summary.first_ns - first_ns, summary.first_ns)});
+  } else {
+    put(interval_ns, summary, *summary.integral / static_cast<double>(length_ns), length_ns);
+  }
   return true;
 }
 

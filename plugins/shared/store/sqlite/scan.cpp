@@ -24,6 +24,13 @@ Points part_of(const Points &points, size_t begin, size_t end) {
           points.counts.empty() ? points.counts : points.counts.subspan(begin, size)};
 }
 
+// The same for all windows that end in one step, and begin in it or with it.
+int64_t step_of(const Steps &steps, int64_t time_ns) {
+  if (steps.length_ns == 0) return 0;
+  const int64_t since_ns = minus(time_ns, steps.begin_ns), rest = since_ns % steps.length_ns;
+  return since_ns / steps.length_ns - (rest < 0 ? 1 : 0);
+}
+
 size_t place_after(const Times &times, int64_t time_ns) {
   const auto &all = times.times_ns;
   return static_cast<size_t>(std::upper_bound(all.begin(), all.end(), time_ns) - all.begin());
@@ -58,7 +65,9 @@ void Scan::run() {
   for (size_t i = 0; i < series_.size(); ++i) {
     const int64_t metric = series_[i].metric_id;
     if (metric < 0) continue;
-    all[series_[i].entity].push_back({metric, i, {}, 0, {}, {}, 0});
+    std::optional<Steps> steps = visitor_.steps(i);
+    if (steps && !steps->integrals) steps.reset();
+    all[series_[i].entity].push_back({metric, i, {}, 0, {}, {}, 0, steps});
     if (static_cast<size_t>(metric) >= metrics_.size()) metrics_.resize(static_cast<size_t>(metric) + 1);
     metrics_[static_cast<size_t>(metric)] = true;
   }
@@ -240,11 +249,29 @@ void Scan::hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const 
     give_rolled(one, part->summary.first_ns);
     const bool is_mixed = (first != times.end() && *first <= part->summary.last_ns) || one.rolled.has_until(part->summary.last_ns);
     const bool is_inside = part->summary.first_ns > range.from_ns && part->summary.last_ns <= range.to_ns;
-    if (!is_mixed && is_inside && part->has_summary && visitor_.take(one.series, part->summary)) continue;
-    if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
+    const auto set_data = [&] {
+      if (!std::exchange(has_data, true)) reader_.set_data(chunk.blob(2));
+    };
+    if (one.steps) set_data();  // for the lengths of windows
+    if (!is_mixed && is_inside && part->has_summary && take(one, *part, part->summary)) continue;
+    set_data();
     good = part->blocks == 0 ? hand_over_part(one, *part, range) : hand_over_blocks(one, *part, range);
   }
   if (!good) damage_.add("chunks", chunk.integer(0));
+}
+
+bool Scan::take(const Wanted &wanted, const Part &part, const Summary &summary) {
+  if (!wanted.steps) return visitor_.take(wanted.series, summary);
+  const Steps &steps = *wanted.steps;
+  const int64_t window_ns = reader_.window_ns(part);
+  if (window_ns == 0) return false;
+  const int64_t begin_ns = minus(summary.first_ns, window_ns);
+  const bool is_inside = begin_ns >= steps.range.from_ns && summary.last_ns <= steps.range.to_ns;
+  if (!is_inside || step_of(steps, plus(begin_ns, 1)) != step_of(steps, summary.last_ns)) return false;
+  Summary whole = summary;
+  if (__builtin_mul_overflow(window_ns, summary.count, &whole.durations_ns)) return false;  // of a damaged chunk
+  whole.integral = summary.sum * static_cast<double>(window_ns);
+  return visitor_.take(wanted.series, whole);
 }
 
 // A query of stretches takes summaries of blocks.
@@ -258,7 +285,7 @@ bool Scan::hand_over_blocks(Wanted &wanted, const Part &part, const Range &range
     const bool is_mixed =
         (wanted.given < rows.size() && rows.times_ns[wanted.given] <= summary.last_ns) || wanted.rolled.has_until(summary.last_ns);
     const bool is_inside = summary.first_ns > range.from_ns && summary.last_ns <= range.to_ns;
-    if (!is_mixed && is_inside && visitor_.take(wanted.series, summary)) continue;
+    if (!is_mixed && is_inside && take(wanted, part, summary)) continue;
     if (times == nullptr && !read_part(part, times)) return false;
     give_part(wanted, part, *times, std::max(block.begin, place_after(*times, range.from_ns)),
               std::min(block.end, place_after(*times, range.to_ns)));

@@ -31,6 +31,7 @@ class Scan {
     RolledQueue rolled;  // of rolled chunks
     Column pooled;       // points of pools, which come next in time
     size_t pooled_given = 0;
+    std::optional<Steps> steps;  // whose summaries are of whole windows
   };
   using Group = std::map<int64_t, std::vector<Wanted>>;  // by entity; by metric in it
 
@@ -51,6 +52,8 @@ class Scan {
   void hand_over_chunk(std::vector<Wanted> &wanted, const Row &chunk, const Range &range);
   // Reads the rolled chunks that begin before the end of a stretch; points before both are handed over.
   void take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range);
+  // True: the visitor took the summary in place of the points.
+  bool take(const Wanted &wanted, const Part &part, const Summary &summary);
   // False: damaged.
   bool hand_over_part(Wanted &wanted, const Part &part, const Range &range);
   bool hand_over_blocks(Wanted &wanted, const Part &part, const Range &range);

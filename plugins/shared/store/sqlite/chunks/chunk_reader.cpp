@@ -61,6 +61,7 @@ bool ChunkReader::open(std::string_view head) {
 
 bool ChunkReader::read_timeline(ByteReader &head, Timeline &timeline) {
   timeline.is_read = false;
+  timeline.window_ns.reset();
   timeline.count = head.size(kMaxChunkPoints);
   timeline.first_ns = head.signed_varint();
   timeline.last_ns = plus(timeline.first_ns, static_cast<int64_t>(head.varint()));
@@ -231,6 +232,30 @@ const Times *ChunkReader::times(const Part &part) {
   Timeline &timeline = timelines_[part.timeline];
   if (!timeline.is_read) timeline.is_read = read_times(timeline);
   return timeline.is_read ? &timeline.times : nullptr;
+}
+
+int64_t ChunkReader::window_ns(const Part &part) {
+  Timeline &timeline = timelines_[part.timeline];
+  if (!timeline.window_ns) timeline.window_ns = read_window(timeline);
+  return *timeline.window_ns;
+}
+
+int64_t ChunkReader::read_window(const Timeline &timeline) {
+  const auto raw = bytes(timeline.segment);
+  if (!raw) return 0;
+  ByteReader cursor(*raw);
+  int64_t shortest = INT64_MAX;  // distance
+  for (size_t i = 1; i < timeline.count;) {
+    const size_t run = cursor.size(timeline.count - i);
+    int64_t distance = 0;
+    if (run == 0 || __builtin_mul_overflow(static_cast<int64_t>(cursor.size(INT64_MAX)), timeline.unit_ns, &distance)) return 0;
+    shortest = std::min(shortest, distance);
+    i += run;
+  }
+  const size_t run = cursor.size(timeline.count);
+  const int64_t length = cursor.signed_varint();
+  const bool are_equal = cursor.good() && cursor.at_end() && run == timeline.count;
+  return are_equal && length > 0 && length <= shortest ? length : 0;
 }
 
 bool ChunkReader::read_times(Timeline &timeline) {

@@ -74,6 +74,8 @@ class ChunkReader {
   std::span<const Block> blocks(const Part &part) const { return std::span(blocks_).subspan(part.first_block, part.blocks); }
   const Times *times(const Part &part);
   bool values(const Part &part, Values &out);
+  // The length of its windows; 0: they differ, overlap, or are instants. It reads no point.
+  int64_t window_ns(const Part &part);
 
  private:
   struct Free {
@@ -86,6 +88,7 @@ class ChunkReader {
     std::vector<Block> blocks;  // without the values
     bool is_read = false;
     Times times;
+    std::optional<int64_t> window_ns;  // as long as it is unknown: nothing
   };
 
   bool read_timeline(ByteReader &head, Timeline &timeline);
@@ -95,6 +98,7 @@ class ChunkReader {
   bool read_block_summaries(ByteReader &head, Part &part, const Timeline &timeline);
   void read_segment(ByteReader &head, Segment &segment);
   bool read_times(Timeline &timeline);
+  int64_t read_window(const Timeline &timeline);
   bool read_words(std::string_view raw, const Part &part);
   bool read_planes(std::string_view planes, size_t width, size_t count);
   // Its bytes, unpacked; nothing where they are damaged.
