@@ -107,7 +107,6 @@ def of(found, pid, kind="metrics", tag=None):
             and (tag is None or tag in sample["tags"])]
 
 
-@unittest.skipUnless(shutil.which("javac") and shutil.which("java"), "needs a JDK: apt-get install default-jdk-headless")
 def resume(port):
     """Lets a JVM continue that waits for its debugger (Java Debug Wire Protocol: command 9, Resume, of the set VirtualMachine)."""
     with socket.create_connection(("127.0.0.1", port)) as peer:
@@ -120,6 +119,7 @@ def resume(port):
             pass
 
 
+@unittest.skipUnless(shutil.which("javac") and shutil.which("java"), "needs a JDK: apt-get install default-jdk-headless")
 class JvmCase(AgentCase):
     def setUp(self):
         super().setUp()

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/phases/watch.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace atalaya::phases {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+// A phase with a window of one second and this much CPU time, in per cent of a core.
+Step step(const std::string &phase, int64_t start, int64_t end, bool is_open, double cpu = 100) {
+  Step made{phase, {}, {}};
+  made.of.start_ns = start * kSecond;
+  made.of.end_ns = end * kSecond;
+  made.of.is_open = is_open;
+  for (int64_t i = start; i < end; ++i) {
+    made.of.threads.add(1);
+    ResourceValues values;
+    values.values[kCpu] = cpu;
+    made.of.usage.add(values);
+  }
+  return made;
+}
+
+std::vector<ProgramRun> normal_runs(const std::string &) {
+  std::vector<ProgramRun> runs;
+  for (int64_t i = 0; i < 12; ++i)
+    runs.push_back({"h", "Sort", std::to_string(i), {step("Sort.merge-0001", 1000 * i, 1000 * i + 40 + i % 4, false)}});
+  return runs;
+}
+
+struct Watched {
+  PhaseDatabase database;
+  Watcher watcher{database, normal_runs, [](ProgramRun &) {}};
+  std::string look(std::vector<Step> steps, int64_t now) {
+    return watcher.news({{"h", "Sort", "7", std::move(steps)}}, now * kSecond);
+  }
+};
+
+TEST_CASE("watch tells a begin and an end once, and not what ended before it looked") {
+  Watched watched;
+  const Step load = step("Sort.load-0002", 100, 120, false);
+  CHECK(watched.look({load}, 200).empty());
+  const std::string began = watched.look({load, step("Sort.merge-0001", 120, 125, true)}, 201);
+  CHECK(began == "1970-01-01T00:02:00Z Sort 7: phase Sort.merge-0001 began\n");
+  CHECK(watched.look({load, step("Sort.merge-0001", 120, 150, true)}, 202).empty());
+  const std::vector<Step> all = {load, step("Sort.merge-0001", 120, 161, false), step("Sort.flush-0003", 161, 165, true)};
+  CHECK(watched.look(all, 203) ==
+        "1970-01-01T00:02:41Z Sort 7: phase Sort.merge-0001 ended after 41.0 s\n"
+        "1970-01-01T00:02:41Z Sort 7: phase Sort.flush-0003 began\n");
+  CHECK(watched.look(all, 204).empty());
+}
+
+TEST_CASE("watch does not tell the end of a phase that goes on, nor judges a part of it") {
+  Watched watched;
+  CHECK(watched.look({}, 100).empty());
+  CHECK(watched.look({step("Sort.merge-0001", 100, 110, false)}, 111).empty());
+  CHECK(watched.look({step("Sort.merge-0001", 100, 115, true)}, 116).ends_with(" began\n"));
+  CHECK(watched.look({step("Sort.merge-0001", 100, 141, false)}, 150).empty());
+  CHECK(watched.look({step("Sort.merge-0001", 100, 141, false)}, 151).ends_with(" ended after 41.0 s\n"));
+}
+
+TEST_CASE("watch says of a phase that is not normal by how much") {
+  Watched watched;
+  CHECK(watched.look({}, 100).empty());
+  const std::string told = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
+  CHECK(told.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
+  CHECK(told.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace atalaya::phases
