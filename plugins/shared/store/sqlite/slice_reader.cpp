@@ -46,14 +46,15 @@ bool SliceReader::read(int64_t &work) {
 void SliceReader::read_all(int64_t &work) {
   for (; at_window_ < windows_.size(); ++at_window_) {
     if (work <= 0) return;
-    if (points_ > kFewPoints) return begin_survey();
     OpenWindow &window = windows_[at_window_];
     --work;
     list_rows_.each(
         [&](const Row &row) {
-          if (!add_whole_block(window, row.text(0), work)) damaged_(window);
+          const bool is_too_much = points_ > kFewPoints;
+          if (!is_too_much && !add_whole_block(window, row.text(0), work)) damaged_(window);
         },
         window.id);
+    if (points_ > kFewPoints) return begin_survey();
   }
   complete();
 }

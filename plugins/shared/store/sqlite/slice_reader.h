@@ -20,8 +20,8 @@ struct OpenWindow {
   bool is_damaged = false;
 };
 
-// Reads the points of windows from their rows, in slices that fit in memory: all of them at once if they are few; else it lists
-// their entities, and reads a slice of the entities after another.
+// Reads the points of windows from their rows, in slices that fit in memory: all of them at once if they are few, also in one
+// window; else it lists their entities, and reads a slice of the entities after another.
 class SliceReader {
  public:
   struct Entity {
