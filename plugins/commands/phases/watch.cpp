@@ -45,10 +45,10 @@ std::string Watcher::news(const ProgramRun &run, int64_t now_ns) {
   for (size_t i = 0; i < run.steps.size(); ++i) {
     const Step &step = run.steps[i];
     const bool is_over = has_ended(run, step, now_ns);
-    const auto [told, is_new] = told_.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, Told{});
-    if (is_new && is_first_ && is_over) told->second = {true, true};
-    if (step.of.is_open && !std::exchange(told->second.begin, true)) text += line_of(run, step, step.of.start_ns, "began");
-    if (!is_over || std::exchange(told->second.end, true)) continue;
+    const auto [reported, is_new] = reported_.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, Reported{});
+    if (is_new && is_first_ && is_over) reported->second = {true, true};
+    if (step.of.is_open && !std::exchange(reported->second.begin, true)) text += line_of(run, step, step.of.start_ns, "began");
+    if (!is_over || std::exchange(reported->second.end, true)) continue;
     text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
   }
   return text;

@@ -28,7 +28,7 @@ class Watcher {
   std::string news(const std::vector<ProgramRun> &runs, int64_t now_ns);
 
  private:
-  struct Told {
+  struct Reported {
     bool begin = false, end = false;
   };
   std::string news(const ProgramRun &run, int64_t now_ns);
@@ -39,8 +39,8 @@ class Watcher {
   const NormalRuns normal_;
   const Functions functions_;
   bool is_first_ = true;
-  std::map<std::string, Models> models_;                                // by program
-  std::map<std::tuple<std::string, std::string, int64_t>, Told> told_;  // by process, phase and start
+  std::map<std::string, Models> models_;                                        // by program
+  std::map<std::tuple<std::string, std::string, int64_t>, Reported> reported_;  // by process, phase and start
 };
 
 }  // namespace atalaya::phases

@@ -55,7 +55,7 @@ TEST_CASE("watch tells a begin and an end once, and not what ended before it loo
   CHECK(watched.look(all, 204).empty());
 }
 
-TEST_CASE("watch does not tell the end of a phase that goes on, nor judges a part of it") {
+TEST_CASE("watch does not report the end of a phase that goes on, nor judges a part of it") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
   CHECK(watched.look({step("Sort.merge-0001", 100, 110, false)}, 111).empty());
@@ -67,9 +67,9 @@ TEST_CASE("watch does not tell the end of a phase that goes on, nor judges a par
 TEST_CASE("watch says of a phase that is not normal by how much") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
-  const std::string told = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
-  CHECK(told.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
-  CHECK(told.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
+  const std::string news = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
+  CHECK(news.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
+  CHECK(news.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
 }
 
 }  // namespace
