@@ -14,8 +14,9 @@ namespace atalaya::perf {
 void StackCopies::add(const perf_copy &copy) {
   const ProcessId id = id_of(copy.process);
   Known &known = known_of(id);
-  symbols::Registers registers{};
-  std::copy(std::begin(copy.registers), std::end(copy.registers), registers.begin());
+  static_assert(symbols::kRegisters <= PERF_REGISTERS);
+  symbols::Registers registers;
+  std::copy_n(copy.registers, registers.size(), registers.begin());
   const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
   Stack key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), copy.region, {}, End::failed};
   const auto end =
