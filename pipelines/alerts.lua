@@ -70,7 +70,7 @@ local of_agent = {
   { name = "agent drops samples", metric = "self.drops", use = "rate", over = "5m", above = 0, keep = "10m",
     tags = { reason = "!filtered" }, summary = "A component of the agent drops samples", advice = "Run atalaya status: it has the reason" },
   -- In samples per second: those in memory and in a spool.
-  { name = "queue grows", metric = "self.queue.samples", use = "rate", over = "30m", above = 5, lasts = "10m",
+  { name = "queue grows", metric = "self.queue.samples", use = "rate", over = "30m", above = 0.5, lasts = "10m",
     summary = "The queue of a sink grew for half an hour", advice = "Check the server of the sink; atalaya status has its last error" },
 }
 

@@ -18,7 +18,8 @@ bool PipelineRun::holds(const StageDescription &stage) {
 void PipelineRun::process(BatchOwner batch, const atalaya_window &window, const std::shared_ptr<Acknowledgement> &ack,
                           Transaction &transaction) {
   const bool is_last = (window.flags & ATALAYA_WINDOW_LAST) != 0;
-  if (!is_last) processed_ = window;
+  // The window of a slow source may arrive after newer ones.
+  if (!is_last && (!processed_ || window.monotonic_ns >= processed_->monotonic_ns)) processed_ = window;
   collected_ = batch->count();
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (is_last && batch->count() == 0 && !holds(description_.stages[i])) continue;

@@ -161,7 +161,7 @@ class TerminalTest(AgentCase):
                                     text=True, timeout=PATIENCE).stdout.split("proc by pid, process")[-1].splitlines()[1:]
         columns = everything[0].split()
         state, parent, user, kernel = (columns.index(name) - len(columns) for name in ("state", "parent.pid", "cpu.user", "cpu.kernel"))
-        rows = [line for line in everything[1:] if re.search(r"[+-]\d\d:\d\d$", line)]
+        rows = [line for line in everything[1:] if re.search(r" 20\d\d-\d\d-\d\d ", line)]
         self.assertTrue(rows, everything[:5])
         # A start time is two words.
         start = columns.index("start.time") - len(columns)

@@ -17,7 +17,7 @@ std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, cons
          " " + change + "\n";
 }
 
-// A phase that differs for a moment ends, and goes on if its epochs match again.
+// A phase that differs for a moment ends, and continues if its epochs match again.
 bool has_ended(const ProgramRun &run, const Step &step, int64_t now_ns) {
   constexpr double kWindows = 10;
   if (step.of.is_open) return false;
@@ -36,27 +36,34 @@ std::string ended(const Step &step) {
 std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t now_ns) {
   std::string text;
   for (const ProgramRun &run : runs) text += news(run, now_ns);
+  std::erase_if(reported_, [](auto &one) { return !std::exchange(one.second.is_seen, false); });
   is_first_ = false;
   return text;
 }
 
 std::string Watcher::news(const ProgramRun &run, int64_t now_ns) {
   std::string text;
+  Reported &reported = reported_[{run.host, run.pid}];
+  reported.is_seen = true;
   for (size_t i = 0; i < run.steps.size(); ++i) {
     const Step &step = run.steps[i];
     const bool is_over = has_ended(run, step, now_ns);
-    const auto [reported, is_new] = reported_.try_emplace({run.host + '\n' + run.pid, step.phase, step.of.start_ns}, Reported{});
-    if (is_new && is_first_ && is_over) reported->second = {true, true};
-    if (step.of.is_open && !std::exchange(reported->second.begin, true)) text += line_of(run, step, step.of.start_ns, "began");
-    if (!is_over || std::exchange(reported->second.end, true)) continue;
-    text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
+    if (step.of.is_open && step.of.start_ns > reported.begin_ns) {
+      text += line_of(run, step, step.of.start_ns, "began");
+      reported.begin_ns = step.of.start_ns;
+    }
+    if (!is_over || step.of.end_ns <= reported.end_ns) continue;
+    if (!is_first_) text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
+    reported.end_ns = step.of.end_ns;
   }
   return text;
 }
 
 std::string Watcher::anomalies(ProgramRun run, size_t position) {
+  const Models &normal = models(run.process);
+  if (normal.all().empty()) return "";
   functions_(run);
-  Verdict verdict = anomalies_of(run, models(run.process));
+  Verdict verdict = anomalies_of(run, normal);
   std::erase_if(verdict.anomalies, [&](const Anomaly &one) { return one.step != &run.steps[position]; });
   return anomalies_text(run, verdict.anomalies, database_);
 }

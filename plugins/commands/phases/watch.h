@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,8 +27,10 @@ class Watcher {
   std::string news(const std::vector<ProgramRun> &runs, int64_t now_ns);
 
  private:
+  // Of a process: the last begin and the last end. Later ones are new, also those of a phase that had ended and continues.
   struct Reported {
-    bool begin = false, end = false;
+    int64_t begin_ns = 0, end_ns = 0;
+    bool is_seen = false;
   };
   std::string news(const ProgramRun &run, int64_t now_ns);
   std::string anomalies(ProgramRun run, size_t position);
@@ -39,8 +40,8 @@ class Watcher {
   const NormalRuns normal_;
   const Functions functions_;
   bool is_first_ = true;
-  std::map<std::string, Models> models_;                                        // by program
-  std::map<std::tuple<std::string, std::string, int64_t>, Reported> reported_;  // by process, phase and start
+  std::map<std::string, Models> models_;                              // by program
+  std::map<std::pair<std::string, std::string>, Reported> reported_;  // by host and pid, of the processes of the last call
 };
 
 }  // namespace atalaya::phases

@@ -75,8 +75,8 @@ struct Steps {
   int64_t length_ns = 0;  // 0: the whole range is one
   int64_t begin_ns = 0;   // the begin of one interval: from 0 to the length
   Range range;            // summaries are of this range only
-  // Summaries are of whole windows, with their integral. Windows that reach over the end of a step or the range, and all samples of
-  // series with instants, come as points.
+  // Summaries are of whole windows, with their integral. Windows that reach over the end of a step or the range, and instants, come
+  // as points.
   bool integrals = false;
 };
 

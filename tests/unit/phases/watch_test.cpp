@@ -41,7 +41,7 @@ struct Watched {
   }
 };
 
-TEST_CASE("watch tells a begin and an end once, and not what ended before it looked") {
+TEST_CASE("watch reports a begin and an end once, and no end before its first look") {
   Watched watched;
   const Step load = step("Sort.load-0002", 100, 120, false);
   CHECK(watched.look({load}, 200).empty());
@@ -55,13 +55,23 @@ TEST_CASE("watch tells a begin and an end once, and not what ended before it loo
   CHECK(watched.look(all, 204).empty());
 }
 
-TEST_CASE("watch does not report the end of a phase that goes on, nor judges a part of it") {
+TEST_CASE("watch does not report the end of a phase that continues") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
   CHECK(watched.look({step("Sort.merge-0001", 100, 110, false)}, 111).empty());
   CHECK(watched.look({step("Sort.merge-0001", 100, 115, true)}, 116).ends_with(" began\n"));
   CHECK(watched.look({step("Sort.merge-0001", 100, 141, false)}, 150).empty());
   CHECK(watched.look({step("Sort.merge-0001", 100, 141, false)}, 151).ends_with(" ended after 41.0 s\n"));
+}
+
+TEST_CASE("watch reports the end of a phase again when later spans were merged into it") {
+  Watched watched;
+  CHECK(watched.look({}, 100).empty());
+  CHECK(watched.look({step("Sort.merge-0001", 100, 200, false)}, 300).ends_with(" ended after 100.0 s\n"));
+  CHECK(
+      watched.look({step("Sort.merge-0001", 100, 200, false), step("Sort.merge-0001", 300, 310, true)}, 311).ends_with(" began\n"));
+  CHECK(watched.look({step("Sort.merge-0001", 100, 400, false)}, 500).find(" ended after 300.0 s\n") != std::string::npos);
+  CHECK(watched.look({step("Sort.merge-0001", 300, 400, false)}, 4000).empty());  // its first span is older than an hour
 }
 
 TEST_CASE("watch says of a phase that is not normal by how much") {

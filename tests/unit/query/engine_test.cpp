@@ -154,7 +154,7 @@ TEST_CASE("the largest answers come first") {
 
 TEST_CASE("the largest are those with the largest integral, not the highest peak") {
   MemoryStore store;
-  store.add("proc.cpu.user", {{"process", "short"}}, {{1, 90}});
+  store.add("proc.cpu.user", {{"process", "a short one"}}, {{1, 90}});
   store.add("proc.cpu.user", {{"process", "long"}}, {{1, 50}, {2, 50}, {3, 50}});
   for (const char *every : {"", "1s", "1s-max", "1m", "0all"}) {
     Budget budget({});

@@ -19,7 +19,7 @@ size_t bytes_to_pack(int entities) {
   Writer writer = store.writer();
   for (int first = 0; first < entities; first += 1000) {
     auto samples = store.samples();
-    for (int i = first; i < first + 1000; ++i) samples.metrics(kTime, {{"job", std::to_string(i)}}).real("x", i);
+    for (int i = first; i < first + 1000; ++i) samples.metrics(kTime, {{"job", std::to_string(i)}}).real("x", 1);
     writer.write(samples.span(), kNow);
   }
   for (int i = 0; i < 40; ++i) writer.write({}, kNow);

@@ -9,7 +9,10 @@
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,6 +100,30 @@ Result unwound(const Taken &taken, size_t max_bytes = size_t{64} << 20) {
 size_t count(const Result &result, const std::string &part) {
   return static_cast<size_t>(std::count_if(result.names.begin(), result.names.end(),
                                            [&](const auto &name) { return name.find(part) != std::string::npos; }));
+}
+
+// From the corpus of the fuzz target, which begins with 256 bytes of a stack.
+std::unique_ptr<UnwindTable> table_of(const std::string &name) {
+  std::ifstream file("tests/fuzz/corpus/unwind/" + name, std::ios::binary);
+  static std::string bytes;
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  REQUIRE(bytes.size() > 256);
+  return UnwindTable::of_memory(std::as_bytes(std::span(bytes)).subspan(256));
+}
+
+TEST_CASE("code with frame pointers, and code without") {
+  constexpr uint64_t kBegin = 0x260, kEnd = 0x2ec;  // .text
+  CHECK(table_of("frame_pointer")->keeps_frame_pointer(kBegin, kEnd));
+  CHECK(!table_of("no_frame_pointer")->keeps_frame_pointer(kBegin, kEnd));
+}
+
+TEST_CASE("equal rules take memory once") {
+  const auto table = table_of("frame_pointer");
+  const UnwindRule *const rule = table->rule_at(0x264);
+  REQUIRE(rule != nullptr);
+  const size_t before = table->bytes();
+  CHECK(table->rule_at(0x265) == rule);
+  CHECK(table->bytes() - before < sizeof(UnwindRule));
 }
 
 TEST_CASE("a thread's stack is followed to where it began") {

@@ -95,6 +95,8 @@ void Assembled::join(const Assembled &before) {
     return !std::isfinite(a) ? b : !std::isfinite(b) ? a : (a * own + b * other) / (own + other);
   };
   for (size_t r = 0; r < kResources; ++r) resources.values[r] = mean(resources.values[r], before.resources.values[r]);
+  resources.windows += before.resources.windows;
+  if (gc_percent && before.gc_percent) gc_percent = mean(*gc_percent, *before.gc_percent);
   duration_ns += before.duration_ns;
   has_metrics = has_metrics || before.has_metrics;
 }
@@ -103,9 +105,11 @@ bool Undumped::keep(int64_t time_ns, Assembled &window) {
   const int64_t begin_ns = time_ns - window.duration_ns;
   const bool follows =
       kept_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && kept_->duration_ns <= kMaxWindows * window.duration_ns;
+  is_jvm_ = is_jvm_ || window.gc_percent;
+  const bool is_absent = is_jvm_ && !window.gc_percent && !window.has_stacks;  // the source jvm was late
   if (follows) window.join(*kept_);
   kept_.reset();
-  if (!window.is_without_dump()) return false;
+  if (!is_absent && !window.is_without_dump()) return false;
   kept_ = window;
   end_ns_ = time_ns;
   return true;

@@ -78,6 +78,7 @@ class Undumped {
   static constexpr int64_t kMaxWindows = 5;
   std::optional<Assembled> kept_;
   int64_t end_ns_ = 0;
+  bool is_jvm_ = false;
 };
 
 // A sample for the recognition: collections are a phase of their own, and so is a process without running threads.

@@ -23,6 +23,7 @@ inline constexpr std::array<std::string_view, kResources> kResourceTexts = {"CPU
 // One value each; unknown is not a number.
 struct ResourceValues {
   std::array<double, kResources> values;
+  double windows = 1;  // that they are the mean of
   ResourceValues() { values.fill(std::numeric_limits<double>::quiet_NaN()); }
 };
 
@@ -30,7 +31,7 @@ struct Usage {
   std::array<Moments, kResources> of;
   void add(const ResourceValues &sample) {
     for (size_t r = 0; r < kResources; ++r)
-      if (std::isfinite(sample.values[r])) of[r].add(sample.values[r]);
+      if (std::isfinite(sample.values[r])) of[r].add(Moments{sample.windows, sample.values[r], 0, 0});
   }
   void add(const Usage &other) {
     for (size_t r = 0; r < kResources; ++r) of[r].add(other.of[r]);

@@ -273,7 +273,7 @@ void Collector::add_extent(std::span<const size_t> series, Answer &answer) const
   bool is_known = adds_up(query_);
   for (const size_t i : series) {
     const Kept &kept = kept_[i];
-    is_known = is_known && !kept.function;
+    is_known = is_known && !kept.function && !kept.over_time;
     sum += kept.integral ? kept.integral->total() : kept.total;
     answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->hold() : kept.hold).step_ns());
   }

@@ -10,6 +10,13 @@ namespace {
 
 using Function = Aggregator::Function;
 
+// Of the first window in the interval, as if all of the summary had one length. A window that begins before the interval is none of
+// the summary's.
+int64_t begin_of_first(int64_t begin_ns, const store::Summary &summary, int64_t length_ns) {
+  const int64_t first_ns = summary.first_ns - length_ns / std::max<int64_t>(summary.count, 1);
+  return std::min(std::max(first_ns, begin_ns) + 1, summary.first_ns);
+}
+
 }  // namespace
 
 bool OverTime::knows(const Aggregator &function) {
@@ -53,13 +60,8 @@ int64_t OverTime::time_of(int64_t begin_ns, int64_t end_ns) const {
 
 bool OverTime::add(const store::Summary &summary) {
   if (!summary.integral) return false;
-  const int64_t length_ns = std::max<int64_t>(summary.durations_ns, 1), interval_ns = intervals_.begin_of(summary.last_ns - 1);
-  if (function_ == Function::first) {
-    const int64_t first_ns = length_ns / std::max<int64_t>(summary.count, 1);
-    put({interval_ns, summary.first, time_of(summary.first_ns - first_ns, summary.first_ns)});
-  } else {
-    put(interval_ns, summary, *summary.integral / static_cast<double>(length_ns), length_ns);
-  }
+  const int64_t length_ns = std::max<int64_t>(summary.durations_ns, 1);
+  put(intervals_.begin_of(summary.last_ns - 1), summary, *summary.integral / static_cast<double>(length_ns), length_ns);
   return true;
 }
 
@@ -77,11 +79,11 @@ void OverTime::put(int64_t begin_ns, const store::Summary &summary, double avera
     case Function::max:
       return put({begin_ns, summary.max, 0});
     case Function::first:
-      return put({begin_ns, summary.first, summary.first_ns});
+      return put({begin_ns, summary.first, begin_of_first(begin_ns, summary, length_ns)});
     case Function::last:
       return put({begin_ns, summary.last, summary.last_ns});
     default:
-      return put({begin_ns, average, length_ns});
+      return put({begin_ns, summary.min == summary.max ? summary.min : average, length_ns});
   }
 }
 

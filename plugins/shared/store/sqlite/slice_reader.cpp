@@ -93,7 +93,7 @@ void SliceReader::survey(int64_t &work) {
           BlockReader samples(row.text(0));
           for (; samples.next(); --work) {
             Size &size = entities_[samples.entity()];
-            const size_t bytes = samples.fields().text.size();
+            const size_t bytes = samples.fields().text.size() + (size.samples == 0 ? kPointsAColumn * kBytesAPoint : 0);
             size.bytes += bytes;
             ++size.samples;
             points_ += bytes / kBytesAPoint;

@@ -12,9 +12,9 @@ namespace {
 
 // Reading a link's speed takes the kernel's lock of all interfaces, and the speed rarely changes.
 constexpr int64_t kLinkAgeNs = int64_t{60} * 1'000'000'000;
-// Shorter windows have no sample of each file system: a query takes another thread. Less than a second, so that windows of a second
-// have one.
-constexpr int64_t kSpaceEveryNs = 900'000'000;
+// At least so long between two queries of the file systems, which take another thread. Windows of a second have one each, also when
+// they are late.
+constexpr int64_t kSpaceEveryNs = 500'000'000;
 
 constexpr std::array<PressureNames<HostValues>, 3> kPressureNames = {{
     {"sys.pressure.cpu.some", "sys.pressure.cpu.some.stall", "sys.pressure.cpu.full", "sys.pressure.cpu.full.stall"},

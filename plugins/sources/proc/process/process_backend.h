@@ -38,9 +38,9 @@ class ProcessBackend {
 struct BpfOptions {
   bool exits = true;                        // otherwise no hooks are attached, and no ends are reported
   uint32_t pass_bytes = uint32_t{2} << 20;  // at most; of a pass in one call. Larger ones take the iterator, 0: all.
-  // At least so long from one turn to the next, in which a 16th of the idle processes is read in full. Under a second, so that
-  // each pass of windows of a second has one.
-  int64_t turn_ns = 900'000'000;
+  // At least so long from one turn to the next, in which a 16th of the idle processes is read in full. Each pass of windows of a
+  // second has one, also when it is late.
+  int64_t turn_ns = 500'000'000;
 };
 
 // BPF, or the reason why it does not work here.

@@ -110,7 +110,7 @@ std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &one, 
     const int64_t first_ns = group.empty() ? next.first_ns : std::min(next.first_ns, group.front().first_ns);
     const int64_t last_ns = group.empty() ? next.last_ns : std::max(next.last_ns, group.back().last_ns);
     const int64_t span_ns = minus(last_ns, first_ns);
-    // Rows beside a chunk become one with it first, or keep it from being rolled up.
+    // Rows next to a chunk become one with it first, or keep it from being rolled up.
     is_over = static_cast<double>(bytes) * shrink_ >= kEnoughBytes || group.size() >= kMaxJoined || !is_small(next) ||
               span_ns > max_span_ns_ || span_ns < 0 ||
               packer_.rows_of(next.entity, next.first_ns, next.last_ns) != Packer::Rows::none;
@@ -126,7 +126,7 @@ std::vector<ChunkJoiner::Candidate> ChunkJoiner::group_of(const Candidate &one, 
       if (can_take(next)) take(next);
   };
   read(before_, [&](const Candidate &next) { group.push_front(next); });
-  // It was joined in the meantime, or cannot be.
+  // It was joined meanwhile, or cannot be.
   if (group.empty() || group.back().id != one.id) return {};
   if (with_next) read(after_, [&](const Candidate &next) { group.push_back(next); });
   return {group.begin(), group.end()};
@@ -140,8 +140,8 @@ void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t 
     const Candidate &part = group[i];
     if (!append(part, work)) {
       if (joined.size() != 1) break;
-      // The first one is too large for others: they are joined without it.
-      return join(group.subspan(i), is_final, work);
+      // The first one is too large for others: they are joined without it, or this one is damaged.
+      return join(group.subspan(damaged_.contains(part.id) ? i + 1 : i), is_final, work);
     }
     arrived_ns = std::max(arrived_ns, part.arrived_ns);
     expected += part.joined_bytes();
