@@ -35,16 +35,18 @@ std::string ended(const Step &step) {
 
 std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t now_ns) {
   std::string text;
-  for (const ProgramRun &run : runs) text += news(run, now_ns);
-  std::erase_if(reported_, [](auto &one) { return !std::exchange(one.second.is_seen, false); });
+  std::map<std::pair<std::string, std::string>, Reported> seen;
+  for (const ProgramRun &run : runs) {
+    Reported &reported = seen.try_emplace({run.host, run.pid}, reported_[{run.host, run.pid}]).first->second;
+    text += news(run, now_ns, reported);
+  }
+  reported_ = std::move(seen);
   is_first_ = false;
   return text;
 }
 
-std::string Watcher::news(const ProgramRun &run, int64_t now_ns) {
+std::string Watcher::news(const ProgramRun &run, int64_t now_ns, Reported &reported) {
   std::string text;
-  Reported &reported = reported_[{run.host, run.pid}];
-  reported.is_seen = true;
   for (size_t i = 0; i < run.steps.size(); ++i) {
     const Step &step = run.steps[i];
     const bool is_over = has_ended(run, step, now_ns);

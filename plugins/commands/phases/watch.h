@@ -30,9 +30,8 @@ class Watcher {
   // Of a process: the last begin and the last end. Later ones are new, also those of a phase that had ended and continues.
   struct Reported {
     int64_t begin_ns = 0, end_ns = 0;
-    bool is_seen = false;
   };
-  std::string news(const ProgramRun &run, int64_t now_ns);
+  std::string news(const ProgramRun &run, int64_t now_ns, Reported &reported);
   std::string anomalies(ProgramRun run, size_t position);
   const Models &models(const std::string &process);
 
