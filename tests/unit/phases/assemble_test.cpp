@@ -51,8 +51,11 @@ TEST_CASE("a window in a collection does not make those before it one") {
   Assembled quiet = window(100, 1, false), collects = window(100, 80, false);
   CHECK(undumped.keep(1 * kSecond, quiet));
   CHECK(undumped.keep(2 * kSecond, quiet = window(100, 1, false)));
-  CHECK(!undumped.keep(3 * kSecond, collects));
-  CHECK(collects.gc_percent.value() == doctest::Approx(82 / 3.0));
+  CHECK(undumped.keep(3 * kSecond, collects));  // together they have no dump, and mostly do not collect
+  Assembled dumped = window(100, 1, true);
+  CHECK(!undumped.keep(4 * kSecond, dumped));
+  CHECK(dumped.duration_ns == 4 * kSecond);
+  CHECK(dumped.gc_percent.value() == doctest::Approx(83 / 4.0));
 }
 
 TEST_CASE("a window that the source jvm missed is not idle") {

@@ -67,7 +67,7 @@ TEST_CASE("watch does not report the end of a phase that continues") {
 TEST_CASE("watch reports the end of a phase again when later spans were merged into it") {
   Watched watched;
   CHECK(watched.look({}, 100).empty());
-  CHECK(watched.look({step("Sort.merge-0001", 100, 200, false)}, 300).ends_with(" ended after 100.0 s\n"));
+  CHECK(watched.look({step("Sort.merge-0001", 100, 200, false)}, 300).find(" ended after 100.0 s\n") != std::string::npos);
   CHECK(
       watched.look({step("Sort.merge-0001", 100, 200, false), step("Sort.merge-0001", 300, 310, true)}, 311).ends_with(" began\n"));
   CHECK(watched.look({step("Sort.merge-0001", 100, 400, false)}, 500).find(" ended after 300.0 s\n") != std::string::npos);
