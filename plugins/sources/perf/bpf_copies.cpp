@@ -18,16 +18,21 @@ void StackCopies::add(const perf_copy &copy) {
   symbols::Registers registers;
   std::copy_n(copy.registers, registers.size(), registers.begin());
   const std::span<const uint8_t> bytes(copy.bytes, std::min<size_t>(copy.size, sizeof(copy.bytes)));
-  Stack key{id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), copy.region, {}, End::failed};
+  Stack &key = unwound_;
+  key = {id, copy.kernel, copy.thread, static_cast<int64_t>(copy.epoch), copy.region, std::move(key.frames), End::failed};
   const auto end =
       unwinder_.unwind(known.maps, registers, {copy.begin, std::as_bytes(bytes)}, key.frames, [&] { refresh(id, known); });
   if (end != symbols::Unwound::failed) key.end = end == symbols::Unwound::to_root ? End::root : End::truncated;
   Window &window = windows_[copy.set & 1];
-  if (window.stacks.size() >= max_stacks_ && window.stacks.find(key) == window.stacks.end()) {
-    ++window.lost;
-    return;
+  auto at = window.stacks.find(key);
+  if (at == window.stacks.end()) {
+    if (window.stacks.size() >= max_stacks_) {
+      ++window.lost;
+      return;
+    }
+    at = window.stacks.emplace(key, Sum{}).first;
   }
-  Sum &sum = window.stacks[std::move(key)];
+  Sum &sum = at->second;
   if (sum.comm.empty()) sum.comm = text_of(copy.comm);
   if (sum.thread_name.empty()) sum.thread_name = text_of(copy.thread_name);
   ++sum.count;

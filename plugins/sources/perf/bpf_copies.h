@@ -65,6 +65,7 @@ class StackCopies {
 
   const size_t memory_, max_stacks_;
   std::array<Window, 2> windows_;
+  Stack unwound_;  // the last one
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;
   symbols::Unwinder unwinder_;
