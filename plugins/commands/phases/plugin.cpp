@@ -349,15 +349,13 @@ class PhasesCommand final : public Command {
       query::Budget budget(options_.limits);
       Wanted of = wanted(normal);
       of.tags.push_back({"process", {query::exactly(process)}});
-      std::vector<ProgramRun> runs;
       try {
-        runs = runs_by_program(*reading.store, of, database, budget)[process];
+        return runs_by_program(*reading.store, of, database, budget)[process];
       } catch (const query::TooMuch &error) {
         std::fprintf(stderr, "phases of %s are not compared, --train-from selects fewer runs: %s\n", core::visible(process).c_str(),
                      error.what());
       }
-      std::erase_if(runs, [&](const ProgramRun &run) { return is_running(run, normal.to_ns); });
-      return runs;
+      return std::vector<ProgramRun>();
     };
     const auto functions = [&](ProgramRun &run) {
       query::Budget budget(options_.limits);
@@ -375,10 +373,6 @@ class PhasesCommand final : public Command {
       std::fflush(stdout);
     }
     return 0;
-  }
-
-  static bool is_running(const ProgramRun &run, int64_t now_ns) {
-    return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > now_ns);
   }
 
   static int nothing(const std::string &what, const store::Range &range) {

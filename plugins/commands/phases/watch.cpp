@@ -41,7 +41,7 @@ std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t now_ns) {
     text += news(run, now_ns, reported);
   }
   reported_ = std::move(seen);
-  is_first_ = false;
+  if (begin_ns_ == 0) begin_ns_ = now_ns;
   return text;
 }
 
@@ -55,7 +55,7 @@ std::string Watcher::news(const ProgramRun &run, int64_t now_ns, Reported &repor
       reported.begin_ns = step.of.start_ns;
     }
     if (!is_over || step.of.end_ns <= reported.end_ns) continue;
-    if (!is_first_) text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
+    if (begin_ns_ != 0) text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i);
     reported.end_ns = step.of.end_ns;
   }
   return text;
@@ -71,8 +71,13 @@ std::string Watcher::anomalies(ProgramRun run, size_t position) {
 }
 
 const Models &Watcher::models(const std::string &process) {
-  const auto known = models_.find(process);
-  return known != models_.end() ? known->second : models_.emplace(process, Models(normal_(process))).first->second;
+  if (const auto known = models_.find(process); known != models_.end()) return known->second;
+  std::vector<ProgramRun> runs = normal_(process);
+  // A run that was in progress at the first look is judged, and is no measure.
+  std::erase_if(runs, [&](const ProgramRun &run) {
+    return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > begin_ns_);
+  });
+  return models_.emplace(process, Models(runs)).first->second;
 }
 
 }  // namespace atalaya::phases

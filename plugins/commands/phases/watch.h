@@ -38,7 +38,7 @@ class Watcher {
   const PhaseDatabase &database_;
   const NormalRuns normal_;
   const Functions functions_;
-  bool is_first_ = true;
+  int64_t begin_ns_ = 0;                                              // of watching: the time of the first look; 0 during it
   std::map<std::string, Models> models_;                              // by program
   std::map<std::pair<std::string, std::string>, Reported> reported_;  // by host and pid, of the processes of the last call
 };

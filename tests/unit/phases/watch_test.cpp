@@ -29,13 +29,15 @@ Step step(const std::string &phase, int64_t start, int64_t end, bool is_open, do
 std::vector<ProgramRun> normal_runs(const std::string &) {
   std::vector<ProgramRun> runs;
   for (int64_t i = 0; i < 12; ++i)
-    runs.push_back({"h", "Sort", std::to_string(i), {step("Sort.merge-0001", 1000 * i, 1000 * i + 40 + i % 4, false)}});
+    runs.push_back(
+        {"h", "Sort", std::to_string(i), {step("Sort.merge-0001", 1000 * i - 20'000, 1000 * i - 19'960 + i % 4, false)}});
   return runs;
 }
 
 struct Watched {
   PhaseDatabase database;
-  Watcher watcher{database, normal_runs, [](ProgramRun &) {}};
+  Watcher::NormalRuns normal = normal_runs;
+  Watcher watcher{database, [this](const std::string &process) { return normal(process); }, [](ProgramRun &) {}};
   std::string look(std::vector<Step> steps, int64_t now) {
     return watcher.news({{"h", "Sort", "7", std::move(steps)}}, now * kSecond);
   }
@@ -72,6 +74,21 @@ TEST_CASE("watch reports the end of a phase again when later spans were merged i
       watched.look({step("Sort.merge-0001", 100, 200, false), step("Sort.merge-0001", 300, 310, true)}, 311).ends_with(" began\n"));
   CHECK(watched.look({step("Sort.merge-0001", 100, 400, false)}, 500).find(" ended after 300.0 s\n") != std::string::npos);
   CHECK(watched.look({step("Sort.merge-0001", 300, 400, false)}, 4000).empty());  // its first span is older than an hour
+}
+
+TEST_CASE("a run in progress when watch begins is no normal one") {
+  const auto judged = [](int64_t end) {
+    Watched watched;
+    watched.normal = [end](const std::string &process) {
+      std::vector<ProgramRun> runs = normal_runs(process);
+      runs.push_back({"h", "Sort", "7", {step("Sort.merge-0001", 20'000, end, false)}});
+      return runs;
+    };
+    CHECK(watched.look({}, 20'060).empty());
+    return watched.look({step("Sort.merge-0001", 20'000, 20'200, false)}, 20'300);
+  };
+  CHECK(judged(20'200).find("x the time of normal runs") != std::string::npos);
+  CHECK(judged(20'050) != judged(20'200));  // one that has ended counts
 }
 
 TEST_CASE("watch says of a phase that is not normal by how much") {
