@@ -140,7 +140,7 @@ void ChunkJoiner::join(std::span<const Candidate> group, bool is_final, int64_t 
     const Candidate &part = group[i];
     if (!append(part, work)) {
       if (joined.size() != 1) break;
-      // The first one is too large for others: they are joined without it, or this one is damaged.
+      // The first chunk is too large to be joined, or this one is damaged: the others are joined without it.
       return join(group.subspan(damaged_.contains(part.id) ? i + 1 : i), is_final, work);
     }
     arrived_ns = std::max(arrived_ns, part.arrived_ns);
