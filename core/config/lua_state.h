@@ -41,6 +41,7 @@ inline std::string_view string_at(lua_State *lua, int index) {
   return {text, size};
 }
 
+class SampleViews;
 class Recorder;  // records the calls of constructors in a pipeline file: evaluate.cpp
 
 class LuaState {
@@ -91,6 +92,10 @@ class LuaState {
   Recorder *recorder() { return recorder_; }
   void set_recorder(Recorder *recorder) { recorder_ = recorder; }
 
+  // Set while functions may run on samples.
+  SampleViews *views() { return views_; }
+  void set_views(SampleViews *views) { views_ = views; }
+
   // The third argument of the library file atalaya: a table of functions. Pops it from the stack.
   void set_native();
 
@@ -115,6 +120,7 @@ class LuaState {
   uint64_t digest_ = 0xcbf29ce484222325;
   int native_ = LUA_NOREF;
   Recorder *recorder_ = nullptr;
+  SampleViews *views_ = nullptr;
 
   int64_t limit_ns_ = 0, wall_deadline_ns_ = 0, cpu_deadline_ns_ = 0;
   bool limited_ = false, timed_out_ = false;

@@ -10,31 +10,29 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kMaxCached = 65536;  // names whose ids a state remembers
 constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
 constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
 
-// Upvalues of every function below: this object, the ids of names, and the two methods of a sample.
-constexpr int kOwner = 1, kIds = 2, kUnitMethod = 3, kKindMethod = 4, kCommon = 4;
+// Upvalues of every function below: the names whose ids are remembered, and the two methods of a sample.
+constexpr int kNames = 1, kUnitMethod = 2, kKindMethod = 3, kCommon = 3;
 // Of an iterator, which has these instead: the call it belongs to, its position, the name before, and of which view.
-constexpr int kCall = 2, kIndex = 3, kLast = 4, kOfFields = 5;
+constexpr int kCall = 1, kIndex = 2, kLast = 3, kOfFields = 4;
 
 }  // namespace
 
 struct SampleViews::Callbacks {
-  static SampleViews &owner(lua_State *lua) { return *static_cast<SampleViews *>(lua_touserdata(lua, lua_upvalueindex(kOwner))); }
+  static SampleViews &owner(lua_State *lua) { return *LuaState::of(lua).views(); }
 
   // A view is a light userdata, which costs no memory: the number of its call, and the part of the sample in the lowest bits.
   enum Part : uintptr_t { kSample, kTagsPart, kFieldsPart, kPartBits = 3 };
-  static void push_view(lua_State *lua, lua_Integer call, Part part) {
+  static void *view_of(lua_Integer call, Part part) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced
-    lua_pushlightuserdata(lua, reinterpret_cast<void *>(static_cast<uintptr_t>(call) << 2 | part));
+    return reinterpret_cast<void *>(static_cast<uintptr_t>(call) << 2 | part);
   }
   static uintptr_t view_at(lua_State *lua, int index) { return reinterpret_cast<uintptr_t>(lua_touserdata(lua, index)); }
-  static Part part_at(lua_State *lua, int index) { return static_cast<Part>(view_at(lua, index) & kPartBits); }
+  static Part part_of(uintptr_t view) { return static_cast<Part>(view & kPartBits); }
 
-  // The sample of the view at index 1.
-  static SampleViews &live(lua_State *lua) { return of_call(lua, static_cast<lua_Integer>(view_at(lua, 1) >> 2)); }
+  static SampleViews &live(lua_State *lua, uintptr_t view) { return of_call(lua, static_cast<lua_Integer>(view >> 2)); }
   static SampleViews &of_call(lua_State *lua, lua_Integer call) {
     SampleViews &views = owner(lua);
     if (call != views.call_ || views.sample_ == nullptr)
@@ -48,56 +46,60 @@ struct SampleViews::Callbacks {
     while (views.next_ < views.verdicts_.size()) {
       const uint64_t index = views.next_++;
       views.show(views.batch_->raw().samples[index]);
-      lua_settop(lua, 1);
-      push_view(lua, ++views.call_, kSample);
+      void *const view = view_of(++views.call_, kSample);
       lua_pushvalue(lua, 1);
-      lua_pushvalue(lua, 2);
+      lua_pushlightuserdata(lua, view);
       lua_call(lua, 1, 1);
-      if (lua_toboolean(lua, 3) == 0)
-        views.verdicts_[index] = Verdict::dropped;
-      else if (lua_rawequal(lua, 2, 3) != 0)
+      if (lua_touserdata(lua, 2) == view)
         views.verdicts_[index] = Verdict::kept;
+      else if (lua_toboolean(lua, 2) == 0)
+        views.verdicts_[index] = Verdict::dropped;
       else if (views.wrong_type_ == nullptr)
-        views.wrong_type_ = luaL_typename(lua, 3);
+        views.wrong_type_ = luaL_typename(lua, 2);
+      lua_settop(lua, 1);
     }
     return 0;
   }
 
   // ---- By the part of the view ----
   static int index(lua_State *lua) {
-    switch (part_at(lua, 1)) {
+    const uintptr_t view = view_at(lua, 1);
+    SampleViews &views = live(lua, view);
+    switch (part_of(view)) {
       case kTagsPart:
-        return tags_index(lua);
+        return tags_index(lua, views);
       case kFieldsPart:
-        return fields_index(lua);
+        return fields_index(lua, views);
       default:
-        return sample_index(lua);
+        return sample_index(lua, views);
     }
   }
   static int newindex(lua_State *lua) {
-    switch (part_at(lua, 1)) {
+    const uintptr_t view = view_at(lua, 1);
+    SampleViews &views = live(lua, view);
+    switch (part_of(view)) {
       case kTagsPart:
-        return tags_newindex(lua);
+        return tags_newindex(lua, views);
       case kFieldsPart:
-        return fields_newindex(lua);
+        return fields_newindex(lua, views);
       default:
-        return sample_newindex(lua);
+        return sample_newindex(lua, views);
     }
   }
   static int pairs_of(lua_State *lua) {
-    if (part_at(lua, 1) == kSample) return luaL_error(lua, "pairs(s.tags) and pairs(s.fields) go through a sample");
-    return pairs(lua, part_at(lua, 1) == kFieldsPart);
+    const uintptr_t view = view_at(lua, 1);
+    if (part_of(view) == kSample) return luaL_error(lua, "pairs(s.tags) and pairs(s.fields) go through a sample");
+    return pairs(lua, live(lua, view), part_of(view) == kFieldsPart);
   }
 
   // ---- The sample ----
-  static int sample_index(lua_State *lua) {
-    const SampleViews &views = live(lua);
+  static int sample_index(lua_State *lua, const SampleViews &views) {
     const atalaya_sample &sample = *views.sample_;
-    const char *key = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : nullptr;
+    const void *key = lua_topointer(lua, 2);
     if (key == views.words_[kFields]) {
-      push_view(lua, views.call_, kFieldsPart);
+      lua_pushlightuserdata(lua, view_of(views.call_, kFieldsPart));
     } else if (key == views.words_[kTags]) {
-      push_view(lua, views.call_, kTagsPart);
+      lua_pushlightuserdata(lua, view_of(views.call_, kTagsPart));
     } else if (key == views.words_[kTime]) {
       lua_pushinteger(lua, sample.time_ns);
     } else if (key == views.words_[kDuration]) {
@@ -106,8 +108,10 @@ struct SampleViews::Callbacks {
       lua_pushlstring(lua, sample.text.size == 0 ? "" : sample.text.data, sample.text.size);
     } else if (key == views.words_[kKind]) {
       lua_pushstring(lua, sample.kind < std::size(kKindTexts) ? kKindTexts[sample.kind] : "unknown");
-    } else if (key != nullptr && (key == views.words_[kUnit] || key == views.words_[kMetricKind])) {
-      lua_pushvalue(lua, lua_upvalueindex(key == views.words_[kUnit] ? kUnitMethod : kKindMethod));
+    } else if (key == views.words_[kUnit]) {
+      lua_pushvalue(lua, lua_upvalueindex(kUnitMethod));
+    } else if (key == views.words_[kMetricKind]) {
+      lua_pushvalue(lua, lua_upvalueindex(kKindMethod));
     } else {
       unknown_member(lua);
     }
@@ -136,21 +140,21 @@ struct SampleViews::Callbacks {
   }
   // Of the name at index 2; the sample need not have the field.
   static const atalaya_metric_info *metric_at(lua_State *lua) {
-    if (lua_type(lua, 1) != LUA_TLIGHTUSERDATA || part_at(lua, 1) != kSample)
+    const uintptr_t view = view_at(lua, 1);
+    if (lua_type(lua, 1) != LUA_TLIGHTUSERDATA || part_of(view) != kSample)
       luaL_error(lua, "write s:unit(name) and s:metric_kind(name), with a colon");
-    SampleViews &views = live(lua);
+    SampleViews &views = live(lua, view);
     if (lua_type(lua, 2) != LUA_TSTRING) luaL_error(lua, "the name of a metric is a string, got a %s", luaL_typename(lua, 2));
     if (const uint32_t id = id_at(lua, views, true, false); id != 0) return views.symbols_.metric(id);
     return views.symbols_.metric(views.symbols_.find(string_at(lua, 2)));
   }
 
-  static int sample_newindex(lua_State *lua) {
-    SampleViews &views = live(lua);
-    const char *key = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : nullptr;
+  static int sample_newindex(lua_State *lua, SampleViews &views) {
+    const void *key = lua_topointer(lua, 2);
     if (key == views.words_[kTime] || key == views.words_[kDuration]) {
       if (lua_isinteger(lua, 3) == 0)
-        return luaL_error(lua, "%s is a whole number of nanoseconds, got a %s; compute with whole numbers, and with // for /", key,
-                          lua_type(lua, 3) == LUA_TNUMBER ? "number with a fraction" : luaL_typename(lua, 3));
+        return luaL_error(lua, "%s is a whole number of nanoseconds, got a %s; compute with whole numbers, and with // for /",
+                          lua_tostring(lua, 2), lua_type(lua, 3) == LUA_TNUMBER ? "number with a fraction" : luaL_typename(lua, 3));
       (key == views.words_[kTime] ? views.sample_->time_ns : views.sample_->duration_ns) = lua_tointeger(lua, 3);
       return 0;
     }
@@ -160,7 +164,8 @@ struct SampleViews::Callbacks {
       return done(lua, views.edit_.set_text(string_at(lua, 3)));
     }
     if (key == views.words_[kTags] || key == views.words_[kFields])
-      return luaL_error(lua, "%s cannot be replaced; set single ones: s.%s.name = value", key, key);
+      return luaL_error(lua, "%s cannot be replaced; set single ones: s.%s.name = value", lua_tostring(lua, 2),
+                        lua_tostring(lua, 2));
     if (key == views.words_[kKind]) return luaL_error(lua, "the kind of a sample cannot be changed");
     return unknown_member(lua);
   }
@@ -179,15 +184,12 @@ struct SampleViews::Callbacks {
   }
 
   // ---- Tags and fields ----
-  // The id of the name at index 2: from the cache, else looked up, else made if wanted; 0 if there is none.
+  // The id of the name at index 2: remembered, else looked up, else made if wanted; 0 if there is none.
   static uint32_t id_at(lua_State *lua, SampleViews &views, bool field, bool make) {
-    lua_pushvalue(lua, 2);
-    if (lua_rawget(lua, lua_upvalueindex(kIds)) == LUA_TNUMBER) {
-      const auto id = static_cast<uint32_t>(lua_tointeger(lua, -1));
-      lua_pop(lua, 1);
-      return id;
-    }
-    lua_pop(lua, 1);
+    const void *const name = lua_topointer(lua, 2);
+    const size_t slot = (reinterpret_cast<uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15 >> (64 - kSlotBits);
+    Remembered &remembered = views.ids_[slot];
+    if (remembered.name == name && name != nullptr) return remembered.id;
     if (lua_type(lua, 2) != LUA_TSTRING)
       luaL_error(lua, "the name of a %s is a string, got a %s", field ? "field" : "tag", luaL_typename(lua, 2));
     const uint32_t id = make ? views.new_id(string_at(lua, 2)) : views.known_id(string_at(lua, 2), field);
@@ -196,32 +198,26 @@ struct SampleViews::Callbacks {
         luaL_error(lua, "\"%s\" cannot be a name: it is empty or too long, or there are too many names", lua_tostring(lua, 2));
       return 0;
     }
-    if (views.cached_ < kMaxCached) {
-      lua_pushvalue(lua, 2);
-      lua_pushinteger(lua, id);
-      lua_rawset(lua, lua_upvalueindex(kIds));
-      ++views.cached_;
-    }
+    lua_pushvalue(lua, 2);
+    lua_rawseti(lua, lua_upvalueindex(kNames), static_cast<lua_Integer>(slot) + 1);
+    remembered = {name, id};
     return id;
   }
 
-  static int tags_index(lua_State *lua) {
-    SampleViews &views = live(lua);
+  static int tags_index(lua_State *lua, SampleViews &views) {
     const uint32_t i = views.edit_.tag_index(id_at(lua, views, false, false));
     if (i < views.sample_->tag_count) return push_tag(lua, views.sample_->tags[i]);
     lua_pushnil(lua);
     return 1;
   }
-  static int fields_index(lua_State *lua) {
-    SampleViews &views = live(lua);
+  static int fields_index(lua_State *lua, SampleViews &views) {
     const uint32_t i = views.edit_.field_index(id_at(lua, views, true, false));
     if (i < views.sample_->field_count) return push_field(lua, views.sample_->fields[i]);
     lua_pushnil(lua);
     return 1;
   }
 
-  static int tags_newindex(lua_State *lua) {
-    SampleViews &views = live(lua);
+  static int tags_newindex(lua_State *lua, SampleViews &views) {
     if (lua_isnil(lua, 3)) return done(lua, views.edit_.remove_tag(id_at(lua, views, false, false)));
     if (lua_type(lua, 3) != LUA_TSTRING)
       return luaL_error(lua, "tag \"%s\" is a string, got a %s; tostring() makes one", luaL_tolstring(lua, 2, nullptr),
@@ -229,8 +225,7 @@ struct SampleViews::Callbacks {
     charge_copy(lua);
     return done(lua, views.edit_.set_tag(id_at(lua, views, false, true), string_at(lua, 3)));
   }
-  static int fields_newindex(lua_State *lua) {
-    SampleViews &views = live(lua);
+  static int fields_newindex(lua_State *lua, SampleViews &views) {
     if (lua_isnil(lua, 3)) return done(lua, views.edit_.remove_field(id_at(lua, views, true, false)));
     if (lua_type(lua, 3) != LUA_TNUMBER)
       return luaL_error(lua, "field \"%s\" is a number, got a %s", luaL_tolstring(lua, 2, nullptr), luaL_typename(lua, 3));
@@ -261,14 +256,12 @@ struct SampleViews::Callbacks {
   }
 
   // ---- pairs(s.tags), pairs(s.fields): the current one may be removed meanwhile, as in a table ----
-  static int pairs(lua_State *lua, bool fields) {
-    const SampleViews &views = live(lua);
-    lua_pushvalue(lua, lua_upvalueindex(kOwner));
+  static int pairs(lua_State *lua, const SampleViews &views, bool fields) {
     lua_pushinteger(lua, views.call_);
     lua_pushinteger(lua, 0);
     lua_pushinteger(lua, 0);
     lua_pushboolean(lua, fields ? 1 : 0);
-    lua_pushcclosure(lua, next, 5);
+    lua_pushcclosure(lua, next, 4);
     return 1;
   }
   static int next(lua_State *lua) {
@@ -306,21 +299,25 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : state_(state), lua
   lua_settop(lua, 0);
   lua_newtable(lua);  // 1: the words, kept alive
   for (int i = 0; i < kWords; ++i) {
-    words_[i] = lua_pushstring(lua, kWordTexts[i]);
+    lua_pushstring(lua, kWordTexts[i]);
+    words_[i] = lua_topointer(lua, -1);
     lua_rawseti(lua, 1, i + 1);
   }
   luaL_ref(lua, LUA_REGISTRYINDEX);
-  lua_pushlightuserdata(lua, this);  // 1 to 4: the upvalues
-  lua_newtable(lua);
+  lua_createtable(lua, kSlots, 0);  // 1 to 3: the upvalues
+  for (int i = 1; i <= kSlots; ++i) {
+    lua_pushboolean(lua, 0);
+    lua_rawseti(lua, 1, i);
+  }
   lua_pushnil(lua);
   lua_pushnil(lua);
   Callbacks::push_function(lua, 1, Callbacks::unit);
-  lua_replace(lua, 3);
+  lua_replace(lua, 2);
   Callbacks::push_function(lua, 1, Callbacks::metric_kind);
-  lua_replace(lua, 4);
+  lua_replace(lua, 3);
   Callbacks::push_function(lua, 1, Callbacks::run);
   runner_ = luaL_ref(lua, LUA_REGISTRYINDEX);
-  lua_pushlightuserdata(lua, this);
+  lua_pushlightuserdata(lua, nullptr);
   lua_newtable(lua);  // the metatable of all light userdata, of which a file sees views only
   for (const auto &[name, function] : kFunctions) {
     Callbacks::push_function(lua, 1, function);
@@ -333,6 +330,7 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : state_(state), lua
   lua_setmetatable(lua, -2);
   lua_settop(lua, 0);
   state.restore_memory_limit();
+  state.set_views(this);
 }
 
 void SampleViews::begin(Batch &batch) {

@@ -2,6 +2,7 @@
 // A sample as an inline function sees it: s.tags.process, s.fields["proc.cpu.user"], s.time, s.duration, s.kind, s.text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ class SampleViews {
 
  private:
   struct Callbacks;
+  // A name by its address in Lua. A table of Lua holds the names of all slots, so that no other one gets the address.
+  struct Remembered {
+    const void *name = nullptr;
+    uint32_t id = 0;
+  };
+  static constexpr int kSlotBits = 8, kSlots = 1 << kSlotBits;
   enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kWords };
 
   uint32_t known_id(std::string_view name, bool field) const;
@@ -55,8 +62,8 @@ class SampleViews {
   uint64_t next_ = 0;
   const char *wrong_type_ = nullptr;
   int runner_ = LUA_NOREF;
-  size_t cached_ = 0;
-  const char *words_[kWords] = {};  // Lua keeps one copy of a short string, so that names are compared by address
+  std::array<Remembered, kSlots> ids_{};
+  const void *words_[kWords] = {};  // Lua keeps one copy of a short string, so that names are compared by address
 };
 
 }  // namespace atalaya::core

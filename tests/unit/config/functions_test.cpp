@@ -261,6 +261,48 @@ TEST_CASE("a sample that is kept after its call raises") {
   CHECK(tags.apply().failed == 1);
 }
 
+// More names than ids are remembered; names that were built and freed leave their addresses to others.
+TEST_CASE("a name finds its own field and tag, whichever names came before") {
+  constexpr int kNames = 200, kSamples = 10;
+  Inline function(R"((function()
+    local prefixes = { "n", ("a long name that is not interned by Lua "):rep(2) }
+    local seed = 1
+    return function(s)
+      local wrong = 0
+      for i = 1, 100 do
+        seed = seed * 48271 % 2147483647
+        local number = seed % 200
+        local name = prefixes[i % 2 + 1] .. number
+        if s.fields[name] ~= number then wrong = wrong + 1 end
+        if s.tags[name] ~= "t" .. number then wrong = wrong + 1 end
+        if s.fields["no" .. number] ~= nil then wrong = wrong + 1 end
+      end
+      s.fields.wrong = wrong
+      return s
+    end
+  end)())");
+  const std::string part = "a long name that is not interned by Lua ";
+  for (int round = 0; round < 50; ++round) {
+    function.batch.clear();
+    for (int i = 0; i < kSamples; ++i) {
+      auto &sample = function.add();
+      for (int64_t n = 0; n < kNames; ++n)
+        for (const std::string &name : {"n" + std::to_string(n), part + part + std::to_string(n)}) {
+          function.field(sample, name, n);
+          function.batch.add_tag(sample, function.id(name), "t" + std::to_string(n));
+        }
+    }
+    const auto result = function.apply();
+    REQUIRE(result.error == "");
+    REQUIRE(function.batch.count() == kSamples);
+    for (uint64_t i = 0; i < kSamples; ++i) {
+      const atalaya_field *wrong = function.find(function.batch.raw().samples[i], "wrong");
+      REQUIRE(wrong != nullptr);
+      CHECK(wrong->value.i64 == 0);
+    }
+  }
+}
+
 TEST_CASE("an error is reported with its line; the sample is dropped, or passes unchanged") {
   CHECK(error_of("function(s)\n  return s.fields['proc.cpu.user'] > s.fields.missing\nend") ==
         "test.lua:2: attempt to compare nil with number");

@@ -7,14 +7,13 @@
 #include <cerrno>
 #include <climits>
 
+#include "plugins/sources/proc/turns.h"
+
 namespace atalaya::proc {
 namespace {
 
 // Reading a link's speed takes the kernel's lock of all interfaces, and the speed rarely changes.
 constexpr int64_t kLinkAgeNs = int64_t{60} * 1'000'000'000;
-// At least so long between two queries of the file systems, which take another thread. Windows of a second have one each, also when
-// they are late.
-constexpr int64_t kSpaceEveryNs = 500'000'000;
 
 constexpr std::array<PressureNames<HostValues>, 3> kPressureNames = {{
     {"sys.pressure.cpu.some", "sys.pressure.cpu.some.stall", "sys.pressure.cpu.full", "sys.pressure.cpu.full.stall"},
@@ -178,7 +177,7 @@ const Link &HostCollector::link_of(std::string_view interface, int64_t now_ns) {
 void HostCollector::collect_file_systems(Batch &batch) {
   const int64_t now_ns = host_.monotonic();
   if (!mountinfo_input_ || now_ns < next_space_ns_) return;
-  next_space_ns_ = now_ns + kSpaceEveryNs;
+  next_space_ns_ = now_ns + kMinTurn_ns;
   if (mountinfo_input_->file.may_have_changed() || !file_systems_) {
     const auto text = reader_.read(*mountinfo_input_);
     if (!text) return;

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "plugins/sources/proc/exits/exit_reading.h"
 #include "plugins/sources/proc/process/process_model.h"
+#include "plugins/sources/proc/turns.h"
 
 namespace atalaya::proc {
 
@@ -38,9 +39,7 @@ class ProcessBackend {
 struct BpfOptions {
   bool exits = true;                        // otherwise no hooks are attached, and no ends are reported
   uint32_t pass_bytes = uint32_t{2} << 20;  // at most; of a pass in one call. Larger ones take the iterator, 0: all.
-  // At least so long from one turn to the next, in which a 16th of the idle processes is read in full. Each pass of windows of a
-  // second has one, also when it is late.
-  int64_t turn_ns = 500'000'000;
+  int64_t turn_ns = kMinTurn_ns;            // in each, a 16th of the idle processes is read in full
 };
 
 // BPF, or the reason why it does not work here.
