@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of the embedded store: store_bench.py starts this and victoria-metrics, and prints both.
 //   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES [HOURS [N]]    200 series at 1 s into a new store, one window or N a batch; the same as lines
-//   store_bench import STORE                   such a day, a series a batch
-//   store_bench scan STORE [HOURS]             sums of ten minutes over all series of these hours
-//   store_bench many STORE                     a million entities: cost of a limited query
-//   store_bench rollup STORE SECONDS           all packed points to steps of SECONDS
+//   store_bench day STORE LINES [HOURS [N [SERIES]]]   200 series at 1 s into a new store, one window or N a batch; the same as
+//   lines store_bench import STORE                   such a day, a series a batch store_bench scan STORE [HOURS]             sums
+//   of ten minutes over all series of these hours store_bench many STORE                     a million entities: cost of a limited
+//   query store_bench count STORE                    samples and points that are rows: of the last ten minutes, all store_bench
+//   rollup STORE SECONDS           all packed points to steps of SECONDS
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -37,7 +36,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kDay = 86'400 * kSecond;
 constexpr int64_t kBucket = 600 * kSecond;
-constexpr int kSeries = 200;
+constexpr size_t kSeries = 200;
 
 double cpu_seconds() {
   timespec time{};
@@ -208,6 +207,7 @@ int64_t day_begin() {
 // Processes that are idle for a while and then busy, in hundredths of a per cent.
 class Processes {
  public:
+  explicit Processes(size_t count = kSeries) : levels_(count) {}
   Tags tags(size_t i) const {
     return {{"host", "bench"}, {"process", "process" + std::to_string(i / 5)}, {"pid", std::to_string(1000 + i)}};
   }
@@ -221,20 +221,20 @@ class Processes {
 
  private:
   std::mt19937 random_{1};
-  std::array<double, kSeries> levels_{};
+  std::vector<double> levels_;
 };
 
-void day(const char *path, const char *lines_path, int64_t length_ns, int64_t windows_a_batch) {
+void day(const char *path, const char *lines_path, int64_t length_ns, int64_t windows_a_batch, size_t series) {
   core::Symbols symbols;
   const uint32_t name = symbols.intern("proc.cpu.user");
   Target target(path, symbols);
   Lines lines(lines_path);
-  Processes processes;
+  Processes processes(series);
   const int64_t begin_ns = day_begin();
   auto batch = std::make_unique<core::Batch>();
   for (int64_t second = 1; second <= length_ns / kSecond; ++second) {
     const int64_t time_ns = begin_ns + second * kSecond;
-    for (size_t i = 0; i < kSeries; ++i) {
+    for (size_t i = 0; i < series; ++i) {
       add_sample(*batch, symbols, time_ns, kSecond, processes.tags(i));
       add_field(*batch, name, processes.next(i));
       lines.add(batch->raw().samples[batch->count() - 1], symbols);
@@ -367,6 +367,23 @@ void many(const char *path) {
   std::printf("%s}\n", figures.c_str());
 }
 
+// `length_ns` -1: windows of all lengths.
+void count_rows(const char *path, int64_t length_ns) {
+  Database database(path, Access::read_only);
+  int64_t samples = 0, points = 0;
+  Statement rows(database,
+                 "SELECT s.fields FROM windows w CROSS JOIN samples s ON s.window = w.id WHERE w.packed = 0 AND ?1 IN (-1, "
+                 "w.duration_ns)");
+  rows.each(
+      [&](const Row &row) {
+        for (BlockReader block(row.text(0)); block.next(); ++samples)
+          for (FieldReader fields(block.fields()); fields.next();) ++points;
+      },
+      length_ns);
+  std::printf("{\"samples\": %lld, \"points\": %lld, \"entities\": %lld}\n", static_cast<long long>(samples),
+              static_cast<long long>(points), static_cast<long long>(database.number("SELECT count(*) FROM entities")));
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -374,21 +391,23 @@ int main(int count, char **arguments) {
   try {
     if (mode == "replay" && count == 5) {
       replay(arguments[2], arguments[3], arguments[4]);
-    } else if (mode == "day" && count >= 4 && count <= 6) {
+    } else if (mode == "day" && count >= 4 && count <= 7) {
       day(arguments[2], arguments[3], count > 4 ? std::stoll(arguments[4]) * 3600 * kSecond : kDay,
-          count > 5 ? std::max(1LL, std::stoll(arguments[5])) : 1);
+          count > 5 ? std::max(1LL, std::stoll(arguments[5])) : 1, count > 6 ? std::stoul(arguments[6]) : kSeries);
     } else if (mode == "import" && count == 3) {
       import(arguments[2]);
     } else if (mode == "scan" && (count == 3 || count == 4)) {
       scan(arguments[2], count > 3 ? std::stoll(arguments[3]) * 3600 * kSecond : kDay);
     } else if (mode == "many" && count == 3) {
       many(arguments[2]);
+    } else if (mode == "count" && (count == 3 || count == 4)) {
+      count_rows(arguments[2], count > 3 ? std::stoll(arguments[3]) * kSecond : -1);
     } else if (mode == "rollup" && count == 4) {
       roll_up(arguments[2], std::stoll(arguments[3]));
     } else {
       std::fprintf(stderr,
-                   "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N]] | import STORE | scan "
-                   "STORE [HOURS] | many STORE | rollup STORE SECONDS\n");
+                   "usage: store_bench replay RECORDING STORE LINES | day STORE LINES [HOURS [N [SERIES]]] | import STORE | "
+                   "scan STORE [HOURS] | many STORE | count STORE [SECONDS] | rollup STORE SECONDS\n");
       return 2;
     }
   } catch (const std::exception &error) {

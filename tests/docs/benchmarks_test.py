@@ -2,7 +2,10 @@
 """./dev bench peers without a measurement: its page, its judgements, and the bytes that it sends to a database. Needs no agent."""
 
 import os
+import random
 import re
+import sqlite3
+import statistics
 import struct
 import sys
 import tempfile
@@ -11,9 +14,9 @@ import unittest
 import style
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
-from peers import floors, page, program, table  # noqa: E402
+from peers import floors, growth, page, program, table  # noqa: E402
 from peers.programs import LIST, prometheus  # noqa: E402
-from peers.tables import ALL  # noqa: E402
+from peers.tables import ALL, hub, short_lives  # noqa: E402
 from peers.turns import Recorder, TimeIsUp, limit  # noqa: E402
 
 PAGE = "docs/benchmarks.md"
@@ -96,6 +99,72 @@ class Judgements(unittest.TestCase):
     def test_a_missing_figure_is_no_judgement(self):
         with self.assertRaises(KeyError):
             table.at_most("ours", "y", 1, "ms")(rows(ours=[1.0]))
+
+
+class Growth(unittest.TestCase):
+    """Exponents and lines, of costs whose law is known."""
+
+    def test_the_exponent_of_a_line_is_one_whatever_its_start(self):
+        dice = random.Random(1)
+        for _ in range(200):
+            numbers = sorted(dice.sample(range(1, 100_000), dice.randint(3, 5)))
+            start, each = dice.uniform(0, 1000), dice.uniform(0.001, 10)
+            self.assertAlmostEqual(growth.exponent(numbers, [start + each * number for number in numbers]), 1, places=6)
+
+    def test_the_exponent_of_a_power(self):
+        numbers = (100, 1000, 10_000)
+        for power in (0.5, 0.8, 1.2, 1.5, 2):
+            found = growth.exponent(numbers, [5 + 0.01 * number**power for number in numbers])
+            self.assertAlmostEqual(found, power, delta=0.1)
+            self.assertEqual(found > growth.LINEAR, power > growth.LINEAR)
+
+    def test_costs_that_do_not_grow(self):
+        self.assertEqual(growth.exponent((1, 10, 100), (5, 6, 4)), 0)
+        with self.assertRaises(KeyError):
+            growth.exponent((1, 10), (1, 10))
+
+    def test_the_line_through_costs(self):
+        dice = random.Random(2)
+        for _ in range(200):
+            numbers = sorted(dice.sample(range(1, 10_000), 4))
+            slope, start = growth.fitted(numbers, [7 + 0.25 * number for number in numbers])
+            self.assertAlmostEqual(slope, 0.25, places=9)
+            self.assertAlmostEqual(start, 7, places=6)
+        # Errors of equal size relative to costs that are nearly equal: as the line of the standard library.
+        costs = [1000 + dice.uniform(-1, 1) for _ in range(10)]
+        line = statistics.linear_regression(range(10), costs)
+        for found, expected in zip(growth.fitted(range(10), costs), (line.slope, line.intercept)):
+            self.assertAlmostEqual(found, expected, places=2)
+
+    def test_the_goal_reads_medians_of_the_rows_that_exist(self):
+        goal = growth.linear("things", {10: "a", 100: "b", 1000: "c", 10_000: "d"}, "x", "ms")
+        found = rows(a=[2.0], b=[9.0, 11.0, 500.0], c=[101.0], d=[])
+        self.assertEqual(goal.judge(found), ("exponent 1.00 from 10 to 1,000; 100 ms for 1,000 more", "pass"))
+        self.assertEqual(goal.judge(rows(a=[2.0], b=[11.0], c=[1001.0], d=[]))[1], "short")
+        with self.assertRaises(KeyError):
+            goal.judge(rows(a=[2.0], b=[11.0], c=[], d=[]))
+
+    def test_hosts_of_a_core_and_lost_points(self):
+        def fleet(lost, of_a_host):
+            return {name: {"values": {"core": [1 + of_a_host * hosts], "lost": [lost], "refused": [0]}} for hosts, name in hub.ROWS.items()}
+        self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.009)), ("11,000 hosts (9.00 % of a core for 1,000 more)", "pass"))
+        self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.0099))[1], "pass")
+        self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.01))[1], "short")
+        self.assertEqual(hub.nothing_lost(fleet(0, 1))[1], "pass")
+        self.assertEqual(hub.nothing_lost(fleet(-1, 1)), (f"{len(hub.ROWS)}", "short"))
+
+    def test_parts_of_a_store_are_all_of_its_pages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "s.db")
+            with sqlite3.connect(path) as writer:
+                for part in ("entities", "chunks", "samples"):
+                    writer.execute(f"CREATE TABLE {part}(x BLOB)")
+                writer.execute("INSERT INTO entities VALUES(zeroblob(100000))")
+                writer.execute("INSERT INTO chunks VALUES(zeroblob(50000))")
+            writer.close()
+            found, page_size = short_lives.sizes(path), 4096
+        self.assertEqual(found["names"] + found["chunks"] + found["rows"] + page_size, found["all"])  # a page is the list of tables
+        self.assertTrue(found["names"] >= 100_000 > found["chunks"] >= 50_000 > found["rows"] == page_size, found)
 
 
 class Limits(unittest.TestCase):

@@ -29,6 +29,8 @@ takes the figures and writes this page. `./dev bench peers TABLE...` takes some:
 - **Memory.** RSS is the sum over the processes of a program, PSS counts shared pages once.
 - **Goals** are those of the project. `pass` and `short` are judged by the median. A loss is judged by at least 15 pairs of runs, with its 95 %
   interval; more noise than 2 % is `inconclusive`.
+- **Growth.** A cost at several numbers is judged by its exponent: e of costs like a + b × number^e, above the smallest number. 1 is a line, 2 a
+  square; up to 1.1 counts as linear, because of noise. A line through such costs has the least squares of relative errors.
 - **Floors** are costs that no program can avoid, such as one pass over all processes that reads only their pids.
 - **Versions** are those of Debian 12: some are years old, and newer ones can be better. The list at the end has their dates, and what each program
   counts and does not count. Compare only figures of programs that count what you need.
@@ -36,9 +38,8 @@ takes the figures and writes this page. `./dev bench peers TABLE...` takes some:
 
 ELSEWHERE = """## Measured elsewhere, or not at all
 
-- A hub under a fleet: `./dev bench receive`. The experiment of the reference on a cluster: `./dev bench cluster`. ClickHouse:
+- A hub whose senders use OpenTSDB's protocol: `./dev bench receive`. The experiment of the reference on a cluster: `./dev bench cluster`. ClickHouse:
   `./dev bench clickhouse`. Floor of a hub: `./dev bench protocols`.
-- 50,000 processes: not measured, because the limits of the machine for control groups and pids do not allow them everywhere.
 - telegraf, async-profiler and a JMX exporter are not in Debian 12: not measured.
 """
 

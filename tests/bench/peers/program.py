@@ -126,6 +126,12 @@ class Peer:
     def collect(self):
         """One collection, if it collects only on request."""
 
+    def stop(self):
+        """Ends its programs, which save what they have. Its folder stays until the end of the group."""
+        for process, _ in reversed(self.group.started):
+            process.terminate()
+            process.wait()
+
     def commands(self):
         """Those that it started, with FOLDER for its folder; paths of this tree are relative."""
         return [shlex.join(process.args).replace(self.folder, "FOLDER").replace(ROOT + "/", "") for process, _ in self.group.started]

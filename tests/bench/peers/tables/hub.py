@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""(i) A simulated fleet that sends to one hub."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from peers.database import Database
+from peers.growth import fitted, linear, medians
+from peers.hub import SAMPLES, WINDOW, Hub, fleet, record
+from peers.table import Column, Goal, Table, values, verdict
+from peers.turns import at_work
+
+HOSTS = (100, 1000, 3000, 10000)
+ROWS = {hosts: f"{hosts:,} hosts" for hosts in HOSTS}
+WARM_UP, WINDOWS = 2, 4  # the first window of a host makes its series
+SPREAD = 3  # seconds, as in pipelines/agent.lua
+WANTED = 10_000  # hosts of a core
+PACKED_HOSTS, PACKED_WINDOWS = 20, 720  # an hour
+
+
+def run(bench, *arguments):
+    return json.loads(subprocess.run([bench.tool("store_bench"), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def packing(bench, records):
+    """CPU ns for a point that the hub takes later, to pack it: for an hour of a few hosts, packed at once."""
+    with at_work(Hub, bench.atalaya) as (hub, _, _):
+        for _ in fleet(bench.tool("fleet"), hub, PACKED_HOSTS, PACKED_WINDOWS, 0, 0, records):
+            pass
+        hub.stop()
+        figures = run(bench, "replay", hub.store, os.path.join(hub.folder, "packed.db"), os.devnull)
+    return 1e9 * figures["maintain_s"] / figures["points"], figures["bytes"] / figures["points"]
+
+
+def with_fleet(bench, recorder, hosts, records, ns_of_packing):
+    accounts, cpu = [], []
+    with at_work(Hub, bench.atalaya) as (hub, group, _):
+        for account in fleet(bench.tool("fleet"), hub, hosts, WARM_UP + WINDOWS, WINDOW, SPREAD, records):
+            accounts.append(account)
+            cpu.append(group.cpu_ns())
+        resident = group.resident_mib()
+        stored = run(bench, "count", hub.store, str(WINDOW))  # without the hub's own metrics
+        commands = hub.commands()
+    points = accounts[-1]["points"] / len(accounts)
+    again, refused = (accounts[-1][key] for key in ("again", "refused"))
+    note = ", ".join(words for count, words in ((again, f"{again} requests were sent again"), (refused, f"{refused} requests were refused")) if count)
+    for before, after, account in list(zip(cpu, cpu[1:], accounts[1:]))[WARM_UP - 1:]:
+        received, packed = (after - before) / 1e6, points * ns_of_packing / 1e6
+        recorder.add(ROWS[hosts], note, commands, core=(received + packed) / WINDOW / 10, received=received, packing=packed, wait=account["p99_ms"])
+    recorder.add(ROWS[hosts], rss=resident, points=points, lost=accounts[-1]["points"] - stored["points"], refused=refused)
+
+
+def measure(bench, recorder):
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-", dir=Database.scratch) as folder:
+        records = record(bench.atalaya, folder)
+        ns_of_packing, size = packing(bench, records)
+        for hosts in HOSTS:
+            with recorder.turn(ROWS[hosts]):
+                with_fleet(bench, recorder, hosts, records, ns_of_packing)
+                recorder.add(ROWS[hosts], bytes=size)
+
+
+def hosts_of_a_core(rows):
+    """Where the line through the figures is at 100 %."""
+    slope, start = fitted(*medians(rows, ROWS, "core"))
+    found = (100 - start) / slope
+    return f"{found:,.0f} hosts ({slope * 1000:.2f} % of a core for 1,000 more)", verdict(found >= WANTED)
+
+
+def nothing_lost(rows):
+    found = [values(rows, name, key)[0] for name in ROWS.values() if rows[name]["values"] for key in ("lost", "refused")]
+    if not found:
+        raise KeyError("lost")
+    return f"{sum(map(abs, found)):,}", verdict(not any(found))
+
+
+TABLES = (Table(
+    name="hub",
+    title="A fleet and its hub",
+    text=(f"One hub (`receive` and the embedded store with `sync = \"full\"`, as in `pipelines/hub.lua`) and the agents of a simulated fleet: "
+          f"each host has an address and a connection of its own, and sends {SAMPLES} processes every {WINDOW} s, at some moment of the first "
+          f"{SPREAD} s. The requests are those of a real agent (`flat`, zstd), recorded on this machine, with the name of the host and the time "
+          "changed. The CPU time is the hub's, without that of the fleet; the first two windows, in which the hub meets all series, are left out.",
+          f"A hub packs points some time after they arrived. This cost is taken from an hour of {PACKED_HOSTS} hosts that is packed at once, for each "
+          "point of a window; deletion by age is not in it. The points in the store are counted at the end, and compared with the acknowledged ones."),
+    columns=(Column("core", "CPU, % of a core", 1), Column("received", "CPU of a window, ms: received and stored", 0),
+             Column("packing", "packed later", 0), Column("wait", "acknowledged after, ms (99 %)", 0), Column("rss", "RSS, MiB", 0),
+             Column("points", "points of a window", 0), Column("lost", "acknowledged and not stored", 0), Column("bytes", "bytes a point", 2)),
+    rows={name: "atalaya" for name in ROWS.values()},
+    goals=(Goal(f"one core: at least {WANTED:,} hosts with {SAMPLES} samples every {WINDOW} s", hosts_of_a_core),
+           Goal("points lost or requests refused: none", nothing_lost),
+           linear("hosts", ROWS, "core", "% of a core")),
+    measure=measure,
+    minutes=8,
+),)

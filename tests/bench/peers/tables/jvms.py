@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many JVMs in one view."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from peers.command import cost_of
+from peers.growth import linear
+from peers.table import Column, Goal, Table, at_least
+from peers.turns import take_turns
+
+JVMS, ROUNDS = (10, 100, 1000), 3
+ROWS = {count: f"{count:,} JVMs" for count in JVMS}
+
+
+def view(bench, store, span):
+    """The command that a user runs, with its default limits."""
+    answer, cost = cost_of([bench.atalaya, "jvms", "--store", store, "--from", str(span["begin"]), "--to", str(span["end"]), "--format", "json",
+                            "--top", str(max(JVMS))])
+    found = json.loads(answer)
+    return dict(cost, shown=len(found["jvms"]), functions=len(found["functions"]))
+
+
+def measure(bench, recorder):
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
+        contenders = {}
+        for count in JVMS:
+            store = os.path.join(folder, f"{count}.db")
+            said = subprocess.run([bench.tool("fill_store"), "jvms", store, str(count)], check=True, stdout=subprocess.PIPE).stdout
+            span = json.loads(said)
+            recorder.add(ROWS[count], samples=span["samples"])
+            contenders[ROWS[count]] = lambda store=store, span=span: view(bench, store, span)
+        take_turns(recorder, contenders, bench.rounds or ROUNDS)
+
+
+TABLES = (Table(
+    name="jvms",
+    title="Many JVMs in one view",
+    text=("`atalaya jvms` over two minutes, from start to end, with its default limits. A generator wrote the samples, because so many JVMs do not "
+          "fit on the machine: as the source `jvm` reports them by default in windows of 5 s, with 32 functions, their stacks and 20 other stacks "
+          "of each JVM and window.",),
+    columns=(Column("cpu", "CPU, ms", 0), Column("ms", "ms", 0), Column("rss", "RSS, MiB", 1), Column("shown", "JVMs in the answer", 0),
+             Column("functions", "functions in the answer", 0), Column("samples", "samples in the store", 0)),
+    rows={name: "atalaya" for name in ROWS.values()},
+    goals=(Goal("1,000 JVMs in one view", at_least(ROWS[1000], "shown", 1000, "JVMs", 0)),
+           linear("JVMs, CPU", ROWS, "cpu", "ms"), linear("JVMs, memory", ROWS, "rss", "MiB")),
+    measure=measure,
+),)
