@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <utility>
 
 #include "tests/unit/query/memory_store.h"
@@ -38,6 +39,19 @@ TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an 
   CHECK(use(store, "proc.mem.resident", 0, 10)[0].sum_unit == "MiB-hours");
   CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum_unit == "MiB");
   CHECK(use(store, "proc.disk.writes.mb", 0, 10)[0].sum == doctest::Approx(12));
+}
+
+TEST_CASE("series of a usage are limited by the points that would take as much memory") {
+  MemoryStore store;
+  for (int i = 0; i < 50; ++i) store.add("proc.cpu.user", {{"pid", std::to_string(i)}}, {{1, 2}});
+  const auto sum = [&](size_t series, size_t points) {
+    Budget budget({series, points, 60 * kSecond});
+    return usage_of({"proc.cpu.user"}, {}, {}, {kT0, kT0 + kSecond}, store, budget).at(0).average;
+  };
+  CHECK(sum(50, 20) == doctest::Approx(100));
+  CHECK(sum(2, 20 * 50) == doctest::Approx(100));
+  CHECK_THROWS_AS(sum(2, 20 * 50 - 1), TooMuch);
+  CHECK_THROWS_AS(sum(49, 20), TooMuch);
 }
 
 TEST_CASE("a window counts by its part within the range") {

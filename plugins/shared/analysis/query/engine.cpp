@@ -100,15 +100,18 @@ void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vec
   answers = std::move(kept);
 }
 
-std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget) {
+std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most) {
   check(query);
-  const Limits &limits = budget.limits();
-  auto series = store.series({query.metrics, query.tags, query.range}, limits.series + 1);
-  if (series.size() > limits.series) throw TooMuch("more than " + std::to_string(limits.series) + " series match" + kAskForLess);
+  auto series = store.series({query.metrics, query.tags, query.range}, most + 1);
+  if (series.size() > most) throw TooMuch("more than " + std::to_string(most) + " series match" + kAskForLess);
   if (query.kinds != Kinds::all) leave_kinds(query.kinds, series);
   if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty() && query.kinds == Kinds::all) check_known(query, store);
   return series;
+}
+
+std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget) {
+  return selected(query, store, budget.limits().series);
 }
 
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {

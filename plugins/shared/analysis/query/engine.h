@@ -13,8 +13,9 @@ namespace atalaya::query {
 // Throws Wrong, UnknownMetric, TooMuch and store::Error.
 std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget);
 
-// The series of a query, checked and within the budget.
+// The series of a query, checked and within the budget, or at most this many.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
+std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most);
 
 // The order of "most": the average of an answer's points, or their sum, which a short peak does not make large.
 // Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others,

@@ -17,6 +17,7 @@ namespace atalaya::query {
 namespace {
 
 constexpr int64_t kMaxWindow = Hold::kLongest;
+constexpr size_t kPointsASeries = 20;  // of the size of one whose points are not kept
 
 struct UsageGroup {
   Usage usage;
@@ -167,7 +168,8 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   query.metrics = metrics;
   query.tags = tags;
   query.range = wider;
-  const auto series = selected(query, store, budget);
+  const Limits &limits = budget.limits();
+  const auto series = selected(query, store, std::max(limits.series, limits.points / kPointsASeries));
   Integrals integrals(series, group_by, range, budget, undeclared);
   store.scan(series, wider, integrals);
   return integrals.result();
