@@ -211,7 +211,7 @@ void PhasesTranslator::advance(const Window &window, Batch &batch) {
 void PhasesTranslator::emit(WatchedProcess &process, std::vector<Occurrence> &changed, Batch &batch) {
   Program &program = process.program();
   const size_t first_new = program.name_new(host_.realtime());
-  const size_t count = program.book().phases().size();
+  const size_t count = program.book().size();
   for (size_t i = first_new; i < count; ++i) emit_definition(process, i, batch);
   learned_ += count - first_new;
   for (size_t i = 0; i < changed.size(); ++i) {
@@ -266,7 +266,7 @@ void PhasesTranslator::emit_metrics(const Window &window, int64_t cpu_ns, Batch 
     trace_bits_ += process->take_trace_bits();
   }
   for (const auto &[name, program] : programs_) {
-    known += static_cast<int64_t>(program->book().phases().size());
+    known += static_cast<int64_t>(program->book().size());
     lost += static_cast<int64_t>(program->lost());
   }
   const double seconds = static_cast<double>(window.duration_ns) / 1e9;

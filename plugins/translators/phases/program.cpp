@@ -28,11 +28,11 @@ void Program::know(const PhaseDatabase &database) {
 
 size_t Program::name_new(int64_t now_ns) {
   const size_t first = ids_.size();
-  for (size_t i = first; i < book_.phases().size(); ++i) {
+  for (size_t i = first; i < book_.size(); ++i) {
     std::vector<const Profile *> others;
-    for (size_t j = 0; j < book_.phases().size(); ++j)
-      if (j != i) others.push_back(&book_.phases()[j].profile);
-    std::string id = id_of(book_.phases()[i].profile, others, symbols_);
+    for (size_t j = 0; j < book_.size(); ++j)
+      if (j != i) others.push_back(&book_.profiles()[j]);
+    std::string id = id_of(book_.profiles()[i], others, symbols_);
     while (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) id += '+';
     ids_.push_back(std::move(id));
     learned_ns_.push_back(now_ns);
@@ -45,7 +45,7 @@ std::string Program::definition(size_t phase) const {
   known.application = name_;
   known.id = ids_[phase];
   known.key = key_;
-  known.phase = book_.phases()[phase];
+  known.phase = {book_.profiles()[phase], book_.epoch(phase), {}};
   known.learned_ns = learned_ns_[phase];
   return definition_json(known, symbols_);
 }

@@ -2,7 +2,6 @@
 #include "plugins/shared/analysis/phases/characterise.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "plugins/shared/analysis/phases/labels.h"
@@ -22,15 +21,15 @@ void join(Occurrence &first, const Occurrence &second) {
 }  // namespace
 
 std::optional<size_t> PhaseBook::number_of(const MinedPhase &phase) {
-  for (size_t i = 0; i < phases_.size(); ++i)
-    if (match(phase.profile, phases_[i].profile, likeness_)) return i;
-  return add(phase) ? std::optional(phases_.size() - 1) : std::nullopt;
+  for (size_t i = 0; i < profiles_.size(); ++i)
+    if (match(phase.profile, profiles_[i], likeness_)) return i;
+  return add(phase) ? std::optional(profiles_.size() - 1) : std::nullopt;
 }
 
 bool PhaseBook::add(const MinedPhase &phase) {
-  if (phases_.size() >= kMaxPhases) return false;
-  phases_.push_back(phase);
+  if (profiles_.size() >= kMaxPhases) return false;
   profiles_.push_back(phase.profile);
+  epochs_.push_back(phase.epoch);
   return true;
 }
 
@@ -44,9 +43,13 @@ void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &cha
 }
 
 void Characteriser::finish(std::vector<Occurrence> &changed) {
-  if (current_) end(border(current_->phase, 0, trace_.size(), true), changed);
-  extend_last(trace_.size(), changed);
-  if (trace_.size() >= 2 * options_.least) learn(changed);
+  if (current_) end(kept(current_->phase, trace_.size()), changed);
+  if (trace_.size() >= 2 * options_.least)
+    learn(changed);
+  else if (trace_.size() >= options_.least)
+    place(best_segments(trace_, book_.profiles(), options_.least), known_numbers(), changed);
+  else
+    extend_last(trace_.size(), changed);
   if (current_) end(0, changed);
   drop(trace_.size());
   last_.reset();
@@ -55,18 +58,18 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
 // A phase lasts as long as its epochs match. An epoch of 20 may differ by chance: it ends the phase if some of its samples are
 // unlikely, or if the next one differs as well. The last epoch that matched is kept, because the end may be in it.
 void Characteriser::follow(std::vector<Occurrence> &changed) {
-  const MinedPhase &phase = book_.phases()[current_->phase];
+  const size_t epoch = book_.epoch(current_->phase);
   const size_t seen = matched_ + doubted_;
-  if (trace_.size() < seen + phase.epoch) return;
-  if (match(Profile(trace_, seen, trace_.size()), phase.profile, book_.likeness())) {
+  if (trace_.size() < seen + epoch) return;
+  if (match(Profile(trace_, seen, trace_.size()), book_.profiles()[current_->phase], book_.likeness())) {
     take(seen);
     matched_ = trace_.size();
     doubted_ = 0;
     return;
   }
-  const size_t last = border(current_->phase, 0, trace_.size(), true);
+  const size_t last = kept(current_->phase, trace_.size());
   if (last == trace_.size() && doubted_ == 0) {
-    doubted_ = phase.epoch;
+    doubted_ = epoch;
     return;
   }
   end(last == trace_.size() ? matched_ : last, changed);
@@ -88,25 +91,22 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
 // The samples before are of phases that were too short for five epochs, or of none. What is most likely for all of them ends with
 // this phase, except by chance: then it begins where its own samples become likely. Its first epoch ends at `certain`.
 void Characteriser::recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed) {
-  std::vector<std::optional<size_t>> numbers;
-  for (size_t i = 0; i < book_.phases().size(); ++i) numbers.emplace_back(i);
   const std::vector<Segment> segments = best_segments(trace_, book_.profiles(), options_.least);
-  if (segments.back().phase == phase && segments.back().begin < certain) return place(segments, numbers, changed);
-  const size_t first = border(phase, 0, certain, false);
+  if (segments.back().phase == phase && segments.back().begin < certain) return place(segments, known_numbers(), changed);
+  const size_t first = border(trace_, book_.profiles(), phase, certain, Side::begin);
   begin(phase, first, changed);
   take(seen - first);
 }
 
 std::optional<size_t> Characteriser::advance(Trial &trial) {
-  const auto &phases = book_.phases();
-  trial.candidates.resize(phases.size());
+  trial.candidates.resize(book_.size());
   for (; trial.position + trial.size <= trace_.size(); trial.position += trial.size) {
     std::optional<Profile> epoch;
-    for (size_t i = 0; i < phases.size(); ++i) {
-      if (phases[i].epoch != trial.size) continue;
+    for (size_t i = 0; i < book_.size(); ++i) {
+      if (book_.epoch(i) != trial.size) continue;
       if (!epoch) epoch.emplace(trace_, trial.position, trial.position + trial.size);
       Candidate &candidate = trial.candidates[i];
-      if (!match(*epoch, phases[i].profile, book_.likeness())) {
+      if (!match(*epoch, book_.profiles()[i], book_.likeness())) {
         candidate.confidence = std::max(candidate.confidence - 1, 0);
         continue;
       }
@@ -119,25 +119,37 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
   return std::nullopt;
 }
 
-// The whole buffer is explained at once; its last phase continues.
+Characteriser::Numbers Characteriser::known_numbers() const {
+  Numbers numbers;
+  for (size_t i = 0; i < book_.size(); ++i) numbers.emplace_back(i);
+  return numbers;
+}
+
+// The whole buffer is explained at once, by known phases where they fit; its last phase continues.
 void Characteriser::learn(std::vector<Occurrence> &changed) {
-  const Mined mined = mine(trace_, {book_.likeness(), options_.least});
-  std::vector<std::optional<size_t>> numbers;
-  for (const MinedPhase &phase : mined.phases) numbers.push_back(book_.number_of(phase));
-  place(mined.segments, numbers, changed);
+  const Trace *const one = &trace_;
+  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), {book_.likeness(), options_.least});
+  Numbers numbers;
+  for (const MinedPhase &phase : mined.phases) numbers.push_back(phase.known ? phase.known : book_.number_of(phase));
+  place(mined.segments.front(), numbers, changed);
   if (trace_.size() > 0 && current_) end(0, changed);
   // What is no phase is not searched again.
   if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
 
 // Segments of the trace become occurrences; the last one is the current one.
-void Characteriser::place(const std::vector<Segment> &segments, const std::vector<std::optional<size_t>> &numbers,
-                          std::vector<Occurrence> &changed) {
+void Characteriser::place(const std::vector<Segment> &segments, const Numbers &numbers, std::vector<Occurrence> &changed) {
   size_t rest = 0;
-  for (const Segment &segment : segments) {
+  for (Segment segment : segments) {
     const auto number = segment.phase == kNoPhase ? std::nullopt : numbers[segment.phase];
     if (!number) continue;
-    if (current_) end(0, changed);
+    if (current_) {
+      end(0, changed);
+    } else if (last_ && last_->phase != *number) {
+      // A rest of the last phase that is shorter than a phase became a part of this one.
+      rest = extend_last(std::min(segment.begin + options_.least, segment.end) - 1, changed);
+      segment.begin = std::max(segment.begin, rest);
+    }
     begin(*number, segment.begin - rest, changed);
     take(segment.size());
     rest = segment.end;
@@ -146,7 +158,7 @@ void Characteriser::place(const std::vector<Segment> &segments, const std::vecto
 
 // The samples before are of no phase, or, if few, of the same phase as before and after.
 void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
-  const size_t few = std::max(options_.least, book_.phases()[phase].epoch);
+  const size_t few = std::max(options_.least, book_.epoch(phase));
   if (follows_last() && last_->phase == phase && sample <= few) {
     current_ = last_;
     current_->is_open = true;
@@ -165,7 +177,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
 
 // Samples after the last phase may still be of it: two epochs in a row may differ by chance. Returns their number, at most `limit`.
 size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
-  const size_t more = follows_last() ? border(last_->phase, 0, limit, true) : 0;
+  const size_t more = follows_last() ? kept(last_->phase, limit) : 0;
   if (more == 0) return 0;
   join(*last_, occurrence(last_->phase, 0, more));
   changed.push_back(*last_);
@@ -210,22 +222,8 @@ void Characteriser::drop(size_t samples) {
   if (samples > 0) trials_.clear();
 }
 
-// The most likely end, or begin, of the phase in these samples: the others are of another phase, or of an unknown one.
-size_t Characteriser::border(size_t phase, size_t begin, size_t end, bool is_end) const {
-  const Fit fit(book_.profiles(), trace_.symbols());
-  std::vector<double> fits(fit.states());
-  size_t best = is_end ? begin : end;
-  double sum = 0, highest = 0;
-  for (size_t i = begin; i < end; ++i) {
-    const size_t sample = is_end ? i : end - 1 - (i - begin);
-    fit.rate(trace_, sample, fits);
-    const double own = std::exchange(fits[phase], -std::numeric_limits<double>::infinity());
-    sum += own - *std::max_element(fits.begin(), fits.end());
-    if (sum < highest) continue;
-    highest = sum;
-    best = is_end ? sample + 1 : sample;
-  }
-  return best;
+size_t Characteriser::kept(size_t phase, size_t limit) const {
+  return border(trace_, book_.profiles(), phase, limit, Side::end);
 }
 
 }  // namespace atalaya::phases

@@ -19,8 +19,9 @@ namespace atalaya::phases {
 class PhaseBook {
  public:
   explicit PhaseBook(const Likeness &likeness = {}) : likeness_(likeness) {}
-  const std::vector<MinedPhase> &phases() const { return phases_; }
-  const std::vector<Profile> &profiles() const { return profiles_; }  // of the phases
+  size_t size() const { return profiles_.size(); }
+  const std::vector<Profile> &profiles() const { return profiles_; }
+  size_t epoch(size_t phase) const { return epochs_[phase]; }
   // The number of the phase: a known one that matches, or this one, added. Nothing: the book is full.
   std::optional<size_t> number_of(const MinedPhase &phase);
   // Adds it without a comparison. False: the book is full.
@@ -29,8 +30,8 @@ class PhaseBook {
 
  private:
   Likeness likeness_;
-  std::vector<MinedPhase> phases_;
   std::vector<Profile> profiles_;
+  std::vector<size_t> epochs_;
 };
 
 struct CharacteriserOptions {
@@ -73,8 +74,9 @@ class Characteriser {
   std::optional<size_t> advance(Trial &trial);
   void recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed);
   void learn(std::vector<Occurrence> &changed);
-  void place(const std::vector<Segment> &segments, const std::vector<std::optional<size_t>> &numbers,
-             std::vector<Occurrence> &changed);
+  using Numbers = std::vector<std::optional<size_t>>;  // in the book, by phase of segments; nothing: of none
+  Numbers known_numbers() const;
+  void place(const std::vector<Segment> &segments, const Numbers &numbers, std::vector<Occurrence> &changed);
   void begin(size_t phase, size_t sample, std::vector<Occurrence> &changed);
   void end(size_t samples, std::vector<Occurrence> &changed);
   size_t extend_last(size_t limit, std::vector<Occurrence> &changed);
@@ -82,7 +84,8 @@ class Characteriser {
   Occurrence occurrence(size_t phase, size_t begin, size_t end) const;
   void take(size_t samples);
   void drop(size_t samples);
-  size_t border(size_t phase, size_t begin, size_t end, bool is_end) const;
+  // How many of the first samples are still of the phase: the others are of another one, or of none.
+  size_t kept(size_t phase, size_t limit) const;
 
   PhaseBook &book_;
   const CharacteriserOptions options_;

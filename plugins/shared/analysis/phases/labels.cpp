@@ -109,6 +109,27 @@ void Fit::rate(const Trace &trace, size_t sample, std::span<double> fits) const 
   fits.back() -= kUnknownThreadCost + std::log(widest);
 }
 
+size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase, size_t samples, Side side) {
+  const Fit fit(phases, trace.symbols());
+  // By other phase: by how much these samples are more likely of `phase`, the highest such sum, and the samples up to it.
+  std::vector<double> fits(fit.states()), sums(fit.states(), 0), highest(fit.states(), 0);
+  std::vector<size_t> own(fit.states(), 0);
+  for (size_t i = 0; i < samples; ++i) {
+    fit.rate(trace, side == Side::end ? i : samples - 1 - i, fits);
+    for (size_t other = 0; other < fits.size(); ++other) {
+      sums[other] += fits[phase] - fits[other];
+      if (sums[other] < highest[other]) continue;
+      highest[other] = sums[other];
+      own[other] = i + 1;
+    }
+  }
+  // With all samples of `phase` as the measure, which the comparison of the phase with itself is.
+  size_t best = phase;
+  for (size_t other = 0; other < fits.size(); ++other)
+    if (highest[other] - sums[other] > highest[best] - sums[best]) best = other;
+  return side == Side::end ? own[best] : samples - own[best];
+}
+
 std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t least) {
   if (trace.size() == 0) return {};
   const Fit fit(phases, trace.symbols());
