@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -34,12 +37,31 @@ std::vector<ProgramRun> normal_runs(const std::string &) {
   return runs;
 }
 
+// A store with one process, besides normal runs.
+struct FakeRuns final : WatchedRuns {
+  std::function<std::vector<ProgramRun>(const std::string &)> of_program = normal_runs;
+  std::vector<Step> steps;
+  size_t reads = 0, most_steps = 0;
+
+  std::vector<ProgramRun> normal(const std::string &process) override { return of_program(process); }
+  std::vector<ProgramRun> since(const ProgramRun &, int64_t from_ns) override {
+    ++reads;
+    return {{"h", "Sort", "7", steps_since(from_ns)}};
+  }
+  std::vector<Step> steps_since(int64_t from_ns) const {
+    std::vector<Step> later;
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.of.end_ns > from_ns; });
+    return later;
+  }
+  void read_functions(ProgramRun &run) override { most_steps = std::max(most_steps, run.steps.size()); }
+};
+
 struct Watched {
   PhaseDatabase database;
-  Watcher::NormalRuns normal = normal_runs;
-  Watcher watcher{database, [this](const std::string &process) { return normal(process); }, [](ProgramRun &) {}};
-  std::string look(std::vector<Step> steps, int64_t now) {
-    return watcher.news({{"h", "Sort", "7", std::move(steps)}}, now * kSecond);
+  FakeRuns source;
+  Watcher watcher{database, source};
+  std::string look(std::vector<Step> steps, int64_t now, int64_t from = 0) {
+    return watcher.news({{"h", "Sort", "7", std::move(steps)}}, (from - 600) * kSecond, now * kSecond);
   }
 };
 
@@ -79,7 +101,7 @@ TEST_CASE("watch reports the end of a phase again when later spans were merged i
 TEST_CASE("a run in progress when watch begins is no normal one") {
   const auto judged = [](int64_t end) {
     Watched watched;
-    watched.normal = [end](const std::string &process) {
+    watched.source.of_program = [end](const std::string &process) {
       std::vector<ProgramRun> runs = normal_runs(process);
       runs.push_back({"h", "Sort", "7", {step("Sort.merge-0001", 20'000, end, false)}});
       return runs;
@@ -97,6 +119,47 @@ TEST_CASE("watch says of a phase that is not normal by how much") {
   const std::string news = watched.look({step("Sort.merge-0001", 100, 220, false)}, 300);
   CHECK(news.find("ended after 120.0 s\n    phase Sort.merge took ") != std::string::npos);
   CHECK(news.find("x the time of normal runs: 120 s instead of 41.5 s\n") != std::string::npos);
+}
+
+// A merge takes twice the time of the load before it.
+std::vector<ProgramRun> normal_pairs(const std::string &) {
+  std::vector<ProgramRun> runs;
+  for (int64_t i = 0; i < 15; ++i) {
+    const int64_t begin = 100'000 * i - 2'000'000, load = 1000 + 400 * i;
+    runs.push_back(
+        {"h",
+         "Sort",
+         std::to_string(i),
+         {step("Sort.load-0002", begin, begin + load, false), step("Sort.warm-0004", begin + load, begin + load + 30, false),
+          step("Sort.merge-0001", begin + load + 30, begin + 3 * load + 30, false)}});
+  }
+  return runs;
+}
+
+// The law: what was read of a run does not change the verdict, however long ago the phases before it were.
+TEST_CASE("a phase is compared with the phases before it, although they are older than what was read") {
+  for (const int64_t load : {1000, 3000, 5000}) {
+    for (const int64_t merge : {2 * load, 6 * load}) {
+      CAPTURE(load);
+      CAPTURE(merge);
+      const int64_t begin = 1'000'000, end = begin + load + 30 + merge;
+      const auto news = [&](int64_t from) {
+        Watched watched;
+        watched.source.of_program = normal_pairs;
+        watched.source.steps = {step("Sort.load-0002", begin, begin + load, false),
+                                step("Sort.warm-0004", begin + load, begin + load + 30, false),
+                                step("Sort.merge-0001", begin + load + 30, end, false)};
+        CHECK(watched.look({}, begin - 1).empty());
+        const std::string said = watched.look(watched.source.steps_since(from * kSecond), end + 20, from);
+        CHECK(watched.source.most_steps <= 3);
+        CHECK(watched.source.reads <= 12);
+        return said.substr(said.find("phase Sort.merge-0001 ended"));
+      };
+      const std::string whole = news(begin - 1000);
+      CHECK((whole.find(" took ") == std::string::npos) == (merge == 2 * load));
+      for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10}) CHECK(news(from) == whole);
+    }
+  }
 }
 
 }  // namespace

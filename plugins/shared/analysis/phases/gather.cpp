@@ -127,7 +127,6 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
 }
 
 std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget) {
-  constexpr int64_t kPause = 600'000'000'000;
   std::map<Process, std::vector<ProgramRun>> runs;
   store.spans({{std::string(kPhaseSpan)}, wanted.tags, wanted.range}, [&](const store::Span &span) {
     budget.work(1);
@@ -135,7 +134,7 @@ std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, con
     if (!found || span.start_ns >= wanted.range.to_ns) return;
     budget.hold(1);
     auto &own = runs[{found->host, found->process, found->pid}];
-    const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kPause;
+    const bool is_new = own.empty() || found->of.start_ns - own.back().steps.back().of.end_ns > kRunPause;
     if (is_new) own.push_back({found->host, found->process, found->pid, {}});
     add_step(own.back(), {database.canonical(found->process, found->phase), found->of, {}});
   });

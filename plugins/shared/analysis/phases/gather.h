@@ -34,7 +34,7 @@ struct ProcessTrace {
 std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted, Key key, const std::vector<Group> &groups,
                                       Symbols &symbols, query::Budget &budget);
 
-// The occurrences of phases as runs, in order of their start. A pause of ten minutes begins another run of a pid.
+// The occurrences of phases as runs, in order of their start. A longer pause than kRunPause begins another run of a pid.
 std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget);
 
 // The threads per sample in each function of a step. Nothing is added where the store has no stacks of it.

@@ -7,8 +7,6 @@
 namespace atalaya::phases {
 namespace {
 
-constexpr size_t kBefore = 2;
-
 // Without rounding errors, which would look like an input.
 double clean(double value) {
   constexpr double kSmallest = 1e-6;
@@ -88,6 +86,13 @@ Observation observation_of(const ProgramRun &run, size_t position, const std::se
     add_step(found.features, std::to_string(found.context.before.size()) + ".", step);
   }
   return found;
+}
+
+ProgramRun context_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent) {
+  ProgramRun part{run.host, run.process, run.pid, {run.steps[position]}};
+  for (size_t i = position; i-- > 0 && part.steps.size() <= kBefore;)
+    if (dependent.contains(run.steps[i].phase)) part.steps.insert(part.steps.begin(), run.steps[i]);
+  return part;
 }
 
 }  // namespace atalaya::phases

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -28,6 +29,7 @@ struct ProgramRun {
   std::string host, process, pid;
   std::vector<Step> steps;  // in time
 };
+inline constexpr int64_t kRunPause = 600'000'000'000;  // in ns, at most, between phases of a run
 
 // What is predicted of a phase: its time, and what it takes in all of it; of memory the mean.
 enum class Target : size_t { seconds, cpu, memory, reads, writes, received, sent };
@@ -66,7 +68,11 @@ struct Observation {
 };
 // The same with fewer phases before.
 Observation shortened(const Observation &observation, size_t before);
-// The phase at this position of a run, from the two input-dependent phases before it.
+// A phase is predicted from this many input-dependent phases before it.
+inline constexpr size_t kBefore = 2;
+// The phase at this position of a run.
 Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
+// The part of a run that says the same of the phase at this position: that phase at the end, and those that it is predicted from.
+ProgramRun context_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
 
 }  // namespace atalaya::phases

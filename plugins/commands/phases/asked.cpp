@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/phases/asked.h"
+
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/query/ranges.h"
+
+namespace atalaya::phases {
+namespace {
+
+std::string text_or_empty(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
+
+}  // namespace
+
+Asked::Asked(Host from)
+    : host(from),
+      options(query::read_options(host)),
+      profile(host.text("profile") == "auto" ? "" : host.text("profile")),
+      key(host.text("key") == "stack" ? Key::stack : Key::function),
+      least(static_cast<size_t>(host.integer("least"))),
+      train_from(text_or_empty(host, "train_from")),
+      train_to(text_or_empty(host, "train_to")),
+      train_experiment(text_or_empty(host, "train_experiment")),
+      save(host.find("save") && host.boolean("save")),
+      dry_run(host.find("dry_run") && host.boolean("dry_run")),
+      json(host.text("format") == "json"),
+      file(text_or_empty(host, "o")),
+      tags(query::read_tags(host)) {
+  for (const char *name : {"process", "host"})
+    if (std::vector<std::string> patterns = host.texts(name); !patterns.empty()) tags.push_back({name, std::move(patterns)});
+  auto shuffle = core::Matcher::parse(kShufflePattern);
+  groups.push_back({"shuffle", std::move(*shuffle)});
+}
+
+store::Range Asked::training_range(const query::Reading &reading, int64_t end_ns) const {
+  store::Range range{std::numeric_limits<int64_t>::min(), end_ns};
+  if (!train_experiment.empty()) {
+    query::ReadOptions experiment = options;
+    experiment.from = experiment.to = experiment.workload = "";
+    experiment.experiment = train_experiment;
+    return query::Reading(experiment).range;
+  }
+  if (!train_from.empty()) range.from_ns = query::time_of("--train-from", train_from, *reading.store, reading.now_ns);
+  if (!train_to.empty()) range.to_ns = query::time_of("--train-to", train_to, *reading.store, reading.now_ns);
+  if (range.from_ns >= range.to_ns)
+    throw query::Wrong("the range of normal runs ends before it begins; see --train-from and --train-to");
+  return range;
+}
+
+void read_all_functions(store::Store &store, ProgramRun &run, query::Budget &budget) {
+  for (Step &step : run.steps) read_functions(store, run, step, budget);
+}
+
+std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of, const PhaseDatabase &database,
+                                                               query::Budget &budget) {
+  std::map<std::string, std::vector<ProgramRun>> programs;
+  for (ProgramRun &run : read_runs(store, of, database, budget)) {
+    read_all_functions(store, run, budget);
+    programs[run.process].push_back(std::move(run));
+  }
+  return programs;
+}
+
+int nothing(const std::string &what, const store::Range &range) {
+  const bool is_all = range.from_ns == std::numeric_limits<int64_t>::min();
+  std::fprintf(stderr, "no %s%s; pipelines/phases.lua collects them\n", what.c_str(),
+               is_all ? "" : (" from " + query::span_text(range)).c_str());
+  return 1;
+}
+
+}  // namespace atalaya::phases

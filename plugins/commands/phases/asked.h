@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of the command, and what they select in a store.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/gather.h"
+#include "plugins/shared/analysis/query/options.h"
+
+namespace atalaya::phases {
+
+struct Asked {
+  // Throws Failure.
+  explicit Asked(Host host);
+
+  Host host;
+  query::ReadOptions options;
+  std::string profile;
+  Key key;
+  size_t least;
+  std::string train_from, train_to, train_experiment;
+  bool save, dry_run, json;
+  std::string file;
+  std::vector<store::TagFilter> tags;
+  std::vector<Group> groups;
+
+  Wanted wanted(const store::Range &range) const { return {tags, range, profile}; }
+  // The range of the normal runs; it ends here, unless an option says otherwise. Throws query::Wrong.
+  store::Range training_range(const query::Reading &reading, int64_t end_ns) const;
+};
+
+// Runs by program, with the functions of their phases.
+std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of, const PhaseDatabase &database,
+                                                               query::Budget &budget);
+void read_all_functions(store::Store &store, ProgramRun &run, query::Budget &budget);
+
+// Reports that the range has none of these. The exit status.
+int nothing(const std::string &what, const store::Range &range);
+
+}  // namespace atalaya::phases
