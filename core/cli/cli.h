@@ -47,6 +47,7 @@ struct Command {
   size_t min_operands, max_operands;
   std::span<const OptionSpec> options;        // in addition to those of every command: --plugins DIR, --help
   std::function<int(const Arguments &)> run;  // exit status
+  std::string_view meanings = {};             // of single operands, a line for each: "WORD  its meaning"
 };
 
 extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,

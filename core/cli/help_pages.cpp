@@ -41,6 +41,10 @@ std::string upper(std::string_view text) {
 void append_command(std::string &page, const Command &command, const CommandLine &line) {
   page += ".SS \"" + troff(command.name) + (command.operands.empty() ? "" : " " + troff(command.operands)) + "\"\n" +
           troff(command.summary) + "\n";
+  for (const std::string_view operand : lines_of(command.meanings)) {
+    const size_t end = std::min(operand.find("  "), operand.size());
+    page += ".TP\n.B " + troff(operand.substr(0, end)) + "\n" + troff(operand.substr(std::min(end + 2, operand.size()))) + "\n";
+  }
   std::string common;
   for (const OptionSpec &option : command.options) {
     if (is_common(option, line))

@@ -48,6 +48,15 @@ std::string usage(const Command &command) {
   return "usage: " + wrapped(words, 7) + "\n";
 }
 
+std::string meanings(std::string_view lines) {
+  std::string text = lines.empty() ? "" : "\nArguments:\n";
+  for (const std::string_view line : lines_of(lines)) {
+    const size_t end = std::min(line.find("  "), line.size());
+    text += row(std::string(line.substr(0, end)), kNameColumn, line.substr(std::min(end + 2, line.size())));
+  }
+  return text;
+}
+
 std::string examples(std::string_view lines) {
   if (lines.empty()) return "";
   std::string text = lines.find('\n') == std::string_view::npos ? "\nExample:\n" : "\nExamples:\n";
@@ -75,7 +84,7 @@ std::string overview_text(const CommandLine &line) {
 }
 
 std::string command_text(const Command &command, const CommandLine &line) {
-  std::string text = usage(command) + "\n" + wrapped(command.summary, 0) + "\n", own, common;
+  std::string text = usage(command) + "\n" + wrapped(command.summary, 0) + "\n" + meanings(command.meanings), own, common;
   for (const OptionSpec &option : command.options) {
     if (is_common(option, line))
       common += std::string(option.name) + ", ";

@@ -211,6 +211,9 @@ Result<const Command *> PluginCommands::row(std::string_view name) {
   row.summary = view_of(component.summary);
   if (has_command_words(component)) {
     row.operands = view_of(component.operands);
+    const size_t end = std::min(row.operands.find('\n'), row.operands.size());
+    row.meanings = row.operands.substr(std::min(end + 1, row.operands.size()));
+    row.operands.resize(end);
     row.example = view_of(component.example);
   }
   const Schema schema = schema_of(component);
@@ -218,7 +221,8 @@ Result<const Command *> PluginCommands::row(std::string_view name) {
   row.command = {row.name,    row.operands,
                  row.summary, row.example,
                  0,           row.operands.empty() ? 0 : SIZE_MAX,
-                 row.options, [used = row.component](const Arguments &arguments) { return run(used, arguments); }};
+                 row.options, [used = row.component](const Arguments &arguments) { return run(used, arguments); },
+                 row.meanings};
   return &row.command;
 }
 

@@ -24,7 +24,7 @@ class PluginCommands {
  private:
   struct Row {
     Registry::Component component;
-    std::string name, operands, summary, example;
+    std::string name, operands, meanings, summary, example;
     std::deque<std::string> texts;  // of the options
     std::vector<OptionSpec> options;
     Command command;

@@ -45,7 +45,8 @@ class Phases(QueryCase):
         faulty = {name: self.run_program(11.3, name) for name in FAULTS}
         learned = self.learn()
         self.assertIn("19 runs, 76 occurrences", learned)
-        names = set(re.findall(r"Sorter +(\S+)-[0-9a-f]{4} ", learned))
+        self.assertLessEqual(max(map(len, learned.splitlines())), 80)
+        names = set(re.findall(r"^  (\S+)-[0-9a-f]{4} +19 ", learned, re.MULTILINE))
         self.assertEqual(names, {"warm", "load", "compare", "flush"})
         training = ["--train-from", str(START), "--train-to", str(self.trained)]
 
@@ -65,7 +66,7 @@ class Phases(QueryCase):
         self.assertRegex(said, r"in the code of phase \S+: the same functions as in normal runs \(main\)")
 
         predicted = self.phases("predict", *normal, *training)
-        self.assertRegex(predicted, r"compare-\S+ +time +2[6-9]\.\d s|compare-\S+ +time +30\.\d s")
+        self.assertRegex(predicted, r"compare-\S+\n +time +(2[6-9]|30)\.\d s")
         self.assertRegex(self.phases("train", "--from", str(START), "--to", str(self.trained)), r"inputs +(0\.9\d|1\.00) +9\d\.\d %")
 
         shown = json.loads(self.phases("show", "--format", "json", "--from", str(START), "--to", str(self.runs.now)))
@@ -161,6 +162,12 @@ class Phases(QueryCase):
             copied = json.load(opened)
         self.assertEqual([(phase["phase"], phase["epoch"], phase["functions"]) for phase in copied["phases"]],
                          [(phase["phase"], phase["epoch"], phase["functions"]) for phase in exported["phases"]])
+
+    def test_the_help_explains_each_verb_in_a_line(self):
+        said = self.atalaya("phases", "--help")
+        arguments = said[said.index("\nArguments:\n"):said.index("\nOptions:\n")]
+        self.assertEqual(re.findall(r"^  (\w+) .*\w$", arguments, re.MULTILINE),
+                         ["learn", "show", "watch", "train", "predict", "anomalies", "export", "import"])
 
     def test_without_data_and_with_wrong_words_the_answer_says_what_to_do(self):
         self.phases("show", "--from", "2001-01-01", "--to", "2001-01-02", status=1)

@@ -237,7 +237,7 @@ typedef struct atalaya_component {
   const atalaya_need *needs;
   uint32_t need_count, need_size;
   const atalaya_ops *ops;
-  /* A command: the words that follow its name ("FILE", "start|end NAME"; empty: none), and examples, one per line. */
+  /* A command: its words ("FILE", "start|end NAME"; empty: none), lines "WORD  its meaning", and examples, one per line. */
   atalaya_str operands, example;
 } atalaya_component;
 

@@ -73,7 +73,7 @@ int learn_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &dat
   size_t occurrences = 0;
   for (const LearnedRun &run : runs) occurrences += run.occurrences.size();
   std::printf("%zu runs, %zu occurrences, %zu new phases\n", runs.size(), occurrences, database.phases().size() - known.size());
-  std::fputs(phases_table(database, runs_of(runs), "").c_str(), stdout);
+  std::fputs(phases_table(database, runs_of(runs)).c_str(), stdout);
   if (!asked.file.empty()) query::write_output(asked.file, picture_of(runs.back(), database));
   return 0;
 }
@@ -90,7 +90,7 @@ int show_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &data
     return 0;
   }
   if (runs.empty()) return nothing("phases", reading.range);
-  query::write_output({}, asked.json ? phases_json(database, runs) : phases_table(database, runs, "") + "\n" + runs_table(runs));
+  query::write_output({}, asked.json ? phases_json(database, runs) : phases_table(database, runs) + "\n" + runs_table(runs));
   return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "core/base/safe_text.h"
 #include "plugins/shared/analysis/query/render.h"
@@ -33,6 +35,55 @@ std::string joined(const std::vector<std::string> &texts, const char *between) {
   for (const std::string &text : texts) all += (all.empty() ? "" : between) + text;
   return all;
 }
+
+// Rows in columns below headings, in 80 columns where the names allow it.
+class Groups {
+ public:
+  explicit Groups(query::Row header) : rows_{std::move(header)} {}
+
+  // Begins a group, unless it is the last one.
+  void group(const std::string &heading) {
+    if (heading_ != heading) heads_[rows_.size()] = heading;
+    heading_ = heading;
+  }
+  void row(query::Row cells) {
+    cells[0] = "  " + cells[0];
+    rows_.push_back(std::move(cells));
+  }
+  // Words below the last row.
+  void note(std::string first, const std::vector<std::string> &words) {
+    constexpr size_t kColumns = 80;
+    std::string &text = notes_[rows_.size() - 1];
+    std::string line = "    " + std::move(first);
+    for (const std::string &word : words) {
+      const std::string more = word + (&word == &words.back() ? "" : ",");
+      if (core::display_width(line) + 1 + core::display_width(more) > kColumns) {
+        text += line + "\n";
+        line = "     ";
+      }
+      line += " " + more;
+    }
+    text += line + "\n";
+  }
+
+  std::string text() const {
+    std::string text;
+    const std::string columns = query::as_columns(rows_);
+    for (size_t row = 0, begin = 0; row < rows_.size(); ++row) {
+      if (const auto head = heads_.find(row); head != heads_.end()) text += head->second + "\n";
+      const size_t end = columns.find('\n', begin) + 1;
+      text += columns.substr(begin, end - begin);
+      begin = end;
+      if (const auto note = notes_.find(row); note != notes_.end()) text += note->second;
+    }
+    return text;
+  }
+
+ private:
+  std::vector<query::Row> rows_;
+  std::string heading_;
+  std::map<size_t, std::string> heads_, notes_;  // before and after the row of this number
+};
 
 }  // namespace
 
@@ -71,38 +122,40 @@ void add_statistics(PhaseDatabase &database, const std::vector<ProgramRun> &runs
   }
 }
 
-std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs, const std::string &application) {
+std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs) {
   PhaseDatabase filled = database;
   add_statistics(filled, runs);
-  std::vector<query::Row> rows = {{"program", "phase", "seen", "seconds", "CPU %", "memory MiB", "threads", "epoch", "functions"}};
+  Groups table({"phase", "seen", "seconds", "CPU %", "memory MiB"});
   for (const KnownPhase &known : filled.phases()) {
-    if (!application.empty() && known.application != application) continue;
-    const Moments &threads = known.phase.profile.threads();
-    rows.push_back({core::visible(known.application), known.id, fixed(known.seconds.count, 0), with_deviation(known.seconds),
-                    with_deviation(known.usage.of[kCpu]), with_deviation(known.usage.of[kMemory]),
-                    threads.mean > 0 ? short_number(threads.mean) : "", std::to_string(known.phase.epoch),
-                    joined(top_functions(known, filled.symbols(), 3), ", ")});
+    table.group(core::visible(known.application));
+    table.row({known.id, fixed(known.seconds.count, 0), with_deviation(known.seconds), with_deviation(known.usage.of[kCpu]),
+               with_deviation(known.usage.of[kMemory])});
+    const double threads = known.phase.profile.threads().mean;
+    table.note((threads > 0 ? short_number(threads) + " threads, " : "") + "epoch " + std::to_string(known.phase.epoch) + ":",
+               top_functions(known, filled.symbols(), 3));
   }
-  return query::as_columns(rows);
+  return table.text();
 }
 
 std::string runs_table(const std::vector<ProgramRun> &runs) {
-  std::vector<query::Row> rows = {{"start", "program", "pid", "phase", "seconds", "CPU core-s", "memory MiB", "writes MiB"}};
+  Groups table({"phase", "seconds", "CPU core-s", "memory MiB", "writes MiB"});
   for (const ProgramRun &run : runs) {
-    for (const Step &step : run.steps) {
-      const bool is_first = &step == &run.steps.front();
-      rows.push_back({is_first ? time_of_run(run) : "", is_first ? core::visible(run.process) : "", is_first ? run.pid : "",
-                      step.phase, step.of.is_open ? "open" : short_number(step.of.seconds()),
-                      short_number(target_of(step.of, Target::cpu)), short_number(target_of(step.of, Target::memory)),
-                      short_number(target_of(step.of, Target::writes))});
-    }
+    table.group(time_of_run(run) + " " + core::visible(run.process) + " " + run.pid);
+    for (const Step &step : run.steps)
+      table.row({step.phase, step.of.is_open ? "open" : short_number(step.of.seconds()),
+                 short_number(target_of(step.of, Target::cpu)), short_number(target_of(step.of, Target::memory)),
+                 short_number(target_of(step.of, Target::writes))});
   }
-  return query::as_columns(rows);
+  return table.text();
 }
 
 std::string models_table(const Models &models, const std::string &process) {
-  std::vector<query::Row> rows = {{"phase", "after", "of", "runs", "from", "R2", "accuracy", "normal up to", "strongest inputs"}};
+  if (models.all().empty())
+    return "no model of " + core::visible(process) + ": each phase needs " + std::to_string(kLeastRuns) +
+           " runs with the same phases before it\n";
+  Groups table({"model", "runs", "from", "R2", "accuracy", "limit", "strongest inputs"});
   for (const auto &[context, targets] : models.all()) {
+    table.group(context.phase + (context.before.empty() ? "" : " after " + joined(context.before, " <- ")));
     for (size_t t = 0; t < kTargets; ++t) {
       const auto &model = targets[t];
       if (!model) continue;
@@ -114,14 +167,12 @@ std::string models_table(const Models &models, const std::string &process) {
       std::sort(strongest.begin(), strongest.end());
       std::vector<std::string> names;
       for (size_t i = 0; i < std::min<size_t>(strongest.size(), 3); ++i) names.push_back(core::visible(strongest[i].second));
-      rows.push_back({context.phase, joined(context.before, " <- "), std::string(kTargetTexts[t]), std::to_string(model->rows),
-                      model->is_linear ? "inputs" : "mean", model->is_linear ? fixed(model->r2, 2) : "",
-                      fixed(model->accuracy) + " %", fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
+      table.row({std::string(kTargetTexts[t]), std::to_string(model->rows), model->is_linear ? "inputs" : "mean",
+                 model->is_linear ? fixed(model->r2, 2) : "", fixed(model->accuracy) + " %",
+                 fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
     }
   }
-  return rows.size() == 1 ? "no model of " + process + ": each phase needs " + std::to_string(kLeastRuns) +
-                                " runs with the same phases before it\n"
-                          : query::as_columns(rows);
+  return table.text();
 }
 
 std::vector<Observation> predictable(const ProgramRun &run, const Models &models) {
@@ -134,25 +185,28 @@ std::vector<Observation> predictable(const ProgramRun &run, const Models &models
 }
 
 std::string predictions_table(const ProgramRun &run, const Models &models) {
-  std::vector<query::Row> rows = {{"phase", "of", "predicted", "seen", "from", "R2", "accuracy"}};
+  Groups table({"phase", "predicted", "seen", "from", "R2", "accuracy"});
+  bool is_empty = true;
   for (const Observation &observation : predictable(run, models)) {
+    table.group(observation.context.phase);
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
       const auto predicted = models.predict(observation, target);
       if (!predicted) continue;
       const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
       const double seen = is_seen ? target_of(observation.step->of, target) : NAN;
-      rows.push_back({observation.context.phase, std::string(kTargetTexts[t]), amount_text(predicted->value, target),
-                      std::isfinite(seen) ? amount_text(seen, target)
-                      : is_seen           ? ""
-                                          : "next",
-                      predicted->model->is_linear ? "inputs" : "mean",
-                      predicted->model->is_linear ? fixed(predicted->model->r2, 2) : "", fixed(predicted->model->accuracy) + " %"});
+      is_empty = false;
+      table.row({std::string(kTargetTexts[t]), amount_text(predicted->value, target),
+                 std::isfinite(seen) ? amount_text(seen, target)
+                 : is_seen           ? ""
+                                     : "next",
+                 predicted->model->is_linear ? "inputs" : "mean", predicted->model->is_linear ? fixed(predicted->model->r2, 2) : "",
+                 fixed(predicted->model->accuracy) + " %"});
     }
   }
-  return rows.size() == 1
+  return is_empty
              ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
-             : query::as_columns(rows);
+             : table.text();
 }
 
 }  // namespace atalaya::phases

@@ -12,7 +12,7 @@
 namespace atalaya::phases {
 
 // Known phases, with what their runs say of them.
-std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs, const std::string &application);
+std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs);
 // The phases of each run in order.
 std::string runs_table(const std::vector<ProgramRun> &runs);
 // The models and how good they are.
