@@ -101,7 +101,7 @@ static bool copy_stack(const struct perf_key *key, const char *comm, const char 
     if (bpf_probe_read_user(copy->bytes + parts * PERF_COPY_PART, PERF_COPY_PART, (void *)from) != 0) break;
   }
   copy->size = (__u64)parts * PERF_COPY_PART;
-  /* The reader polls ten times a second; wake it early only when the ring fills. */
+  /* The reader polls twice a second; wake it early only when the ring fills. */
   const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > wake_above;
   bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
   return true;

@@ -88,7 +88,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
   bool reload_wanted = false;
   std::string long_call;
   for (bool stopping = false; !stopping;) {
-    int64_t wait = reload.valid() ? kReloadPoll : 1'000'000'000;
+    int64_t wait = reload.valid() ? kReloadPoll : options.tick_ns;
     if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
     const timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
     const int signal = sigtimedwait(&set, nullptr, &timeout);

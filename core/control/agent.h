@@ -21,9 +21,10 @@ struct AgentOptions {
   int64_t for_ns = 0;                           // stop after this time; 0 = never
   std::function<std::future<Status>()> reload;  // on SIGHUP; an empty future if the file was refused
   std::function<void(const Status &)> reloaded;
-  std::function<void()> tick;      // once a second
+  std::function<void()> tick;  // once per tick_ns
+  int64_t tick_ns = 1'000'000'000;
   std::function<void()> stopping;  // called before the engine stops
-  bool prints_only = false;        // stop when nobody reads standard output any more
+  bool prints_only = false;        // stop when nobody reads standard output any more, within tick_ns
 };
 
 // The reader of standard output has ended, as `head` does.

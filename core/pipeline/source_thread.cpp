@@ -112,7 +112,7 @@ std::optional<SourceThread::Arrival> SourceThread::take() {
   if (waiting_.empty()) return std::nullopt;
   Arrival arrival = std::move(waiting_.front());
   waiting_.pop_front();
-  wake_.notify_all();
+  if (is_push(*instance_)) wake_.notify_all();  // its emit may wait for room
   return arrival;
 }
 

@@ -77,7 +77,8 @@ class BpfSampler final : public Sampler {
   BurstTotals take_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
 
   void pump(int stop, const See &see) override {
-    static constexpr int kCopiesEveryMs = 100;
+    // New processes, and a ring of copies that fills, wake the thread at once.
+    static constexpr int kCopiesEveryMs = 500;
     static constexpr int64_t kMaxPerCall = 50'000'000;
     static constexpr timespec kPause{0, 1'000'000};
     std::array<pollfd, 2> wanted{pollfd{stop, POLLIN, 0}, pollfd{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}};
@@ -159,7 +160,7 @@ class BpfSampler final : public Sampler {
 
   bool has_bursts() const { return options_.burst_ns > 0; }
 
-  // Has copies of half a second: the reader takes them ten times a second. All its memory is in use from the start.
+  // Has copies of half a second, and a quarter of it wakes the reader. All its memory is in use from the start.
   uint32_t ring_size() const {
     static constexpr uint64_t kLeast = 1 << 20, kMost = 8 << 20;
     const uint64_t copies = static_cast<uint64_t>(options_.frequency) * static_cast<uint64_t>(libbpf_num_possible_cpus()) / 2;

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "plugins/shared/symbols/process_memory.h"
 
@@ -42,40 +44,56 @@ Seen take(Sampler &sampler, Totals &totals) {
   return seen;
 }
 
-void check(core::Result<std::unique_ptr<Sampler>> opened) {
-  if (!opened) {
-    // Root is refused nothing here but for a reason, and a test that never ran must not look like one that passed.
-    if (::geteuid() == 0 && std::getenv("ATALAYA_NO_PERF") == nullptr) FAIL(opened.error());
-    MESSAGE("skipped: " << opened.error());
-    return;
+// The thread that pumps a sampler.
+class Pump {
+ public:
+  explicit Pump(Sampler &sampler)
+      : thread_([this, &sampler] {
+          while (!stopping_) sampler.pump(stop_, [&](const ProcessId &id, bool) { reported_ = reported_ || id.pid == ::getpid(); });
+        }) {}
+  ~Pump() {
+    stopping_ = true;
+    const uint64_t one = 1;
+    CHECK(::write(stop_, &one, sizeof(one)) == sizeof(one));
+    thread_.join();
+    ::close(stop_);
   }
+  bool has_reported() const { return reported_; }  // this process
+
+ private:
+  const int stop_ = ::eventfd(0, 0);
+  std::atomic<bool> reported_ = false, stopping_ = false;
+  std::thread thread_;
+};
+
+bool is_open(const core::Result<std::unique_ptr<Sampler>> &opened) {
+  if (opened) return true;
+  // Root is refused nothing here but for a reason, and a test that never ran must not look like one that passed.
+  if (::geteuid() == 0 && std::getenv("ATALAYA_NO_PERF") == nullptr) FAIL(opened.error());
+  MESSAGE("skipped: " << opened.error());
+  return false;
+}
+
+void check(core::Result<std::unique_ptr<Sampler>> opened) {
+  if (!is_open(opened)) return;
   Sampler &sampler = **opened;
-  const int stop = ::eventfd(0, 0);
-  std::atomic<bool> reported = false, stopping = false;
-  std::thread pump([&] {
-    while (!stopping) sampler.pump(stop, [&](const ProcessId &id, bool) { reported = reported || id.pid == ::getpid(); });
-  });
+  const Pump pump(sampler);
   Totals totals;
   take(sampler, totals);
   double seconds = 0;
   std::thread worker([&] { seconds = burn(0.5); });
   worker.join();
-  for (int i = 0; i < 6000 && !reported; ++i) ::usleep(10'000);
+  for (int i = 0; i < 6000 && !pump.has_reported(); ++i) ::usleep(10'000);
   const Seen seen = take(sampler, totals);
   CHECK(seen.all + totals.lost == totals.samples);
   const Seen after = take(sampler, totals);
-  stopping = true;
-  const uint64_t one = 1;
-  CHECK(::write(stop, &one, sizeof(one)) == sizeof(one));
-  pump.join();
-  ::close(stop);
 
   // Of the ticks of a clock that is not the scheduler's.
   CHECK(static_cast<double>(seen.own) > kFrequency * seconds * 0.5);
   CHECK(static_cast<double>(seen.own) < kFrequency * seconds * 2 + 50);
   CHECK(seen.with_frames > 0);
   CHECK(after.own < seen.own);  // nothing is reported twice
-  CHECK(reported);
+  CHECK(pump.has_reported());
   const auto mark = symbols::read_mark(::getpid());
   const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
   CHECK(seen.id.image == mark->image);
@@ -90,6 +108,22 @@ TEST_CASE("in the kernel") {
 
 TEST_CASE("from rings") {
   check(open_ring_sampler({.frequency = kFrequency}));
+}
+
+// The ring has copies of an eighth of a second: a reader that no copy wakes would miss three of four.
+TEST_CASE("copies of stacks wake their reader before the ring is full") {
+  const std::vector<std::string> own = {"unit_perf"};
+  auto opened = open_bpf_sampler({.frequency = 999, .dwarf = true, .dwarf_processes = *core::MatcherList::parse(own)});
+  if (!is_open(opened)) return;
+  Totals totals;
+  const Pump pump(**opened);
+  std::thread([] { burn(0.1); }).join();
+  for (int i = 0; i < 6000 && !pump.has_reported(); ++i) ::usleep(10'000);
+  take(**opened, totals);
+  std::thread([] { burn(1); }).join();
+  const Seen seen = take(**opened, totals);
+  CHECK(seen.own > 250);
+  CHECK(totals.not_copied < seen.own / 2);
 }
 
 TEST_CASE("off-CPU requires BPF") {
