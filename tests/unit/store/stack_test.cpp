@@ -70,6 +70,26 @@ TEST_CASE("a stack that is too deep or too long keeps its leaf end, and is marke
   CHECK(store.number("SELECT count(*) FROM stack_points WHERE folded LIKE '[truncated]%'") == 4);
 }
 
+TEST_CASE("a tree of many nodes gives back each text, in whatever order they were written and lie") {
+  TestStore store;
+  Writer writer = store.writer();
+  std::mt19937 random(3);
+  Counts written;
+  for (int64_t second = 1; second <= 20; ++second) {
+    auto samples = store.samples();
+    for (int i = 0; i < 100; ++i) {
+      std::string text = "root";
+      for (uint64_t depth = 0, length = random() % 40; depth < length; ++depth)
+        text += ";f" + std::to_string(depth) + '_' + std::to_string(random() % 3);
+      const auto count = static_cast<int64_t>(random() % 100 + 1);
+      if (written.emplace(std::pair{second, text}, count).second) add(samples, second, text, count);
+    }
+    CHECK(writer.write(samples.span(), kNow).stack_ends == 0);
+  }
+  CHECK(Database(store.path, Access::read_only).number("SELECT count(*) FROM stack_nodes") > 10'000);
+  CHECK(stacks_of(store.path) == written);
+}
+
 TEST_CASE("numbers of stacks in a batch that are cut to the same end are added; one that comes again replaces them") {
   TestStore store;
   Writer writer = store.writer();
@@ -209,11 +229,12 @@ TEST_CASE("a late sample for a damaged row is refused, and the row stays unchang
   add(samples, 10, "main;run", 7);
   writer.write(samples.span(), kNow);
   Database(store.path, Access::read_write).execute("UPDATE stacks SET numbers = '{\"2\":7,\"x'");
-  CHECK_THROWS_WITH_AS(writer.write(samples.span(), kNow),
-                       ("database " + store.path +
-                        ": the row of window 1, entity 1, field 1 in the table stacks is damaged; end the agent, and run `atalaya store repair`")
-                           .c_str(),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      writer.write(samples.span(), kNow),
+      ("database " + store.path +
+       ": the row of window 1, entity 1, field 1 in the table stacks is damaged; end the agent, and run `atalaya store repair`")
+          .c_str(),
+      Error);
   CHECK(store.sql("SELECT numbers FROM stacks") == Lines{"{\"2\":7,\"x"});
   Database(store.path, Access::read_write).execute("DELETE FROM stacks");
   writer.write(samples.span(), kNow);

@@ -31,35 +31,33 @@ def packing(bench, records):
             pass
         hub.stop()
         figures = run(bench, "replay", hub.store, os.path.join(hub.folder, "packed.db"), os.devnull)
-    return 1e9 * figures["maintain_s"] / figures["points"], figures["bytes"] / figures["points"]
+    return 1e9 * figures["maintain_s"] / figures["points"]
 
 
 def with_fleet(bench, recorder, hosts, records, ns_of_packing):
-    accounts, cpu = [], []
+    """Each window is recorded when it is over: a machine that is too slow for the last ones has the first."""
+    name = ROWS[hosts]
     with at_work(Hub, bench.atalaya) as (hub, group, _):
-        for account in fleet(bench.tool("fleet"), hub, hosts, WARM_UP + WINDOWS, WINDOW, SPREAD, records):
-            accounts.append(account)
-            cpu.append(group.cpu_ns())
-        resident = group.resident_mib()
+        before = 0
+        for number, account in enumerate(fleet(bench.tool("fleet"), hub, hosts, WARM_UP + WINDOWS, WINDOW, SPREAD, records)):
+            cpu, points = group.cpu_ns(), account["points"] / (number + 1)
+            if number >= WARM_UP:
+                received, packed = (cpu - before) / 1e6, points * ns_of_packing / 1e6
+                note = f"{account['again']} requests were sent again" if account["again"] else ""
+                recorder.add(name, note, hub.commands(), core=(received + packed) / WINDOW / 10, received=received, packing=packed,
+                             wait=account["p99_ms"])
+            before = cpu
         stored = run(bench, "count", hub.store, str(WINDOW))  # without the hub's own metrics
-        commands = hub.commands()
-    points = accounts[-1]["points"] / len(accounts)
-    again, refused = (accounts[-1][key] for key in ("again", "refused"))
-    note = ", ".join(words for count, words in ((again, f"{again} requests were sent again"), (refused, f"{refused} requests were refused")) if count)
-    for before, after, account in list(zip(cpu, cpu[1:], accounts[1:]))[WARM_UP - 1:]:
-        received, packed = (after - before) / 1e6, points * ns_of_packing / 1e6
-        recorder.add(ROWS[hosts], note, commands, core=(received + packed) / WINDOW / 10, received=received, packing=packed, wait=account["p99_ms"])
-    recorder.add(ROWS[hosts], rss=resident, points=points, lost=accounts[-1]["points"] - stored["points"], refused=refused)
+        recorder.add(name, rss=group.resident_mib(), points=points, lost=account["points"] - stored["points"], refused=account["refused"])
 
 
 def measure(bench, recorder):
     with tempfile.TemporaryDirectory(prefix="atalaya-bench-", dir=Database.scratch) as folder:
         records = record(bench.atalaya, folder)
-        ns_of_packing, size = packing(bench, records)
+        ns_of_packing = packing(bench, records)
         for hosts in HOSTS:
             with recorder.turn(ROWS[hosts]):
                 with_fleet(bench, recorder, hosts, records, ns_of_packing)
-                recorder.add(ROWS[hosts], bytes=size)
 
 
 def hosts_of_a_core(rows):
@@ -70,7 +68,7 @@ def hosts_of_a_core(rows):
 
 
 def nothing_lost(rows):
-    found = [values(rows, name, key)[0] for name in ROWS.values() if rows[name]["values"] for key in ("lost", "refused")]
+    found = [values(rows, name, key)[0] for name in ROWS.values() if "lost" in rows[name]["values"] for key in ("lost", "refused")]
     if not found:
         raise KeyError("lost")
     return f"{sum(map(abs, found)):,}", verdict(not any(found))
@@ -87,7 +85,7 @@ TABLES = (Table(
           "point of a window; deletion by age is not in it. The points in the store are counted at the end, and compared with the acknowledged ones."),
     columns=(Column("core", "CPU, % of a core", 1), Column("received", "CPU of a window, ms: received and stored", 0),
              Column("packing", "packed later", 0), Column("wait", "acknowledged after, ms (99 %)", 0), Column("rss", "RSS, MiB", 0),
-             Column("points", "points of a window", 0), Column("lost", "acknowledged and not stored", 0), Column("bytes", "bytes a point", 2)),
+             Column("points", "points of a window", 0), Column("lost", "acknowledged and not stored", 0)),
     rows={name: "atalaya" for name in ROWS.values()},
     goals=(Goal(f"one core: at least {WANTED:,} hosts with {SAMPLES} samples every {WINDOW} s", hosts_of_a_core),
            Goal("points lost or requests refused: none", nothing_lost),

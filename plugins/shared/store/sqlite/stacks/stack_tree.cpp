@@ -133,14 +133,14 @@ int64_t StackTree::expire(int64_t oldest_arrived_ns) {
 }
 
 StackTexts::StackTexts(Database &database)
-    : find_node_(database, "SELECT parent, frame FROM stack_nodes WHERE id = ?1"),
+    : find_nodes_(database, "SELECT id, parent, frame FROM stack_nodes WHERE id BETWEEN ?1 AND ?2"),
       find_frame_(database, "SELECT name FROM frames WHERE id = ?1"),
       find_name_(database, "SELECT id FROM frames WHERE name = ?1"),
       find_child_(database, "SELECT id FROM stack_nodes WHERE parent = ?1 AND frame = ?2") {}
 
 std::string_view StackTexts::text(int64_t id) {
   if (bytes_ > kRemembered) {
-    nodes_.clear();
+    pages_.clear();
     frames_.clear();
     bytes_ = 0;
   }
@@ -178,11 +178,18 @@ int64_t StackTexts::find(std::string_view folded) {
 }
 
 const StackTexts::Node &StackTexts::node(int64_t id) {
-  const auto [place, is_new] = nodes_.try_emplace(id);
-  if (!is_new) return place->second;
-  find_node_.each([&known = place->second](const Row &row) { known = {row.integer(0), row.integer(1)}; }, id);
-  bytes_ += kEntry;
-  return place->second;
+  const auto [place, is_new] = pages_.try_emplace(id / kPage);
+  Page &page = place->second;
+  if (is_new) {
+    const int64_t first = id / kPage * kPage;
+    find_nodes_.each(
+        [&](const Row &row) {
+          page[static_cast<size_t>(row.integer(0) - first)] = {row.integer(1), row.integer(2)};
+        },
+        first, first + kPage - 1);
+    bytes_ += kEntry + sizeof(Page);
+  }
+  return page[static_cast<size_t>(id % kPage)];
 }
 
 const std::optional<std::string> &StackTexts::frame(int64_t id) {

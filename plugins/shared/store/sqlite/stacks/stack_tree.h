@@ -3,6 +3,7 @@
 // number of its last frame's node. A parent is older than its children, so that its number is less.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -85,13 +86,16 @@ class StackTexts {
   struct Node {
     int64_t parent = 0, frame = 0;  // frame 0: there is no such node
   };
+  // Nodes of one program were mostly made one after the other: so many are read at once.
+  static constexpr int64_t kPage = 32;
+  using Page = std::array<Node, kPage>;
   const Node &node(int64_t id);
   const std::optional<std::string> &frame(int64_t id);
   // The frames from the leaf on; false where they do not end at a root.
   bool walk(int64_t node);
 
-  Statement find_node_, find_frame_, find_name_, find_child_;
-  std::unordered_map<int64_t, Node> nodes_;
+  Statement find_nodes_, find_frame_, find_name_, find_child_;
+  std::unordered_map<int64_t, Page> pages_;  // by id / kPage
   std::unordered_map<int64_t, std::optional<std::string>> frames_;
   size_t bytes_ = 0;  // of both, about
   std::string text_;
