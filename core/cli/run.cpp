@@ -180,7 +180,8 @@ int run_pipelines(const Arguments &arguments) {
   };
   // A status line that is overwritten in place, unless samples are printed to the terminal.
   const auto &sinks = description->sinks;
-  const bool live = ::isatty(STDERR_FILENO) != 0 && std::none_of(sinks.begin(), sinks.end(), prints);
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  const bool live = terminal && std::none_of(sinks.begin(), sinks.end(), prints);
   options.prints_only = std::all_of(sinks.begin(), sinks.end(), prints);
   if (const Status started = engine.start(std::move(*description)); !started) {
     std::fprintf(stderr, "%s\n", started.error().c_str());
@@ -204,8 +205,8 @@ int run_pipelines(const Arguments &arguments) {
     service.reloaded(text);
   };
   options.stopping = [&service] { service.notify("STOPPING=1\nSTATUS=delivering queued samples"); };
-  // Each tick wakes a processor. Without a reader that waits for one, drops may be reported a little later.
-  if (!live && !options.prints_only) options.tick_ns = 5'000'000'000;
+  // Each tick wakes a processor. Without a terminal, drops are reported within 5 s.
+  if (!terminal && !options.prints_only) options.tick_ns = 5'000'000'000;
   DropReport drops(engine.ledger().snapshot());
   options.tick = [&] {
     const std::vector<LedgerRow> rows = engine.ledger().snapshot();

@@ -187,9 +187,9 @@ struct SampleViews::Callbacks {
   // The id of the name at index 2: remembered, else looked up, else made if wanted; 0 if there is none.
   static uint32_t id_at(lua_State *lua, SampleViews &views, bool field, bool make) {
     const void *const name = lua_topointer(lua, 2);
-    const size_t slot = (reinterpret_cast<uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15 >> (64 - kSlotBits);
-    Remembered &remembered = views.ids_[slot];
-    if (remembered.name == name && name != nullptr) return remembered.id;
+    const size_t first = (reinterpret_cast<uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15 >> (64 - kSlotBits), second = first ^ 1;
+    if (name != nullptr && views.ids_[first].name == name) return views.ids_[first].id;
+    if (name != nullptr && views.ids_[second].name == name) return views.ids_[second].id;
     if (lua_type(lua, 2) != LUA_TSTRING)
       luaL_error(lua, "the name of a %s is a string, got a %s", field ? "field" : "tag", luaL_typename(lua, 2));
     const uint32_t id = make ? views.new_id(string_at(lua, 2)) : views.known_id(string_at(lua, 2), field);
@@ -198,9 +198,10 @@ struct SampleViews::Callbacks {
         luaL_error(lua, "\"%s\" cannot be a name: it is empty or too long, or there are too many names", lua_tostring(lua, 2));
       return 0;
     }
+    const size_t slot = views.ids_[first].name == nullptr ? first : second;
     lua_pushvalue(lua, 2);
     lua_rawseti(lua, lua_upvalueindex(kNames), static_cast<lua_Integer>(slot) + 1);
-    remembered = {name, id};
+    views.ids_[slot] = {name, id};
     return id;
   }
 

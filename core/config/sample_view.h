@@ -41,7 +41,7 @@ class SampleViews {
     const void *name = nullptr;
     uint32_t id = 0;
   };
-  static constexpr int kSlotBits = 8, kSlots = 1 << kSlotBits;
+  static constexpr int kSlotBits = 10, kSlots = 1 << kSlotBits;
   enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kWords };
 
   uint32_t known_id(std::string_view name, bool field) const;

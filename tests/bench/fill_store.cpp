@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores for commands that read one, larger than a machine can record at once:
 //   fill_store jvms STORE COUNT     COUNT JVMs as the source jvm reports them by default, ten a host: two minutes, windows of 5 s
-//   fill_store stacks STORE COUNT   COUNT different stacks of one process, each in three windows of 5 s
+//   fill_store stacks STORE COUNT [HOSTS]   COUNT different stacks, in turn of one process of each host (default: 1), each in three
+//                                           windows of 5 s
 // The last window ends at a full minute before now. Writes a line of JSON: {"begin": Unix s, "end": Unix s, "samples": N}.
 #include <algorithm>
 #include <array>
@@ -159,17 +160,18 @@ void jvms(Filler &filler, size_t count, int64_t first_ns) {
       });
 }
 
-void stacks(Filler &filler, size_t count, int64_t first_ns) {
+void stacks(Filler &filler, size_t count, size_t hosts, int64_t first_ns) {
   for (int window = 0; window < kStackWindows; ++window)
     filler.batch(first_ns + window * kWindow, [&] {
       for (size_t i = 0; i < count; ++i) {
-        std::string folded = "main";
+        const std::string host = std::to_string(i % hosts);
+        std::string folded = "main" + host;
         // It branches at each third frame.
-        for (size_t depth = 0, rest = i; depth < kDepth; rest = ++depth % 3 == 0 ? rest / 5 : rest)
+        for (size_t depth = 0, rest = i / hosts; depth < kDepth; rest = ++depth % 3 == 0 ? rest / 5 : rest)
           folded += ";frame" + std::to_string(depth) + '_' + std::to_string(rest % 5);
-        filler.count(
-            filler.add(ATALAYA_STACK, {{"host", "node"}, {"pid", "1000"}, {"process", "program"}, {"profile", "cpu"}}, folded),
-            "profile.samples", static_cast<int64_t>(i % 7 + 1));
+        filler.count(filler.add(ATALAYA_STACK,
+                                {{"host", "node" + host}, {"pid", "1000"}, {"process", "program"}, {"profile", "cpu"}}, folded),
+                     "profile.samples", static_cast<int64_t>(i % 7 + 1));
       }
     });
 }
@@ -177,16 +179,21 @@ void stacks(Filler &filler, size_t count, int64_t first_ns) {
 }  // namespace
 
 int main(int count, char **arguments) {
-  const std::string_view mode = count == 4 ? arguments[1] : "";
+  const std::string_view mode = count >= 4 ? arguments[1] : "";
   if (mode != "jvms" && mode != "stacks") {
-    std::fprintf(stderr, "usage: fill_store jvms|stacks STORE COUNT\n");
+    std::fprintf(stderr, "usage: fill_store jvms STORE COUNT | stacks STORE COUNT [HOSTS]\n");
     return 2;
   }
   try {
     const int64_t end_s = static_cast<int64_t>(std::time(nullptr)) / 60 * 60;
     const int64_t begin_s = end_s - kWindow / kSecond * (mode == "jvms" ? kJvmWindows : kStackWindows);
     Filler filler(arguments[2]);
-    (mode == "jvms" ? jvms : stacks)(filler, std::stoul(arguments[3]), begin_s * kSecond + kWindow);
+    const size_t number = std::stoul(arguments[3]);
+    const int64_t first_ns = begin_s * kSecond + kWindow;
+    if (mode == "jvms")
+      jvms(filler, number, first_ns);
+    else
+      stacks(filler, number, count > 4 ? std::stoul(arguments[4]) : 1, first_ns);
     std::printf("{\"begin\": %lld, \"end\": %lld, \"samples\": %llu}\n", static_cast<long long>(begin_s),
                 static_cast<long long>(end_s), static_cast<unsigned long long>(filler.samples()));
   } catch (const std::exception &error) {

@@ -5,10 +5,10 @@
 // A RECORD is a window of a real agent, a decompressed body of its requests. Each host sends them in turn, with its own name and
 // the time of the window. EVERY_MS 0: a window follows as soon as the one before is stored.
 //
-// A host has an address, a connection that it keeps, and one request at a time; what the hub does not take (429, 503) is sent
-// again. Writes a line of JSON after each window, when its time is over and all of it is answered: {"window", "begin": Unix s,
-// "seconds", "samples" and "points": acknowledged so far, "again": requests that were sent again, "refused": with another status,
-// "median_ms" and "p99_ms": from a host's turn to its acknowledgement}.
+// A host has an address, a connection that it keeps, and one request at a time; requests that the hub refuses with 429 or 503
+// are sent again. Writes a line of JSON after each window, when its time is over and all of it is answered: {"window", "begin":
+// Unix s, "seconds", "samples" and "points": acknowledged so far, "again": requests that were sent again, "refused": with another
+// status, "median_ms" and "p99_ms": from the time at which a host is due to its acknowledgement}.
 #include <arpa/inet.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -118,7 +118,7 @@ struct Host {
   std::string request;  // that is not acknowledged yet
   size_t sent = 0;
   Recording::Content content;
-  int64_t turn_ns = 0, again_ns = 0;  // 0: nothing to send again
+  int64_t due_ns = 0, again_ns = 0;  // 0: nothing to send again
 };
 
 struct Account {
@@ -131,9 +131,8 @@ class Fleet {
     for (size_t i = 0; i < hosts; ++i) connect(i, port);
   }
 
-  // All hosts send their window, one after the other within `spread_ns`, until all of it is stored.
-  void window(size_t number, int64_t spread_ns) {
-    const int64_t begin_ns = now_ns();
+  // All hosts send their window, one after the other within `spread_ns` of `begin_ns`, until all of it is stored.
+  void window(size_t number, int64_t begin_ns, int64_t spread_ns) {
     waits_.clear();
     size_t next = 0;
     waiting_ = hosts_.size();
@@ -141,7 +140,7 @@ class Fleet {
       const int64_t passed = now_ns() - begin_ns;
       const auto count = static_cast<int64_t>(hosts_.size());
       const size_t due = spread_ns == 0 ? hosts_.size() : static_cast<size_t>(std::min(count, passed * count / spread_ns + 1));
-      for (; next < due; ++next) take_turn(next, number);
+      for (; next < due; ++next) take_turn(next, number, begin_ns + static_cast<int64_t>(next) * spread_ns / count);
       send_again();
       answers(next < hosts_.size() ? 1 : 10);
     }
@@ -169,11 +168,11 @@ class Fleet {
     event.data.u64 = number;
     if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, host.socket, &event) != 0) fail("epoll_ctl");
   }
-  void take_turn(size_t number, size_t window) {
+  void take_turn(size_t number, size_t window, int64_t due_ns) {
     Host &host = hosts_[number];
     host.request.clear();
     host.content = recording_.write(number, window, window == 0, host.request);
-    host.turn_ns = now_ns();
+    host.due_ns = due_ns;
     send(number);
   }
   // A request is smaller than the buffer of a socket, so that the rest is only a matter of time.
@@ -218,7 +217,7 @@ class Fleet {
     }
     account_.samples += host.content.samples;
     account_.points += host.content.points;
-    waits_.push_back(now_ns() - host.turn_ns);
+    waits_.push_back(now_ns() - host.due_ns);
   }
 
   Recording &recording_;
@@ -254,15 +253,17 @@ void run(uint16_t port, size_t hosts, size_t windows, int64_t every_ns, int64_t 
   for (size_t number = 0; number < windows; ++number, end_ns += kWindow) {
     const double unix_s = static_cast<double>(now_ns(CLOCK_REALTIME)) / 1e9;
     recording.begin(end_ns);
-    fleet.window(number, spread_ns);
-    const int64_t next_ns = std::max(begin_ns + every_ns, now_ns());
-    sleep_until(next_ns);
+    fleet.window(number, begin_ns, spread_ns);
+    // A window that took longer delays the next one, whose hosts are due at the planned time all the same.
+    const int64_t next_ns = every_ns == 0 ? now_ns() : begin_ns + every_ns;
+    const int64_t end_of_window = std::max(next_ns, now_ns());
+    sleep_until(end_of_window);
     const Account &account = fleet.account();
     std::printf(
         "{\"window\": %zu, \"begin\": %.3f, \"seconds\": %.3f, \"samples\": %llu, \"points\": %llu, \"again\": %llu, \"refused\": "
         "%llu, "
         "\"median_ms\": %.2f, \"p99_ms\": %.2f}\n",
-        number, unix_s, static_cast<double>(next_ns - begin_ns) / 1e9, static_cast<unsigned long long>(account.samples),
+        number, unix_s, static_cast<double>(end_of_window - begin_ns) / 1e9, static_cast<unsigned long long>(account.samples),
         static_cast<unsigned long long>(account.points), static_cast<unsigned long long>(account.again),
         static_cast<unsigned long long>(account.refused), fleet.wait_ms(0.5), fleet.wait_ms(0.99));
     std::fflush(stdout);

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cost of the embedded store: store_bench.py starts this and victoria-metrics, and prints both.
-//   store_bench replay RECORDING STORE LINES   the samples of a store (their rows) into a new one; the same as lines for a peer
-//   store_bench day STORE LINES [HOURS [N [SERIES]]]   200 series at 1 s into a new store, one window or N a batch; the same as
-//   lines store_bench import STORE                   such a day, a series a batch store_bench scan STORE [HOURS]             sums
-//   of ten minutes over all series of these hours store_bench many STORE                     a million entities: cost of a limited
-//   query store_bench count STORE                    samples and points that are rows: of the last ten minutes, all store_bench
-//   rollup STORE SECONDS           all packed points to steps of SECONDS
+//   store_bench replay RECORDING STORE LINES
+//     the samples of a store (their rows) into a new one; the same as lines for a peer
+//   store_bench day STORE LINES [HOURS [N [SERIES]]]
+//     200 series at 1 s into a new store, one window or N a batch; the same as lines
+//   store_bench import STORE
+//     such a day, a series a batch
+//   store_bench scan STORE [HOURS]
+//     sums of ten minutes over all series of these hours
+//   store_bench many STORE
+//     a million entities: cost of a limited query
+//   store_bench count STORE [SECONDS]
+//     samples and points that are rows (of the last ten minutes, all), of windows of SECONDS or of all
+//   store_bench rollup STORE SECONDS
+//     all packed points to steps of SECONDS
 // Figures go to standard output as one JSON object. CPU time of one thread: it is all that works.
 #include <ctime>
 

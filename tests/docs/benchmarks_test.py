@@ -147,7 +147,7 @@ class Growth(unittest.TestCase):
     def test_hosts_of_a_core_and_lost_points(self):
         def fleet(lost, of_a_host):
             return {name: {"values": {"core": [1 + of_a_host * hosts], "lost": [lost], "refused": [0]}} for hosts, name in hub.ROWS.items()}
-        self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.009)), ("11,000 hosts (9.00 % of a core for 1,000 more)", "pass"))
+        self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.009)), ("11,000 hosts (9.00 % of a core for 1,000 more; measured up to 10,000)", "pass"))
         self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.0099))[1], "pass")
         self.assertEqual(hub.hosts_of_a_core(fleet(0, 0.01))[1], "short")
         self.assertEqual(hub.nothing_lost(fleet(0, 1))[1], "pass")

@@ -6,11 +6,11 @@ import statistics
 
 from peers.table import Goal, values, verdict
 
-LINEAR = 1.1  # exponent of a cost that counts as linear: what is left is noise
+LINEAR = 1.1  # exponent of a cost that counts as linear: the rest is noise
 
 
 def exponent(numbers, costs):
-    """e of costs like a + b * number ** e: the slope of the logarithms of what the costs and the numbers are above the first ones. At most 0:
+    """e of costs like a + b * number ** e: the slope of the logarithms of the differences from the first cost and the first number. At most 0:
     they do not grow. As the first number is subtracted too, exactly 1 for a line whatever its start; of a square it is a little below 2."""
     above = [(number - numbers[0], cost - costs[0]) for number, cost in zip(numbers[1:], costs[1:])]
     if len(above) < 2:

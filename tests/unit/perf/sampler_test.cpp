@@ -119,11 +119,16 @@ TEST_CASE("copies of stacks wake their reader before the ring is full") {
   const Pump pump(**opened);
   std::thread([] { burn(0.1); }).join();
   for (int i = 0; i < 6000 && !pump.has_reported(); ++i) ::usleep(10'000);
+  REQUIRE(pump.has_reported());
   take(**opened, totals);
-  std::thread([] { burn(1); }).join();
-  const Seen seen = take(**opened, totals);
-  CHECK(seen.own > 250);
-  CHECK(totals.not_copied < seen.own / 2);
+  bool most_copied = false;  // once in three times, because a loaded host may delay the reader, too
+  for (int i = 0; i < 3 && !most_copied; ++i) {
+    const auto before = totals.not_copied;
+    std::thread([] { burn(1); }).join();
+    const Seen seen = take(**opened, totals);
+    most_copied = seen.own > 250 && totals.not_copied - before < seen.own / 2;
+  }
+  CHECK(most_copied);
 }
 
 TEST_CASE("off-CPU requires BPF") {

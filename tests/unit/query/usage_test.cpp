@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/query/memory_store.h"
 
@@ -44,14 +45,16 @@ TEST_CASE("CPU per cent over time are core-seconds, memory MiB-hours, a rate an 
 TEST_CASE("series of a usage are limited by the points that would take as much memory") {
   MemoryStore store;
   for (int i = 0; i < 50; ++i) store.add("proc.cpu.user", {{"pid", std::to_string(i)}}, {{1, 2}});
-  const auto sum = [&](size_t series, size_t points) {
+  const auto sum = [&](size_t series, size_t points, const std::vector<std::string> &group_by = {}) {
     Budget budget({series, points, 60 * kSecond});
-    return usage_of({"proc.cpu.user"}, {}, {}, {kT0, kT0 + kSecond}, store, budget).at(0).average;
+    return usage_of({"proc.cpu.user"}, {}, group_by, {kT0, kT0 + kSecond}, store, budget).at(0).average;
   };
-  CHECK(sum(50, 20) == doctest::Approx(100));
-  CHECK(sum(2, 20 * 50) == doctest::Approx(100));
-  CHECK_THROWS_AS(sum(2, 20 * 50 - 1), TooMuch);
-  CHECK_THROWS_AS(sum(49, 20), TooMuch);
+  CHECK(sum(50, 50) == doctest::Approx(100));
+  CHECK(sum(2, 50 * 50) == doctest::Approx(100));
+  CHECK_THROWS_AS(sum(2, 50 * 50 - 1), TooMuch);
+  CHECK_THROWS_AS(sum(49, 50), TooMuch);
+  CHECK(sum(50, 50 * 50, {"pid"}) == doctest::Approx(2));
+  CHECK_THROWS_AS(sum(49, 50 * 50, {"pid"}), TooMuch);
 }
 
 TEST_CASE("a window counts by its part within the range") {

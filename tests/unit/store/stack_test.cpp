@@ -70,7 +70,7 @@ TEST_CASE("a stack that is too deep or too long keeps its leaf end, and is marke
   CHECK(store.number("SELECT count(*) FROM stack_points WHERE folded LIKE '[truncated]%'") == 4);
 }
 
-TEST_CASE("a tree of many nodes gives back each text, in whatever order they were written and lie") {
+TEST_CASE("a tree of many nodes returns each text, in any order of nodes") {
   TestStore store;
   Writer writer = store.writer();
   std::mt19937 random(3);

@@ -17,7 +17,7 @@ namespace atalaya::query {
 namespace {
 
 constexpr int64_t kMaxWindow = Hold::kLongest;
-constexpr size_t kPointsASeries = 20;  // of the size of one whose points are not kept
+constexpr size_t kPointsASeries = 50;  // a series whose points are not kept needs 1.2 KB
 
 struct UsageGroup {
   Usage usage;
@@ -36,6 +36,8 @@ class Integrals : public store::PointVisitor {
       for (const std::string &key : group_by)
         if (const auto found = one.tags.find(key); found != one.tags.end()) tags.insert(*found);
       UsageGroup &group = groups_[{one.metric, tags}];
+      if (groups_.size() > budget.limits().series)
+        throw TooMuch("more than " + std::to_string(budget.limits().series) + " groups" + kAskForLess);
       group.usage.tags = tags;
       group.usage.metric = one.metric;
       const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();

@@ -35,8 +35,8 @@ IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *inf
 
 // By metric, the largest sums first. A window that is partly in the range counts by that part. A sample of an instant covers the
 // time since the one before, five minutes at most. Deltas are added, totals are differenced. `undeclared` is for a caller that
-// knows the metrics: their declaration where the store has none. Throws as answers_to does; as points are not kept, the limit of
-// points permits more series than `series` where it is large.
+// knows the metrics: their declaration where the store has none. Throws as answers_to does. Maximum series: the larger of the limit
+// `series` and a fiftieth of the limit `points`, because points are not kept; maximum groups: the limit `series`.
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
                             const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,
                             const store::MetricInfo *undeclared = nullptr);

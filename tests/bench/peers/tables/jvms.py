@@ -16,7 +16,7 @@ ROWS = {count: f"{count:,} JVMs" for count in JVMS}
 
 
 def view(bench, store, span):
-    """The command that a user runs, with its default limits."""
+    """The command that a user runs, with its default `--max-points`."""
     answer, cost = cost_of([bench.atalaya, "jvms", "--store", store, "--from", str(span["begin"]), "--to", str(span["end"]), "--format", "json",
                             "--top", str(max(JVMS))])
     found = json.loads(answer)
@@ -38,7 +38,7 @@ def measure(bench, recorder):
 TABLES = (Table(
     name="jvms",
     title="Many JVMs in one view",
-    text=("`atalaya jvms` over two minutes, from start to end, with its default limits. A generator wrote the samples, because so many JVMs do not "
+    text=("`atalaya jvms` over two minutes, from start to end, with its default `--max-points`. A generator wrote the samples, because so many JVMs do not "
           "fit on the machine: as the source `jvm` reports them by default in windows of 5 s, with 32 functions, their stacks and 20 other stacks "
           "of each JVM and window.",),
     columns=(Column("cpu", "CPU, ms", 0), Column("ms", "ms", 0), Column("rss", "RSS, MiB", 1), Column("shown", "JVMs in the answer", 0),

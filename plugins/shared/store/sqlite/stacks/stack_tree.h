@@ -86,7 +86,7 @@ class StackTexts {
   struct Node {
     int64_t parent = 0, frame = 0;  // frame 0: there is no such node
   };
-  // Nodes of one program were mostly made one after the other: so many are read at once.
+  // Nodes of one program were mostly made one after the other: 32 are read in one query.
   static constexpr int64_t kPage = 32;
   using Page = std::array<Node, kPage>;
   const Node &node(int64_t id);
