@@ -109,9 +109,53 @@ TEST_CASE("where the data carry no prediction there is none") {
   ProgramRun unknown = run;
   unknown.steps[2].phase = "shuffle";
   CHECK_FALSE(models.predict(observation_of(unknown, 2, models.dependent()), Target::seconds));
-  CHECK(anomalies_of(unknown, models).unknown == std::vector<std::string>{"shuffle"});
   // Nobody measured the network: there is no model of it.
   CHECK_FALSE(models.predict(observation_of(run, 2, models.dependent()), Target::sent));
+}
+
+TEST_CASE("a phase that none of 15 normal runs has is not normal, by its time") {
+  Simulated simulated(4);
+  const Models models(normal_runs(simulated, kEnoughRuns)), few(normal_runs(simulated, kEnoughRuns - 1));
+  ProgramRun run = simulated.run(5);
+  run.steps[2].phase = "shuffle-12ab";  // 15 s
+  const Verdict verdict = anomalies_of(run, models);
+  REQUIRE(verdict.anomalies.size() == 1);
+  CHECK(verdict.anomalies[0].step == &run.steps[2]);
+  CHECK(verdict.anomalies[0].target == Target::seconds);
+  CHECK(verdict.anomalies[0].seen == run.steps[2].of.seconds());
+  CHECK(verdict.anomalies[0].predicted == 0);
+  CHECK(verdict.anomalies[0].text == "phase shuffle is in none of 15 normal runs");
+  CHECK(verdict.unknown.empty());
+  CHECK(anomalies_of(run, few).anomalies.empty());
+  CHECK(anomalies_of(run, few).unknown == std::vector<std::string>{"shuffle-12ab"});
+  // Its ends are known to one sample each: some samples may be a part of a neighbour.
+  run.steps[2] = simulated.step("shuffle-12ab", 4, 100, 50, 0);
+  CHECK(anomalies_of(run, models).anomalies.empty());
+  CHECK(anomalies_of(run, models).unknown == std::vector<std::string>{"shuffle-12ab"});
+}
+
+// A phase of a few samples is sometimes too short to be found.
+TEST_CASE("where the phase before is missing, the one before that predicts") {
+  Simulated simulated(5);
+  const auto without_sort = [](ProgramRun run) {
+    run.steps.erase(run.steps.begin() + 2);
+    return run;
+  };
+  auto runs = normal_runs(simulated, 30);
+  for (size_t i = 0; i < runs.size(); i += 6) runs[i] = without_sort(std::move(runs[i]));
+  const Models models(runs);
+  for (int i = 0; i < 25; ++i) {
+    const double input = 2.2 + i * 0.6;
+    CHECK(anomalies_of(without_sort(simulated.run(input)), models).anomalies.empty());
+    const ProgramRun slow = without_sort(simulated.run(input, 1, 0, 2));
+    const Observation write = observation_of(slow, 2, models.dependent());
+    REQUIRE(write.context == Context{"write", {"read"}});
+    CHECK(models.predict(write, Target::seconds)->value == Approx(0.5 * input).epsilon(0.1));
+    const Verdict verdict = anomalies_of(slow, models);
+    REQUIRE_FALSE(verdict.anomalies.empty());
+    CHECK(verdict.anomalies[0].step->phase == "write");
+    CHECK(verdict.anomalies[0].target == Target::seconds);
+  }
 }
 
 TEST_CASE("the next phase is the one that most often follows") {

@@ -187,19 +187,19 @@ double distance_of(double seen, double predicted, Target target) {
   return std::log(a / b);
 }
 
-Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent(runs)) {
+Models::Models(const std::vector<ProgramRun> &runs) : runs_(runs.size()), dependent_(input_dependent(runs)) {
   std::map<Context, std::vector<Observation>> observations;
   for (const ProgramRun &run : runs) {
     std::vector<std::string> before;
     for (size_t i = 0; i < run.steps.size(); ++i) {
       ++followers_[before][run.steps[i].phase];
+      phases_.insert(run.steps[i].phase);
       before.insert(before.begin(), run.steps[i].phase);
       if (before.size() > 2) before.pop_back();
       if (run.steps[i].of.is_open) continue;
-      const Observation full = observation_of(run, i, dependent_);
-      for (size_t depth = 0; depth <= full.context.before.size(); ++depth) {
-        Observation one = shortened(full, depth);
-        observations[one.context].push_back(std::move(one));
+      for (Observation &one : with_fewer(observation_of(run, i, dependent_))) {
+        const Context context = one.context;
+        observations[context].push_back(std::move(one));
       }
     }
     ++followers_[before][""];
@@ -211,21 +211,22 @@ Models::Models(const std::vector<ProgramRun> &runs) : dependent_(input_dependent
 }
 
 size_t Models::rows(const Observation &observation) const {
-  for (size_t before = observation.context.before.size();; --before) {
-    const auto found = rows_.find(shortened(observation, before).context);
-    const size_t rows = found == rows_.end() ? 0 : found->second;
-    if (rows >= kLeastRuns || before == 0) return rows;
+  size_t rows = 0;
+  for (const Observation &one : with_fewer(observation)) {
+    const auto found = rows_.find(one.context);
+    rows = found == rows_.end() ? 0 : found->second;
+    if (rows >= kLeastRuns) break;
   }
+  return rows;
 }
 
 std::optional<Predicted> Models::predict(const Observation &observation, Target target) const {
-  for (size_t before = observation.context.before.size();; --before) {
-    const Observation one = shortened(observation, before);
+  for (const Observation &one : with_fewer(observation)) {
     const auto found = models_.find(one.context);
     const auto *const model = found == models_.end() ? nullptr : &found->second[static_cast<size_t>(target)];
     if (model != nullptr && *model) return predicted(**model, one);
-    if (before == 0) return std::nullopt;
   }
+  return std::nullopt;
 }
 
 std::string Models::next_phase(const ProgramRun &run) const {
@@ -248,13 +249,31 @@ double resolution_of(const Occurrence &seen, double predicted, Target target) {
   return two_samples * std::max(highest, predicted / seen.seconds());
 }
 
+namespace {
+
+// A phase that no normal run has: its time. The ends of a phase are known to one sample each, so a few samples are no evidence.
+std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
+  constexpr double kLeastSamples = 10;
+  const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
+  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kLeastDistance) return std::nullopt;
+  return Anomaly{&step,    Target::seconds,
+                 seconds,  0,
+                 distance, kLeastDistance,
+                 false,    "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs"};
+}
+
+}  // namespace
+
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;
   for (size_t i = 0; i < run.steps.size(); ++i) {
     if (run.steps[i].of.is_open || run.steps[i].phase == kIdlePhase) continue;
     const Observation observation = observation_of(run, i, models.dependent());
     const size_t rows = models.rows(observation);
-    if (rows == 0) verdict.unknown.push_back(run.steps[i].phase);
+    if (auto found = new_phase(run.steps[i], models))
+      verdict.anomalies.push_back(std::move(*found));
+    else if (rows == 0)
+      verdict.unknown.push_back(run.steps[i].phase);
     rows >= kLeastRuns ? ++verdict.compared : ++verdict.without_model;
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);

@@ -16,7 +16,8 @@
 
 namespace atalaya::phases {
 
-inline constexpr size_t kLeastRuns = 8;  // observations of a model
+inline constexpr size_t kLeastRuns = 8;    // observations of a model
+inline constexpr size_t kEnoughRuns = 15;  // normal runs, so that a phase that none of them has is not normal
 
 // A model of one target of a phase.
 struct Model {
@@ -39,20 +40,24 @@ struct Predicted {
 
 class Models {
  public:
-  // From normal runs only. Where too few runs have the same two phases before, one phase, or none, is compared.
+  // From normal runs only. Where too few runs have the same two phases before, one of them, or none, is compared.
   explicit Models(const std::vector<ProgramRun> &runs);
 
+  size_t runs() const { return runs_; }
   const std::set<std::string> &dependent() const { return dependent_; }
   const std::map<Context, std::array<std::optional<Model>, kTargets>> &all() const { return models_; }
-  // The number of observations of the longest context with a model; else of the phase alone.
+  // The number of observations of the first context with a model, in the order of with_fewer; else of the phase alone.
   size_t rows(const Observation &observation) const;
+  // Whether enough normal runs are known and none has the phase.
+  bool is_new(const std::string &phase) const { return runs_ >= kEnoughRuns && !phases_.contains(phase); }
   // Nothing: training does not carry a prediction.
   std::optional<Predicted> predict(const Observation &observation, Target target) const;
   // The phase that most often follows these in training; empty: none.
   std::string next_phase(const ProgramRun &run) const;
 
  private:
-  std::set<std::string> dependent_;
+  size_t runs_ = 0;
+  std::set<std::string> dependent_, phases_;
   std::map<Context, std::array<std::optional<Model>, kTargets>> models_;
   std::map<Context, size_t> rows_;
   std::map<std::vector<std::string>, std::map<std::string, size_t>> followers_;

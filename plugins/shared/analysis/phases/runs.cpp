@@ -35,6 +35,15 @@ double variation(const Moments &moments) {
   return moments.count > 1 && moments.mean > 0 ? moments.deviation() / moments.mean : 0;
 }
 
+// By one of the phases before: `place` counts from 1, the nearest.
+Observation with_one(const Observation &observation, size_t place) {
+  Observation one{{observation.context.phase, {observation.context.before[place - 1]}}, {}, observation.step};
+  const std::string prefix = std::to_string(place) + ".";
+  for (const auto &[name, value] : observation.features)
+    if (name.starts_with(prefix)) one.features["1." + name.substr(prefix.size())] = value;
+  return one;
+}
+
 }  // namespace
 
 std::string short_id(const std::string &phase) {
@@ -67,12 +76,13 @@ std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs) {
   return dependent;
 }
 
-Observation shortened(const Observation &observation, size_t before) {
-  Observation shorter = observation;
-  if (shorter.context.before.size() <= before) return shorter;
-  shorter.context.before.resize(before);
-  std::erase_if(shorter.features, [&](const auto &feature) { return static_cast<size_t>(feature.first.front() - '0') > before; });
-  return shorter;
+std::vector<Observation> with_fewer(const Observation &observation) {
+  const std::vector<std::string> &before = observation.context.before;
+  std::vector<Observation> all{observation};
+  if (before.size() == 2) all.push_back(with_one(observation, 1));
+  if (before.size() == 2 && before[0] != before[1]) all.push_back(with_one(observation, 2));
+  if (!before.empty()) all.push_back({{observation.context.phase, {}}, {}, observation.step});
+  return all;
 }
 
 Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent) {

@@ -48,7 +48,8 @@ double target_of(const Occurrence &occurrence, Target target);
 // Features by name, such as "1.time", "2.cpu.deviation" and "1.threads:Sort.merge": 1 is the phase before, 2 the one before that.
 using Features = std::map<std::string, double>;
 
-// Where a phase is in its run: the phase and the input-dependent ones before it, the nearest first.
+// Where a phase is in its run: the phase and the input-dependent ones before it, the nearest first. A single one is one of the
+// two before it.
 struct Context {
   std::string phase;
   std::vector<std::string> before;
@@ -66,8 +67,9 @@ struct Observation {
   Features features;
   const Step *step = nullptr;
 };
-// The same with fewer phases before.
-Observation shortened(const Observation &observation, size_t before);
+// The same by both phases before, by the nearer one, by the other one, by none; without repetitions. The other one alone stands for
+// runs in which the nearer one is too short to be a phase.
+std::vector<Observation> with_fewer(const Observation &observation);
 // A phase is predicted from this many input-dependent phases before it.
 inline constexpr size_t kBefore = 2;
 // The phase at this position of a run.
