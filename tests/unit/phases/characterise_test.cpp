@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -22,6 +23,7 @@ const std::vector<Kind> kKinds = {{100, {6, 3, 1}, 4}, {200, {4, 4, 2}, 4}, {300
 // The occurrences that a store would have: the last of each begin wins.
 struct Watched {
   std::map<int64_t, Occurrence> spans;
+  std::vector<Occurrence> changed;
   size_t most_buffered = 0;
 };
 
@@ -37,6 +39,7 @@ Watched watch(PhaseBook &book, const Trace &trace, size_t buffer = 120) {
   }
   process.finish(changed);
   for (const Occurrence &one : changed) watched.spans.insert_or_assign(one.start_ns, one);
+  watched.changed = std::move(changed);
   return watched;
 }
 
@@ -69,15 +72,19 @@ TEST_CASE("phases that nobody knows are learned, and recognised later within a s
 }
 
 // As in programs, where all stacks begin with the same functions.
-Trace nested(size_t load, size_t sort, uint32_t seed) {
+Trace nested(const std::vector<Planted> &order, uint32_t seed) {
   std::mt19937 random(seed);
   Trace trace;
-  for (size_t i = 0; i < load + sort; ++i) {
-    const uint32_t first = i < load ? 10 : 20;
-    const std::vector<Part> parts = {{1, 1}, {first, 1}, {first + 1, 1}, {first + 2 + static_cast<uint32_t>(random() % 4), 1}};
-    trace.add(static_cast<int64_t>(i + 1) * kSecond, parts, 1);
-  }
+  for (const Planted &planted : order)
+    for (size_t i = 0; i < planted.samples; ++i) {
+      const uint32_t first = 10 + 10 * static_cast<uint32_t>(planted.kind);
+      const std::vector<Part> parts = {{1, 1}, {first, 1}, {first + 1, 1}, {first + 2 + static_cast<uint32_t>(random() % 4), 1}};
+      trace.add(static_cast<int64_t>(trace.size() + 1) * kSecond, parts, 1);
+    }
   return trace;
+}
+Trace nested(size_t load, size_t sort, uint32_t seed) {
+  return nested({{0, load}, {1, sort}}, seed);
 }
 
 TEST_CASE("the last phase of a process is found if it has the samples of a phase, and teaches no phase again") {
@@ -114,6 +121,68 @@ TEST_CASE("a phase with other shares of its functions in a later run is the same
     check_spans(watch(book, test::trace_of(usual, order, {}, seed)), order, 1);
     check_spans(watch(book, test::trace_of(slow, order, {}, seed)), order, 1);
     CHECK(book.size() == 2);
+  }
+}
+
+TEST_CASE("a phase with other shares of its functions is followed to its end") {
+  const std::vector<Kind> usual = {{100, {5, 5}, 4}, {200, {1}, 2}}, slow = {{100, {9, 1}, 4}, {200, {1}, 2}};
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    PhaseBook book;
+    watch(book, test::trace_of(usual, {{0, 50}, {1, 50}}, {}, seed));
+    for (const size_t length : {50, 130, 500}) {
+      CAPTURE(seed);
+      CAPTURE(length);
+      const std::vector<Planted> order = {{0, length}, {1, 50}};
+      const Watched watched = watch(book, test::trace_of(slow, order, {}, seed));
+      check_spans(watched, order, 1);
+      for (const Occurrence &one : watched.changed)
+        if (!one.is_open) CHECK(one.end_ns >= static_cast<int64_t>(length - 1) * kSecond);
+    }
+    CHECK(book.size() == 2);
+  }
+}
+
+TEST_CASE("an unknown phase with the first functions of known ones is no part of them") {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    PhaseBook known;
+    watch(known, nested(60, 60, 1000 + seed));
+    REQUIRE(known.size() == 2);
+    const std::vector<Profile> profiles = known.profiles();
+    for (const size_t unknown : {12, 15, 20, 30, 60, 119, 130, 300}) {
+      for (const std::vector<Planted> &order :
+           {std::vector<Planted>{{0, 100}, {2, unknown}}, std::vector<Planted>{{0, 100}, {2, unknown}, {1, 100}},
+            std::vector<Planted>{{1, 40}, {2, unknown}, {1, 40}}}) {
+        CAPTURE(seed);
+        CAPTURE(unknown);
+        CAPTURE(order.size());
+        PhaseBook book = known;
+        const Trace trace = nested(order, 100 * seed + static_cast<uint32_t>(unknown));
+        // With 119 samples the buffer is full after the first sample of the next phase, which is then a part of it.
+        check_spans(watch(book, trace), order, unknown == 119 ? 2 : 1);
+        CHECK(book.size() == 3);
+        const Trace *const one = &trace;
+        const MinedRuns mined = mine(std::span(&one, 1), profiles, {});
+        REQUIRE(mined.segments[0].size() == order.size());
+        size_t end = 0;
+        for (size_t i = 0; i < order.size(); ++i) CHECK(mined.segments[0][i].end == (end += order[i].samples));
+      }
+    }
+  }
+}
+
+TEST_CASE("an unknown phase at the end that is too short to be learned is no part of the one before") {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    PhaseBook known;
+    watch(known, nested(60, 60, 1000 + seed));
+    // Fewer samples than an epoch do not show what a phase does.
+    for (size_t unknown = std::max<size_t>(5, known.epoch(0)); unknown < 10; ++unknown) {
+      CAPTURE(seed);
+      CAPTURE(unknown);
+      PhaseBook book = known;
+      const Watched watched = watch(book, nested({{0, 100}, {2, unknown}}, 100 * seed + static_cast<uint32_t>(unknown)));
+      REQUIRE(watched.spans.size() == 1);
+      CHECK(std::abs(watched.spans.begin()->second.end_ns - 100 * kSecond) <= kSecond);
+    }
   }
 }
 
@@ -185,6 +254,18 @@ TEST_CASE("memory is bounded by the buffer, whatever comes") {
   CHECK(book.size() == 0);
 }
 
+// A phase is left after two epochs that do not match, and the last one that matched is kept.
+TEST_CASE("memory is bounded by three epochs, if they are longer than the buffer") {
+  const std::vector<Kind> kinds = {{100, {1, 1}, 2}, {200, {1, 1}, 2}, {100, {3, 1}, 2}};
+  PhaseBook book;
+  const std::vector<Planted> order = {{0, 600}, {2, 200}, {0, 600}, {1, 70}, {0, 400}, {2, 130}, {0, 600}};
+  const Trace trace = test::trace_of(kinds, order, {.foreign = 0.02}, 1);
+  REQUIRE(book.add({Profile(trace, 0, 600), 64}));
+  const Watched watched = watch(book, trace, 20);
+  CHECK(watched.most_buffered > 20);
+  CHECK(watched.most_buffered <= 192);
+}
+
 TEST_CASE("a full book learns nothing more") {
   PhaseBook book;
   for (uint32_t i = 0; i < kMaxPhases; ++i) CHECK(book.add({Profile({{i + 1, 10}}, {}), 1}));
@@ -199,11 +280,13 @@ TEST_CASE("occurrences of a process do not overlap and are in order, for any ord
     PhaseBook book;
     std::vector<Planted> order;
     for (int i = 0; i < 8; ++i) order.push_back({random() % kKinds.size(), 3 + random() % 70});
+    order.push_back({random() % kKinds.size(), 5 + random() % 5});
     const Watched watched = watch(book, test::trace_of(kKinds, order, {.foreign = 0.2, .threads = 2}, seed), 60);
     int64_t end = 0;
     for (const auto &[start, span] : watched.spans) {
       CHECK(start >= end);
       CHECK(span.end_ns > start);
+      CHECK(span.threads.count >= static_cast<double>(CharacteriserOptions{}.least));
       end = span.end_ns;
     }
   }

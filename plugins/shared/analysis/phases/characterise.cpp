@@ -47,21 +47,22 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (trace_.size() >= 2 * options_.least)
     learn(changed);
   else if (trace_.size() >= options_.least)
-    place(best_segments(trace_, book_.profiles(), options_.least), known_numbers(), changed);
+    place(without_unlike(best_segments(trace_, book_.profiles(), options_.least)), known_numbers(), changed);
   else
     extend_last(trace_.size(), changed);
   if (current_) end(0, changed);
   drop(trace_.size());
   last_.reset();
+  own_ = {};
 }
 
 // A phase lasts as long as its epochs match. An epoch of 20 may differ by chance: it ends the phase if some of its samples are
 // unlikely, or if the next one differs as well. The last epoch that matched is kept, because the end may be in it.
 void Characteriser::follow(std::vector<Occurrence> &changed) {
-  const size_t epoch = book_.epoch(current_->phase);
+  const size_t epoch = std::max(book_.epoch(current_->phase), own_.epoch);
   const size_t seen = matched_ + doubted_;
   if (trace_.size() < seen + epoch) return;
-  if (match(Profile(trace_, seen, trace_.size()), book_.profiles()[current_->phase], book_.likeness())) {
+  if (matches(Profile(trace_, seen, trace_.size()), current_->phase)) {
     take(seen);
     matched_ = trace_.size();
     doubted_ = 0;
@@ -83,15 +84,21 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
   for (Trial &trial : trials_) {
     const auto phase = advance(trial);
     if (!phase) continue;
-    recognise(*phase, std::min(trial.candidates[*phase].begin + trial.size, trial.position), trial.position, changed);
+    recognise(*phase, trial.candidates[*phase].begin, trial, changed);
     return;
   }
 }
 
 // The samples before are of phases that were too short for five epochs, or of none. What is most likely for all of them ends with
-// this phase, except by chance: then it begins where its own samples become likely. Its first epoch ends at `certain`.
-void Characteriser::recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed) {
-  const std::vector<Segment> segments = best_segments(trace_, book_.profiles(), options_.least);
+// this phase, except by chance: then it begins where its own samples become likely. Its epochs begin at `matching`.
+void Characteriser::recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed) {
+  const size_t seen = trial.position, certain = std::min(matching + trial.size, seen);
+  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), options_.least);
+  if (has_unknown(likely, matching)) {
+    trials_.clear();
+    return learn(changed);
+  }
+  const std::vector<Segment> segments = without_unlike(likely);
   if (segments.back().phase == phase && segments.back().begin < certain) return place(segments, known_numbers(), changed);
   const size_t first = border(trace_, book_.profiles(), phase, certain, Side::begin);
   begin(phase, first, changed);
@@ -106,7 +113,7 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
       if (book_.epoch(i) != trial.size) continue;
       if (!epoch) epoch.emplace(trace_, trial.position, trial.position + trial.size);
       Candidate &candidate = trial.candidates[i];
-      if (!match(*epoch, book_.profiles()[i], book_.likeness())) {
+      if (!matches(*epoch, i)) {
         candidate.confidence = std::max(candidate.confidence - 1, 0);
         continue;
       }
@@ -117,6 +124,26 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
     }
   }
   return std::nullopt;
+}
+
+// Like the phase in the book, or in its current or last occurrence, which may have other shares of the functions.
+bool Characteriser::matches(const Profile &epoch, size_t phase) const {
+  return match(epoch, book_.profiles()[phase], book_.likeness()) ||
+         (own_.known == phase && match(epoch, own_.profile, book_.likeness()));
+}
+
+std::vector<Segment> Characteriser::without_unlike(std::vector<Segment> segments) const {
+  leave_out_unlike(trace_, book_.profiles(), book_.likeness(), segments);
+  return segments;
+}
+
+// Whether the samples before `end` have those of a new phase: as many as it needs are unlike the phases that explain them best.
+bool Characteriser::has_unknown(std::vector<Segment> segments, size_t end) const {
+  std::erase_if(segments, [end](const Segment &segment) { return segment.begin >= end; });
+  if (!segments.empty()) segments.back().end = std::min(segments.back().end, end);
+  size_t unknown = 0;
+  for (const Segment &segment : without_unlike(std::move(segments))) unknown += segment.phase == kNoPhase ? segment.size() : 0;
+  return unknown >= 2 * options_.least;
 }
 
 Characteriser::Numbers Characteriser::known_numbers() const {
@@ -131,8 +158,10 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
   const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), {book_.likeness(), options_.least});
   Numbers numbers;
   for (const MinedPhase &phase : mined.phases) numbers.push_back(phase.known ? phase.known : book_.number_of(phase));
-  place(mined.segments.front(), numbers, changed);
+  const std::vector<Segment> &segments = mined.segments.front();
+  place(segments, numbers, changed);
   if (trace_.size() > 0 && current_) end(0, changed);
+  if (current_ && mined.phases[segments.back().phase].known) own_.epoch = mined.phases[segments.back().phase].epoch;
   // What is no phase is not searched again.
   if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
@@ -146,14 +175,17 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     if (current_) {
       end(0, changed);
     } else if (last_ && last_->phase != *number) {
-      // A rest of the last phase that is shorter than a phase became a part of this one.
-      rest = extend_last(std::min(segment.begin + options_.least, segment.end) - 1, changed);
+      // A rest of the last phase that is shorter than a phase became a part of this one, which keeps the samples of a phase.
+      const size_t spare = std::max(segment.size(), options_.least) - options_.least;
+      rest = extend_last(segment.begin + std::min(options_.least - 1, spare), changed);
       segment.begin = std::max(segment.begin, rest);
     }
     begin(*number, segment.begin - rest, changed);
     take(segment.size());
     rest = segment.end;
   }
+  // Nothing was found: the first samples may be a rest of the last phase that is shorter than a phase.
+  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.least - 1), changed);
 }
 
 // The samples before are of no phase, or, if few, of the same phase as before and after.
@@ -165,6 +197,7 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
     take(sample);
   } else {
     drop(sample - extend_last(sample, changed));
+    own_ = {{}, 1, phase};
     current_ = occurrence(phase, 0, 0);
     current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
     current_->end_ns = current_->start_ns;
@@ -212,6 +245,7 @@ Occurrence Characteriser::occurrence(size_t phase, size_t begin, size_t end) con
 void Characteriser::take(size_t samples) {
   if (samples == 0) return;
   join(*current_, occurrence(current_->phase, 0, samples));
+  if (own_.profile.samples() < options_.buffer) own_.profile.add(Profile(trace_, 0, samples));
   drop(samples);
 }
 
@@ -222,8 +256,27 @@ void Characteriser::drop(size_t samples) {
   if (samples > 0) trials_.clear();
 }
 
+// An unknown phase with common first functions is more likely of any phase than of none. Therefore the last samples must be alike
+// the phase, too.
 size_t Characteriser::kept(size_t phase, size_t limit) const {
-  return border(trace_, book_.profiles(), phase, limit, Side::end);
+  const size_t window = std::max(options_.least, book_.epoch(phase));
+  const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
+  const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
+  size_t end = likely;
+  while (end > 0 && affinity(phase, begin_of(end), end) < kLeastAffinity) --end;
+  if (end == likely) return likely;
+  // A part of the last window that is alike may be of the other phase.
+  size_t best = end;
+  for (size_t at = end; at-- > begin_of(end);)
+    if (affinity(phase, begin_of(end), at) > affinity(phase, begin_of(end), best)) best = at;
+  return best;
+}
+
+double Characteriser::affinity(size_t phase, size_t begin, size_t end) const {
+  const Profile samples(trace_, begin, end);
+  const double of_book = similarity(samples, book_.profiles()[phase], book_.likeness().rare).times;
+  if (own_.known != phase) return of_book;
+  return std::max(of_book, similarity(samples, own_.profile, book_.likeness().rare).times);
 }
 
 }  // namespace atalaya::phases

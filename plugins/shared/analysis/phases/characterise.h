@@ -46,7 +46,7 @@ struct OnlineSample {
   ResourceValues resources;
 };
 
-// One process. Memory: the samples of the buffer, and those of the largest epoch.
+// One process. Memory: the larger of the samples of the buffer and of three epochs (192), and the functions of as many.
 class Characteriser {
  public:
   Characteriser(PhaseBook &book, const CharacteriserOptions &options) : book_(book), options_(options) {}
@@ -72,7 +72,10 @@ class Characteriser {
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);
   std::optional<size_t> advance(Trial &trial);
-  void recognise(size_t phase, size_t certain, size_t seen, std::vector<Occurrence> &changed);
+  void recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed);
+  bool matches(const Profile &epoch, size_t phase) const;
+  std::vector<Segment> without_unlike(std::vector<Segment> segments) const;
+  bool has_unknown(std::vector<Segment> segments, size_t end) const;
   void learn(std::vector<Occurrence> &changed);
   using Numbers = std::vector<std::optional<size_t>>;  // in the book, by phase of segments; nothing: of none
   Numbers known_numbers() const;
@@ -86,6 +89,7 @@ class Characteriser {
   void drop(size_t samples);
   // How many of the first samples are still of the phase: the others are of another one, or of none.
   size_t kept(size_t phase, size_t limit) const;
+  double affinity(size_t phase, size_t begin, size_t end) const;  // of these samples
 
   PhaseBook &book_;
   const CharacteriserOptions options_;
@@ -95,6 +99,7 @@ class Characteriser {
   std::vector<Trial> trials_;
   size_t matched_ = 0, doubted_ = 0;  // samples of the trace in a matching epoch, and in one that may differ by chance
   std::optional<Occurrence> current_, last_;
+  MinedPhase own_;  // `known` as it is in the first samples of the current occurrence, or of the last one
 };
 
 }  // namespace atalaya::phases

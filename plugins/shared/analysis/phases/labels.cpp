@@ -161,4 +161,13 @@ std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> 
   return segments;
 }
 
+void leave_out_unlike(const Trace &trace, std::span<const Profile> phases, const Likeness &likeness,
+                      std::vector<Segment> &segments) {
+  for (Segment &segment : segments) {
+    if (segment.phase == kNoPhase) continue;
+    const Similarity found = similarity(Profile(trace, segment.begin, segment.end), phases[segment.phase], likeness.rare);
+    if (found.times < kLeastAffinity) segment.phase = kNoPhase;
+  }
+}
+
 }  // namespace atalaya::phases

@@ -39,11 +39,14 @@ class Fit {
 };
 
 // Where a phase ends, or begins, in the first samples of a trace: the samples on the other side are all of one other phase, or of
-// none. The most likely place; of several, the one with the most samples of the phase.
+// none. The most likely place.
 enum class Side : uint8_t { begin, end };
 size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase, size_t samples, Side side);
 
 // Covers the whole trace. Segments shorter than `least` belong to their neighbours.
 std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> phases, size_t least);
+// A segment that is too unlike its phase becomes one of none.
+void leave_out_unlike(const Trace &trace, std::span<const Profile> phases, const Likeness &likeness,
+                      std::vector<Segment> &segments);
 
 }  // namespace atalaya::phases

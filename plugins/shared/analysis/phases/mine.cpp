@@ -133,16 +133,6 @@ std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, con
   return phases.take();
 }
 
-// A part that is too unlike its phase belongs to none.
-void leave_out_unlike(const Trace &trace, const std::vector<Profile> &phases, const Likeness &likeness,
-                      std::vector<Segment> &segments) {
-  for (Segment &segment : segments) {
-    if (segment.phase == kNoPhase) continue;
-    const Similarity found = similarity(Profile(trace, segment.begin, segment.end), phases[segment.phase], likeness.rare);
-    if (found.times < kLeastAffinity) segment.phase = kNoPhase;
-  }
-}
-
 // Where a phase is found: its runs, and how often it is between which phases.
 struct Places {
   std::vector<bool> runs;
