@@ -40,12 +40,15 @@ class Phases(QueryCase):
     def learn(self):
         return self.phases("learn", "--from", str(START), "--to", str(self.runs.now))
 
+    def assert_narrow(self, text):
+        self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+
     def test_from_stacks_to_where_in_the_code(self):
         normal = self.run_program(9.5)
         faulty = {name: self.run_program(11.3, name) for name in FAULTS}
         learned = self.learn()
         self.assertIn("19 runs, 76 occurrences", learned)
-        self.assertLessEqual(max(map(len, learned.splitlines())), 80)
+        self.assert_narrow(learned)
         names = set(re.findall(r"^  (\S+)-[0-9a-f]{4} +19 ", learned, re.MULTILINE))
         self.assertEqual(names, {"warm", "load", "compare", "flush"})
         training = ["--train-from", str(START), "--train-to", str(self.trained)]
@@ -66,8 +69,12 @@ class Phases(QueryCase):
         self.assertRegex(said, r"in the code of phase \S+: the same functions as in normal runs \(main\)")
 
         predicted = self.phases("predict", *normal, *training)
+        self.assert_narrow(predicted)
         self.assertRegex(predicted, r"compare-\S+\n +time +(2[6-9]|30)\.\d s")
-        self.assertRegex(self.phases("train", "--from", str(START), "--to", str(self.trained)), r"inputs +(0\.9\d|1\.00) +9\d\.\d %")
+        trained = self.phases("train", "--from", str(START), "--to", str(self.trained))
+        self.assert_narrow(trained)
+        self.assert_narrow(self.phases("show", "--from", str(START), "--to", str(self.runs.now)))
+        self.assertRegex(trained, r"inputs +(0\.9\d|1\.00) +9\d\.\d %")
 
         shown = json.loads(self.phases("show", "--format", "json", "--from", str(START), "--to", str(self.runs.now)))
         self.assertEqual(len(shown["runs"]), 19)
@@ -81,6 +88,26 @@ class Phases(QueryCase):
 
         spans = self.atalaya("sql", "--format", "csv", "SELECT DISTINCT name FROM spans ORDER BY name")
         self.assertEqual(spans.split()[1:], ["anomaly", "phase", "phase.definition"])
+
+    def test_the_verdict_on_a_phase_depends_neither_on_the_begin_of_the_range_nor_on_its_own_run(self):
+        when = self.run_program(11.3, "leak")
+        self.learn()
+        begin, end = int(when[1]), int(when[3])
+        run, = json.loads(self.phases("show", "--format", "json", *when))["runs"]
+        phase, = (one for one in run["phases"] if one["phase"].startswith("compare"))
+
+        def verdict(start, train_to):
+            said = json.loads(self.phases("anomalies", "--format", "json", "--from", str(start), "--to", str(end), "--train-from",
+                                          str(START), "--train-to", str(train_to)))[-1]
+            return said["start"], said["normal_runs"], [one for one in said["anomalies"] if one["start"] >= phase["start"]]
+
+        expected = verdict(begin, self.trained)
+        self.assertEqual(expected[1], 14)
+        self.assertIn("memory", [one["of"] for one in expected[2]])
+        for start in (begin - 300, begin + 15, phase["start"] // 1000 + 1, phase["end"] // 1000 - 1):
+            for train_to in (self.trained, end):
+                with self.subTest(start=start - begin, train_to=train_to):
+                    self.assertEqual(verdict(start, train_to), expected)
 
     def test_flame_graphs_of_phases_are_parts_of_that_of_the_run(self):
         run = self.run_program(8)

@@ -54,15 +54,11 @@ store::Range Asked::training_range(const query::Reading &reading, int64_t end_ns
   return range;
 }
 
-void read_all_functions(store::Store &store, ProgramRun &run, query::Budget &budget) {
-  for (Step &step : run.steps) read_functions(store, run, step, budget);
-}
-
 std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of, const PhaseDatabase &database,
                                                                query::Budget &budget) {
   std::map<std::string, std::vector<ProgramRun>> programs;
   for (ProgramRun &run : read_runs(store, of, database, budget)) {
-    read_all_functions(store, run, budget);
+    for (Step &step : run.steps) read_functions(store, run, step, budget);
     programs[run.process].push_back(std::move(run));
   }
   return programs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the command, and what they select in a store.
+// The options of the command, and the data that they select in a store.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -37,7 +37,6 @@ struct Asked {
 // Runs by program, with the functions of their phases.
 std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of, const PhaseDatabase &database,
                                                                query::Budget &budget);
-void read_all_functions(store::Store &store, ProgramRun &run, query::Budget &budget);
 
 // Reports that the range has none of these. The exit status.
 int nothing(const std::string &what, const store::Range &range);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs train, predict and anomalies.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "core/base/safe_text.h"
@@ -15,17 +19,73 @@
 namespace atalaya::phases {
 namespace {
 
-// Calls visit(runs, number of normal runs, models) for each program that ran in the range. False: there is none.
+// The other one is of the same process, without a pause that begins another run.
+bool are_one_run(const ProgramRun &one, const ProgramRun &other) {
+  const auto pause_ns = [](const ProgramRun &first, const ProgramRun &second) {
+    return second.steps.front().of.start_ns - first.steps.back().of.end_ns;
+  };
+  return one.host == other.host && one.process == other.process && one.pid == other.pid && pause_ns(one, other) <= kRunPause &&
+         pause_ns(other, one) <= kRunPause;
+}
+
+// The normal runs of a program.
+class NormalRuns {
+ public:
+  explicit NormalRuns(std::vector<ProgramRun> runs) : runs_(std::move(runs)), all_(runs_) {}
+
+  // A run is no measure of itself: those of the others.
+  size_t count(const ProgramRun &run) const { return others(run).size(); }
+  const Models &models(const ProgramRun &run) {
+    const std::vector<ProgramRun> without = others(run);
+    return without.size() == runs_.size() ? all_ : of_others_.emplace(without);
+  }
+
+ private:
+  std::vector<ProgramRun> others(const ProgramRun &run) const {
+    std::vector<ProgramRun> found = runs_;
+    std::erase_if(found, [&](const ProgramRun &other) { return are_one_run(run, other); });
+    return found;
+  }
+
+  const std::vector<ProgramRun> runs_;
+  const Models all_;
+  std::optional<Models> of_others_;  // of the last call
+};
+
+// The runs of the range, by program. Each has its phases before the range as well.
+std::map<std::string, std::vector<ProgramRun>> whole_runs(const Asked &asked, query::Reading &reading,
+                                                          const PhaseDatabase &database) {
+  const Wanted wanted = asked.wanted(reading.range);
+  std::map<std::string, std::vector<ProgramRun>> programs;
+  for (const ProgramRun &run : read_runs(*reading.store, wanted, database, reading.budget)) {
+    Wanted of = of_process(wanted, run);
+    const auto since = [&](int64_t from_ns) {
+      of.range.from_ns = from_ns;
+      return read_runs(*reading.store, of, database, reading.budget);
+    };
+    programs[run.process].push_back(
+        with_begin(run, wanted.range.from_ns, since, [](const ProgramRun &) { return false; }).value_or(run));
+  }
+  return programs;
+}
+
+// Reads the functions of the phases from the first one that was asked for on, and of those that it is predicted from.
+void read_needed_functions(query::Reading &reading, ProgramRun &run, const Models &models) {
+  for (const size_t input : inputs_of(run, run.first, models.dependent()))
+    read_functions(*reading.store, run, run.steps[input], reading.budget);
+  for (size_t i = run.first; i < run.steps.size(); ++i) read_functions(*reading.store, run, run.steps[i], reading.budget);
+}
+
+// Calls visit(runs, normal runs) for each program that ran in the range. False: there is none.
 template <class Visit>
 bool for_each_program(const Asked &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
-  const auto checked = runs_by_program(*reading.store, asked.wanted(reading.range), database, reading.budget);
+  auto checked = whole_runs(asked, reading, database);
   if (checked.empty()) return false;
   const store::Range training = asked.training_range(reading, reading.range.from_ns);
-  const auto normal = runs_by_program(*reading.store, asked.wanted(training), database, reading.budget);
-  for (const auto &[process, runs] : checked) {
-    const auto known = normal.find(process);
-    visit(runs, known == normal.end() ? 0 : known->second.size(),
-          Models(known == normal.end() ? std::vector<ProgramRun>() : known->second));
+  auto normal = runs_by_program(*reading.store, asked.wanted(training), database, reading.budget);
+  for (auto &[process, runs] : checked) {
+    NormalRuns of_program(std::move(normal[process]));
+    visit(runs, of_program);
   }
   return true;
 }
@@ -44,7 +104,9 @@ SpanToWrite span_of(const ProgramRun &run, const Anomaly &one) {
           {{"anomaly.seen", one.seen}, {"anomaly.predicted", one.predicted}, {"anomaly.ratio", std::exp(one.distance)}}};
 }
 
-void print_normal_runs(const std::vector<ProgramRun> &runs, size_t normal) {
+void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of_program) {
+  size_t normal = of_program.count(runs.front());
+  for (const ProgramRun &run : runs) normal = std::min(normal, of_program.count(run));
   std::printf("%s: %zu runs against %zu normal runs\n", core::visible(runs.front().process).c_str(), runs.size(), normal);
   if (normal < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
 }
@@ -74,13 +136,17 @@ int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabas
 int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
   query::JsonWriter json;
   json.list();
-  const auto predict = [&](const std::vector<ProgramRun> &runs, size_t normal, const Models &models) {
-    const ProgramRun &last = runs.back();
-    if (!asked.json)
-      std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(last.process).c_str(), last.pid.c_str(),
-                  time_of_run(last).c_str(), normal, predictions_table(last, models).c_str());
-    else
-      for (const ProgramRun &run : runs) write_predictions(json, run, normal, models);
+  const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
+    for (ProgramRun &run : asked.json ? std::span(runs) : std::span(runs).last(1)) {
+      const Models &models = normal.models(run);
+      read_needed_functions(reading, run, models);
+      if (asked.json)
+        write_predictions(json, run, normal.count(run), models);
+      else
+        std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(run.process).c_str(),
+                    core::visible(run.pid).c_str(), time_of_run(run).c_str(), normal.count(run),
+                    predictions_table(run, models).c_str());
+    }
   };
   if (!for_each_program(asked, reading, database, predict)) return nothing("phases", reading.range);
   print(asked, json);
@@ -91,12 +157,14 @@ int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatab
   std::vector<SpanToWrite> spans;
   query::JsonWriter json;
   json.list();
-  const auto judge = [&](const std::vector<ProgramRun> &runs, size_t normal, const Models &models) {
+  const auto judge = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     if (!asked.json) print_normal_runs(runs, normal);
-    for (const ProgramRun &run : runs) {
+    for (ProgramRun &run : runs) {
+      const Models &models = normal.models(run);
+      read_needed_functions(reading, run, models);
       const Verdict verdict = anomalies_of(run, models);
       if (asked.json)
-        write_verdict(json, run, normal, verdict, database);
+        write_verdict(json, run, normal.count(run), verdict, database);
       else
         std::fputs(verdict_text(run, verdict, database).c_str(), stdout);
       for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));

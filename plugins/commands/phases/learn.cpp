@@ -20,6 +20,19 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
+// The parts of a segment without a gap, where nobody knows what the process did, if they are as long as a phase.
+void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t least) {
+  Segment part = segment;
+  const auto add = [&](size_t end) {
+    part.end = end;
+    if (part.size() >= least) run.occurrences.push_back(occurrence_of(run.trace, part, id));
+    part.begin = end;
+  };
+  for (const size_t gap : run.trace.gaps)
+    if (gap > segment.begin && gap < segment.end) add(gap);
+  add(segment.end);
+}
+
 struct KnownPhases {
   std::vector<std::string> ids;
   std::vector<Profile> profiles;
@@ -71,7 +84,7 @@ void learn_program(std::span<LearnedRun *const> runs, Key key, const MineOptions
     run.segments = std::move(mined.segments[i]);
     run.ids = ids;
     for (const Segment &segment : run.segments)
-      if (segment.phase != kNoPhase) run.occurrences.push_back(occurrence_of(run.trace, segment, ids[segment.phase]));
+      if (segment.phase != kNoPhase) add_occurrences(run, segment, ids[segment.phase], options.least);
   }
 }
 

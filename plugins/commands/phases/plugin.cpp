@@ -47,12 +47,12 @@ class PhasesCommand final : public Command {
                                                   "learn|show|watch|train|predict|anomalies|export | import FILE\n"
                                                   "learn  Find phases in the stacks of the range, and store them\n"
                                                   "show  Known phases, and those of each run of the range\n"
-                                                  "watch  Phases as they begin and end, and which are not normal\n"
+                                                  "watch  Begins and ends of phases, and phases that are not normal\n"
                                                   "train  Models of the runs of the range, with their errors\n"
                                                   "predict  Time and resources of the phases of the last run\n"
                                                   "anomalies  Phases that took more or less than normal runs explain\n"
                                                   "export  Write all known phases to one JSON file\n"
-                                                  "import FILE  Read phases from such a file"_str,
+                                                  "import FILE  Read phases from an exported file"_str,
                                               .example =
                                                   "atalaya phases learn --from -1d --process Sort\n"
                                                   "atalaya phases anomalies --from -1h --process Sort\n"

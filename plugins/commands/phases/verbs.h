@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command does, one function for each verb. They return the exit status, and throw query::Wrong, query::TooMuch and
+// A function for each verb. They return the exit status, and throw query::Wrong, query::TooMuch and
 // store::Error.
 #pragma once
 

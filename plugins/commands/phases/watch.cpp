@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <tuple>
+#include <optional>
 
 #include "core/base/safe_text.h"
 #include "plugins/commands/phases/verdict.h"
@@ -14,8 +14,8 @@ namespace {
 
 std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, const std::string &change) {
   constexpr int64_t kSecond = 1'000'000'000;
-  return query::time_text(at_ns / kSecond * kSecond) + " " + core::visible(run.process) + " " + run.pid + ": phase " + step.phase +
-         " " + change + "\n";
+  return query::time_text(at_ns / kSecond * kSecond) + " " + core::visible(run.process) + " " + core::visible(run.pid) +
+         ": phase " + core::visible(step.phase) + " " + change + "\n";
 }
 
 // A phase that differs for a moment ends, and continues if its epochs match again.
@@ -30,14 +30,6 @@ std::string ended(const Step &step) {
   char text[48];
   std::snprintf(text, sizeof text, "ended after %.1f s", step.of.seconds());
   return text;
-}
-
-// The runs of a process with the phase that ends at this time, if they have it.
-std::optional<std::pair<ProgramRun, size_t>> found(std::vector<ProgramRun> runs, int64_t end_ns) {
-  for (ProgramRun &run : runs)
-    for (size_t i = 0; i < run.steps.size(); ++i)
-      if (run.steps[i].of.end_ns == end_ns) return std::pair(std::move(run), i);
-  return std::nullopt;
 }
 
 }  // namespace
@@ -64,37 +56,34 @@ std::string Watcher::news(const ProgramRun &run, int64_t from_ns, int64_t now_ns
       reported.begin_ns = step.of.start_ns;
     }
     if (!is_over || step.of.end_ns <= reported.end_ns) continue;
-    if (begin_ns_ != 0) text += line_of(run, step, step.of.end_ns, ended(step)) + anomalies(run, i, from_ns, now_ns);
+    if (begin_ns_ != 0) text += end_of(run, i, from_ns);
     reported.end_ns = step.of.end_ns;
   }
   return text;
 }
 
-std::string Watcher::anomalies(const ProgramRun &run, size_t position, int64_t from_ns, int64_t now_ns) {
+// The phases that it is predicted from, and its own begin, may be older than what was read. Then the store is read further back.
+std::string Watcher::end_of(ProgramRun run, size_t position, int64_t from_ns) {
   const Models &normal = models(run.process);
-  if (normal.all().empty()) return "";
-  std::optional<ProgramRun> part = with_context(run, position, normal, from_ns, now_ns);
-  if (!part) return "";
-  source_.read_functions(*part);
-  Verdict verdict = anomalies_of(*part, normal);
-  std::erase_if(verdict.anomalies, [&](const Anomaly &one) { return one.step != &part->steps.back(); });
-  return anomalies_text(*part, verdict.anomalies, database_);
+  const std::optional<size_t> inputs = normal.inputs(run.steps[position].phase);
+  run.first = position;
+  std::optional<ProgramRun> longer = with_begin(
+      run, from_ns, [&](int64_t since_ns) { return source_.since(run, since_ns); },
+      [&](const ProgramRun &part) { return has_inputs(part, part.first, normal.dependent(), inputs.value_or(0)); });
+  const bool is_known = longer && !longer->steps[longer->first].of.is_open;
+  const Step step = is_known ? longer->steps[longer->first] : run.steps[position];
+  const std::string line = line_of(run, step, step.of.end_ns, ended(step));
+  if (!is_known || (!inputs && !normal.is_new(step.phase))) return line;
+  return line + anomalies(std::move(*longer), normal, inputs.value_or(0));
 }
 
-// The phase at this position, after those that it is predicted from. They may be older than what was read: then the store is read
-// further back, twice as far each time, up to the begin of the run.
-std::optional<ProgramRun> Watcher::with_context(ProgramRun run, size_t position, const Models &normal, int64_t from_ns,
-                                                int64_t now_ns) {
-  const int64_t end_ns = run.steps[position].of.end_ns;
-  while (true) {
-    ProgramRun part = context_of(run, position, normal.dependent());
-    const bool is_whole = from_ns < 0 || run.steps.front().of.start_ns - kRunPause > from_ns;
-    if (is_whole || part.steps.size() > kBefore) return part;
-    from_ns -= now_ns - from_ns;
-    auto longer = found(source_.since(run, from_ns), end_ns);
-    if (!longer) return std::nullopt;
-    std::tie(run, position) = std::move(*longer);
-  }
+std::string Watcher::anomalies(ProgramRun run, const Models &normal, size_t inputs) {
+  run.steps.erase(run.steps.begin() + static_cast<std::ptrdiff_t>(run.first) + 1, run.steps.end());
+  for (const size_t input : inputs_of(run, run.first, normal.dependent(), inputs))
+    if (!source_.read_functions(run, run.steps[input]))
+      return "    it is not compared: the functions of a phase before it are unknown\n";
+  source_.read_functions(run, run.steps.back());
+  return anomalies_text(run, anomalies_of(run, normal).anomalies, database_);
 }
 
 const Models &Watcher::models(const std::string &process) {

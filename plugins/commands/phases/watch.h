@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +14,7 @@
 
 namespace atalaya::phases {
 
-// What a watcher reads besides the runs of the last hour.
+// Reads of a watcher, in addition to the runs of the last hour.
 class WatchedRuns {
  public:
   virtual ~WatchedRuns() = default;
@@ -23,8 +22,8 @@ class WatchedRuns {
   virtual std::vector<ProgramRun> normal(const std::string &process) = 0;
   // The runs of the process of this run, from this time on. None: they are too many.
   virtual std::vector<ProgramRun> since(const ProgramRun &run, int64_t from_ns) = 0;
-  // Reads the functions of all phases of a run.
-  virtual void read_functions(ProgramRun &run) = 0;
+  // Reads the functions of a phase of a run. False: they are too many, and remain unknown.
+  virtual bool read_functions(const ProgramRun &run, Step &step) = 0;
 };
 
 class Watcher {
@@ -41,8 +40,8 @@ class Watcher {
     int64_t begin_ns = 0, end_ns = 0;
   };
   std::string news(const ProgramRun &run, int64_t from_ns, int64_t now_ns, Reported &reported);
-  std::string anomalies(const ProgramRun &run, size_t position, int64_t from_ns, int64_t now_ns);
-  std::optional<ProgramRun> with_context(ProgramRun run, size_t position, const Models &models, int64_t from_ns, int64_t now_ns);
+  std::string end_of(ProgramRun run, size_t position, int64_t from_ns);
+  std::string anomalies(ProgramRun run, const Models &normal, size_t inputs);
   const Models &models(const std::string &process);
 
   const PhaseDatabase &database_;

@@ -38,22 +38,25 @@ class StoredRuns final : public WatchedRuns {
 
   std::vector<ProgramRun> since(const ProgramRun &run, int64_t from_ns) override {
     query::Budget budget(asked_.options.limits);
-    Wanted of = asked_.wanted(all_since(from_ns));
-    of.tags.push_back({"process", {query::exactly(run.process)}});
-    of.tags.push_back({"pid", {query::exactly(run.pid)}});
-    if (!run.host.empty()) of.tags.push_back({"host", {query::exactly(run.host)}});
     try {
-      return read_runs(store_, of, database_, budget);
+      return read_runs(store_, of_process(asked_.wanted(all_since(from_ns)), run), database_, budget);
     } catch (const query::TooMuch &error) {
       std::fprintf(stderr, "a phase of %s %s is not compared, it has too many phases before it: %s\n",
-                   core::visible(run.process).c_str(), run.pid.c_str(), error.what());
+                   core::visible(run.process).c_str(), core::visible(run.pid).c_str(), error.what());
     }
     return {};
   }
 
-  void read_functions(ProgramRun &run) override {
+  bool read_functions(const ProgramRun &run, Step &step) override {
     query::Budget budget(asked_.options.limits);
-    read_all_functions(store_, run, budget);
+    try {
+      phases::read_functions(store_, run, step, budget);
+      return true;
+    } catch (const query::TooMuch &error) {
+      std::fprintf(stderr, "the functions of phase %s of %s %s are unknown: %s\n", core::visible(step.phase).c_str(),
+                   core::visible(run.process).c_str(), core::visible(run.pid).c_str(), error.what());
+    }
+    return false;
   }
 
  private:

@@ -104,15 +104,18 @@ TEST_CASE("a process that starts with a used pid has phases of its own") {
 }
 
 TEST_CASE("without windows of a process its phases end, and do not reach over the gap") {
-  Watched watched;
-  watched.repeat(50, kRead);
-  watched.second += 1000;
-  watched.repeat(50, kRead);
-  watched.repeat(8, {});
-  REQUIRE(watched.spans.size() == 2);
-  CHECK(watched.spans.begin()->second.seconds == 50);
-  CHECK(watched.spans.rbegin()->second.start == 1050);
-  CHECK(watched.spans.rbegin()->second.seconds == 50);
+  for (const int gap : {1, 20, 1000}) {
+    CAPTURE(gap);
+    Watched watched;
+    watched.repeat(50, kRead);
+    watched.second += gap;
+    watched.repeat(50, kRead);
+    watched.repeat(8, {});
+    REQUIRE(watched.spans.size() == 2);
+    CHECK(watched.spans.begin()->second.seconds == 50);
+    CHECK(watched.spans.rbegin()->second.start == 50 + gap);
+    CHECK(watched.spans.rbegin()->second.seconds == 50);
+  }
 }
 
 TEST_CASE("collections and shuffles are phases of their own, waiting threads are none") {

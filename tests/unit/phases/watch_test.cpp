@@ -41,7 +41,9 @@ std::vector<ProgramRun> normal_runs(const std::string &) {
 struct FakeRuns final : WatchedRuns {
   std::function<std::vector<ProgramRun>(const std::string &)> of_program = normal_runs;
   std::vector<Step> steps;
-  size_t reads = 0, most_steps = 0;
+  size_t reads = 0;
+  std::vector<std::string> functions_of;  // phases
+  std::function<bool(const Step &)> has_functions = [](const Step &) { return true; };
 
   std::vector<ProgramRun> normal(const std::string &process) override { return of_program(process); }
   std::vector<ProgramRun> since(const ProgramRun &, int64_t from_ns) override {
@@ -53,7 +55,10 @@ struct FakeRuns final : WatchedRuns {
     std::copy_if(steps.begin(), steps.end(), std::back_inserter(later), [&](const Step &one) { return one.of.end_ns > from_ns; });
     return later;
   }
-  void read_functions(ProgramRun &run) override { most_steps = std::max(most_steps, run.steps.size()); }
+  bool read_functions(const ProgramRun &, Step &step) override {
+    functions_of.push_back(step.phase);
+    return has_functions(step);
+  }
 };
 
 struct Watched {
@@ -151,8 +156,8 @@ TEST_CASE("a phase is compared with the phases before it, although they are olde
                                 step("Sort.merge-0001", begin + load + 30, end, false)};
         CHECK(watched.look({}, begin - 1).empty());
         const std::string said = watched.look(watched.source.steps_since(from * kSecond), end + 20, from);
-        CHECK(watched.source.most_steps <= 3);
-        CHECK(watched.source.reads <= 12);
+        CHECK(watched.source.functions_of.size() <= 2 * 3);
+        CHECK(watched.source.reads <= 2 * 2);
         return said.substr(said.find("phase Sort.merge-0001 ended"));
       };
       const std::string whole = news(begin - 1000);
@@ -160,6 +165,54 @@ TEST_CASE("a phase is compared with the phases before it, although they are olde
       for (const int64_t from : {begin + load / 2, begin + load + 10, begin + load + 100, end - 10}) CHECK(news(from) == whole);
     }
   }
+}
+
+// The first phase of what was read may have others before it.
+TEST_CASE("the store is not read for phases that no model uses") {
+  const auto watched_with = [](std::vector<ProgramRun> (*normal)(const std::string &), const std::string &last) {
+    Watched watched;
+    watched.source.of_program = normal;
+    const std::vector<Step> steps = {step("Sort.load-0002", 1000, 1030, false), step(last, 1030, 1150, false)};
+    CHECK(watched.look({steps[0]}, 1200).empty());
+    CHECK(watched.look(steps, 1300, 1500).find(last + " ended after 120.0 s\n    ") != std::string::npos);
+    return watched;
+  };
+  CHECK(watched_with(normal_runs, "Sort.merge-0001").source.reads == 0);  // no phase depends on an input
+  const Watched unknown = watched_with(normal_pairs, "Sort.flush-0003");  // without a model
+  CHECK(unknown.source.reads == 0);
+  CHECK(unknown.source.functions_of == std::vector<std::string>{"Sort.flush-0003"});  // it is new, and its own say where
+}
+
+TEST_CASE("watch says how long a phase was although its begin is older than what was read") {
+  Watched watched;
+  watched.source.steps = {step("Sort.merge-0001", 1000, 9000, false)};
+  CHECK(watched.look({}, 100).empty());
+  CHECK(watched.look({step("Sort.merge-0001", 5400, 9000, false)}, 9100, 5500).find("ended after 8000.0 s\n") != std::string::npos);
+}
+
+// Zero threads in a function would be an input as any other.
+TEST_CASE("a phase is compared without its own functions, and not without those that it is predicted from") {
+  for (const std::string unknown : {"Sort.merge-0001", "Sort.load-0002"}) {
+    CAPTURE(unknown);
+    Watched watched;
+    watched.source.of_program = normal_pairs;
+    watched.source.has_functions = [&](const Step &step) { return step.phase != unknown; };
+    const std::vector<Step> steps = {step("Sort.load-0002", 1000, 2000, false), step("Sort.warm-0004", 2000, 2030, false),
+                                     step("Sort.merge-0001", 2030, 8030, false)};
+    CHECK(watched.look({}, 100).empty());
+    const std::string news = watched.look(steps, 9000);
+    const std::string said = news.substr(news.find("phase Sort.merge-0001 ended"));
+    CHECK((said.find(" took ") == std::string::npos) == (unknown == "Sort.load-0002"));
+    CHECK((said.find("not compared: the functions of a phase before it are unknown\n") != std::string::npos) ==
+          (unknown == "Sort.load-0002"));
+  }
+}
+
+TEST_CASE("names of phases and processes do not act on a terminal") {
+  Watched watched;
+  CHECK(watched.look({}, 100).empty());
+  const std::string news = watched.watcher.news({{"h", "Sort", "7\x1b[2J", {step("a\nb", 100, 110, true)}}}, -1, 111 * kSecond);
+  CHECK(news == "1970-01-01T00:01:40Z Sort 7\\x1b[2J: phase a\\x0ab began\n");
 }
 
 }  // namespace

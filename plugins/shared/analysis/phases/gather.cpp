@@ -54,20 +54,30 @@ class MetricReader final : public store::PointVisitor {
   query::Budget &budget_;
 };
 
-ProcessTrace trace_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows,
-                      Symbols &symbols) {
-  ProcessTrace found{std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}};
+std::vector<ProcessTrace> traces_of(const Process &process, const std::string &profile, const std::map<int64_t, Assembled> &windows,
+                                    Symbols &symbols) {
   const uint32_t gc = symbols.of(kGcSymbol), idle = symbols.of(kIdleSymbol);
+  std::vector<ProcessTrace> traces;
   Undumped undumped;
-  for (const auto &[time_ns, stored] : windows) {
+  bool has_gap = false;
+  for (int64_t end_ns = 0; const auto &[time_ns, stored] : windows) {
     Assembled window = stored;
-    if (window.duration_ns <= 0 || (profile == "wall" && undumped.keep(time_ns, window))) continue;
+    if (window.duration_ns <= 0) continue;
+    const int64_t pause_ns = time_ns - window.duration_ns - std::exchange(end_ns, time_ns);
+    has_gap = has_gap || pause_ns > window.duration_ns / 2;
+    if (traces.empty() || pause_ns > kRunPause)
+      traces.push_back({std::get<0>(process), std::get<1>(process), std::get<2>(process), {}, {}, {}, {}});
+    if (profile == "wall" && undumped.keep(time_ns, window)) continue;
+    ProcessTrace &found = traces.back();
+    if (has_gap && found.trace.size() > 0) found.gaps.push_back(found.trace.size());
+    has_gap = false;
     const Ready sample = ready(window, profile == "wall", gc, idle);
     found.trace.add(time_ns, sample.parts, sample.threads);
     found.durations_ns.push_back(window.duration_ns);
     found.resources.push_back(window.resources);
   }
-  return found;
+  std::erase_if(traces, [](const ProcessTrace &one) { return one.trace.size() == 0; });
+  return traces;
 }
 
 // Windows before the first and after the last stack are not of the profile.
@@ -121,9 +131,16 @@ std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted,
     const bool has_wall = collected.windows.contains("wall");
     auto &[profile, windows] = has_wall ? *collected.windows.find("wall") : *collected.windows.begin();
     trim(windows);
-    if (!windows.empty()) traces.push_back(trace_of(process, profile, windows, symbols));
+    for (ProcessTrace &one : traces_of(process, profile, windows, symbols)) traces.push_back(std::move(one));
   }
   return traces;
+}
+
+Wanted of_process(Wanted wanted, const ProgramRun &run) {
+  wanted.tags.push_back({"process", {query::exactly(run.process)}});
+  wanted.tags.push_back({"pid", {query::exactly(run.pid)}});
+  if (!run.host.empty()) wanted.tags.push_back({"host", {query::exactly(run.host)}});
+  return wanted;
 }
 
 std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget) {
@@ -152,12 +169,8 @@ void read_functions(store::Store &store, const ProgramRun &run, Step &step, quer
   const std::vector<Group> groups;
   StackReader reader(symbols, Key::function, groups);
   std::vector<Part> parts;
-  store::Selection selection{
-      {},
-      {{"pid", {query::exactly(run.pid)}}, {"process", {query::exactly(run.process)}}, {"profile", {"wall", "cpu"}}},
-      {step.of.start_ns, step.of.end_ns}};
-  if (!run.host.empty()) selection.tags.push_back({"host", {query::exactly(run.host)}});
-  store.stacks(selection, [&](const store::Stack &stack) {
+  const Wanted of = of_process({{{"profile", {"wall", "cpu"}}}, {step.of.start_ns, step.of.end_ns}, ""}, run);
+  store.stacks({{}, of.tags, of.range}, [&](const store::Stack &stack) {
     budget.work(1);
     reader.add(stack.folded, samples_of(stack), parts);
   });

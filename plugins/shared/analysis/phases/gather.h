@@ -22,17 +22,22 @@ struct Wanted {
   std::string profile;  // "wall" or "cpu"; "": wall where there is some, else cpu
 };
 
-// The trace of one process, with its resources, for every window that has samples.
+// The trace of one run of a process, with its resources, for every window that has samples.
 struct ProcessTrace {
   std::string host, process, pid;
   Trace trace;
   std::vector<int64_t> durations_ns;
   std::vector<ResourceValues> resources;
+  std::vector<size_t> gaps;  // samples before which windows are missing
 };
 
-// All processes with stacks that are wanted, by host, name and pid. Symbols of all are common. Throws query::TooMuch, store::Error.
+// All processes with stacks that are wanted, by host, name, pid and time. A longer pause than kRunPause begins another run of a
+// pid. Symbols of all are common. Throws query::TooMuch, store::Error.
 std::vector<ProcessTrace> read_traces(store::Store &store, const Wanted &wanted, Key key, const std::vector<Group> &groups,
                                       Symbols &symbols, query::Budget &budget);
+
+// The process of this run only.
+Wanted of_process(Wanted wanted, const ProgramRun &run);
 
 // The occurrences of phases as runs, in order of their start. A longer pause than kRunPause begins another run of a pid.
 std::vector<ProgramRun> read_runs(store::Store &store, const Wanted &wanted, const PhaseDatabase &database, query::Budget &budget);

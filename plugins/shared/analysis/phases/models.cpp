@@ -195,7 +195,7 @@ Models::Models(const std::vector<ProgramRun> &runs) : runs_(runs.size()), depend
       ++followers_[before][run.steps[i].phase];
       phases_.insert(run.steps[i].phase);
       before.insert(before.begin(), run.steps[i].phase);
-      if (before.size() > 2) before.pop_back();
+      if (before.size() > kBefore) before.pop_back();
       if (run.steps[i].of.is_open) continue;
       for (Observation &one : with_fewer(observation_of(run, i, dependent_))) {
         const Context context = one.context;
@@ -220,6 +220,13 @@ size_t Models::rows(const Observation &observation) const {
   return rows;
 }
 
+std::optional<size_t> Models::inputs(const std::string &phase) const {
+  std::optional<size_t> needed;
+  for (const auto &[context, rows] : rows_)
+    if (context.phase == phase && rows >= kLeastRuns) needed = context.before.empty() ? needed.value_or(0) : kBefore;
+  return needed;
+}
+
 std::optional<Predicted> Models::predict(const Observation &observation, Target target) const {
   for (const Observation &one : with_fewer(observation)) {
     const auto found = models_.find(one.context);
@@ -231,7 +238,7 @@ std::optional<Predicted> Models::predict(const Observation &observation, Target 
 
 std::string Models::next_phase(const ProgramRun &run) const {
   std::vector<std::string> before;
-  for (size_t i = run.steps.size(); i-- > 0 && before.size() < 2;) before.push_back(run.steps[i].phase);
+  for (size_t i = run.steps.size(); i-- > 0 && before.size() < kBefore;) before.push_back(run.steps[i].phase);
   const auto found = followers_.find(before);
   if (found == followers_.end()) return "";
   return std::max_element(found->second.begin(), found->second.end(),
@@ -266,7 +273,7 @@ std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
 
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;
-  for (size_t i = 0; i < run.steps.size(); ++i) {
+  for (size_t i = run.first; i < run.steps.size(); ++i) {
     if (run.steps[i].of.is_open || run.steps[i].phase == kIdlePhase) continue;
     const Observation observation = observation_of(run, i, models.dependent());
     const size_t rows = models.rows(observation);

@@ -50,6 +50,8 @@ class Models {
   size_t rows(const Observation &observation) const;
   // Whether enough normal runs are known and none has the phase.
   bool is_new(const std::string &phase) const { return runs_ >= kEnoughRuns && !phases_.contains(phase); }
+  // How many of the phases before are needed to predict this phase: 0 or kBefore. Nothing: it has no model.
+  std::optional<size_t> inputs(const std::string &phase) const;
   // Nothing: training does not carry a prediction.
   std::optional<Predicted> predict(const Observation &observation, Target target) const;
   // The phase that most often follows these in training; empty: none.
@@ -84,6 +86,7 @@ struct Verdict {
   size_t compared = 0, without_model = 0;  // phases
   std::vector<std::string> unknown;        // phases that no normal run has in this place
 };
+// From the first step that was asked for on.
 Verdict anomalies_of(const ProgramRun &run, const Models &models);
 
 }  // namespace atalaya::phases

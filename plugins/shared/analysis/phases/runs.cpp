@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/analysis/phases/runs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,6 +30,15 @@ void add_step(Features &features, const std::string &place, const Step &step) {
   for (size_t r = 0; r < kResources; ++r)
     add_moments(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
   for (const auto &[function, threads] : step.functions) features[place + "threads:" + function] = threads;
+}
+
+// The run that has this phase, which may be longer there.
+std::optional<ProgramRun> with_phase(std::vector<ProgramRun> runs, const Occurrence &of) {
+  for (ProgramRun &run : runs)
+    for (run.first = 0; run.first < run.steps.size(); ++run.first)
+      if (const Occurrence &one = run.steps[run.first].of; one.end_ns >= of.end_ns && (one.is_open || !of.is_open))
+        return std::move(run);
+  return std::nullopt;
 }
 
 double variation(const Moments &moments) {
@@ -89,20 +99,40 @@ Observation observation_of(const ProgramRun &run, size_t position, const std::se
   Observation found;
   found.step = position < run.steps.size() ? &run.steps[position] : nullptr;
   if (found.step != nullptr) found.context.phase = found.step->phase;
-  for (size_t i = position; i-- > 0 && found.context.before.size() < kBefore;) {
-    const Step &step = run.steps[i];
-    if (!dependent.contains(step.phase)) continue;
-    found.context.before.push_back(step.phase);
-    add_step(found.features, std::to_string(found.context.before.size()) + ".", step);
+  for (const size_t input : inputs_of(run, position, dependent)) {
+    found.context.before.push_back(run.steps[input].phase);
+    add_step(found.features, std::to_string(found.context.before.size()) + ".", run.steps[input]);
   }
   return found;
 }
 
-ProgramRun context_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent) {
-  ProgramRun part{run.host, run.process, run.pid, {run.steps[position]}};
-  for (size_t i = position; i-- > 0 && part.steps.size() <= kBefore;)
-    if (dependent.contains(run.steps[i].phase)) part.steps.insert(part.steps.begin(), run.steps[i]);
-  return part;
+std::vector<size_t> inputs_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent, size_t before) {
+  std::vector<size_t> inputs;
+  for (size_t i = position; i-- > 0 && inputs.size() < before;)
+    if (dependent.contains(run.steps[i].phase)) inputs.push_back(i);
+  return inputs;
+}
+
+bool has_inputs(const ProgramRun &run, size_t position, const std::set<std::string> &dependent, size_t before) {
+  const std::vector<size_t> inputs = inputs_of(run, position, dependent, before);
+  if (inputs.size() < before) return false;
+  const size_t oldest = inputs.empty() ? position : inputs.back();
+  return std::any_of(run.steps.begin(), run.steps.begin() + static_cast<std::ptrdiff_t>(oldest),
+                     [&](const Step &step) { return step.phase != run.steps[oldest].phase; });
+}
+
+std::optional<ProgramRun> with_begin(ProgramRun run, int64_t from_ns, const RunsSince &since,
+                                     const std::function<bool(const ProgramRun &)> &is_enough) {
+  constexpr int64_t kLonger = 16;
+  const Occurrence of = run.steps[run.first].of;
+  while (from_ns >= 0 && run.steps.front().of.start_ns - kRunPause <= from_ns && !is_enough(run)) {
+    const int64_t length_ns = std::min(of.end_ns - from_ns, of.end_ns / kLonger);
+    from_ns = std::min(run.steps.front().of.start_ns - kRunPause - 1, of.end_ns - kLonger * length_ns);
+    auto longer = with_phase(since(from_ns), of);
+    if (!longer) return std::nullopt;
+    run = std::move(*longer);
+  }
+  return run;
 }
 
 }  // namespace atalaya::phases

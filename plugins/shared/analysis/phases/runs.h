@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,6 +30,7 @@ struct Step {
 struct ProgramRun {
   std::string host, process, pid;
   std::vector<Step> steps;  // in time
+  size_t first = 0;         // the first step that was asked for; the others are those before it
 };
 inline constexpr int64_t kRunPause = 600'000'000'000;  // in ns, at most, between phases of a run
 
@@ -74,7 +77,17 @@ std::vector<Observation> with_fewer(const Observation &observation);
 inline constexpr size_t kBefore = 2;
 // The phase at this position of a run.
 Observation observation_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
-// The part of a run that says the same of the phase at this position: that phase at the end, and those that it is predicted from.
-ProgramRun context_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent);
+// The positions of the phases that the one at this position is predicted from, the nearest first; at most `before`.
+std::vector<size_t> inputs_of(const ProgramRun &run, size_t position, const std::set<std::string> &dependent,
+                              size_t before = kBefore);
+// The run has all of these, and another phase before them: older phases do not change them.
+bool has_inputs(const ProgramRun &run, size_t position, const std::set<std::string> &dependent, size_t before);
+
+// The runs of a process with a phase after this time.
+using RunsSince = std::function<std::vector<ProgramRun>(int64_t from_ns)>;
+// A run that was read from this time on, with its phases before: up to its begin, or until there are enough. Nothing: `since` does
+// not have it.
+std::optional<ProgramRun> with_begin(ProgramRun run, int64_t from_ns, const RunsSince &since,
+                                     const std::function<bool(const ProgramRun &)> &is_enough);
 
 }  // namespace atalaya::phases
