@@ -30,10 +30,23 @@ std::string with_deviation(const Moments &moments) {
   return short_number(moments.mean) + (moments.count > 1 ? " +-" + short_number(moments.deviation()) : "");
 }
 
-std::string joined(const std::vector<std::string> &texts, const char *between) {
-  std::string all;
-  for (const std::string &text : texts) all += (all.empty() ? "" : between) + text;
-  return all;
+std::string heading_of(const Context &context) {
+  std::string text = core::visible(context.phase);
+  for (const std::string &phase : context.before)
+    text += (&phase == &context.before.front() ? " after " : " <- ") + core::visible(phase);
+  return text;
+}
+
+// The inputs of a linear model with the largest effect in the range of training, at most three.
+std::vector<std::string> strongest_inputs(const Model &model) {
+  std::vector<std::pair<double, std::string>> strongest;
+  for (size_t i = 0; model.is_linear && i < model.inputs.size(); ++i)
+    if (const double weight = std::abs(model.linear.coefficients[i]) * (model.ranges[i].second - model.ranges[i].first); weight > 0)
+      strongest.emplace_back(-weight, model.inputs[i]);
+  std::sort(strongest.begin(), strongest.end());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min<size_t>(strongest.size(), 3); ++i) names.push_back(core::visible(strongest[i].second));
+  return names;
 }
 
 // Rows in columns below headings, in 80 columns where the names allow it.
@@ -41,22 +54,18 @@ class Groups {
  public:
   explicit Groups(query::Row header) : rows_{std::move(header)} {}
 
-  // Begins a group, unless it is the last one.
-  void group(const std::string &heading) {
-    if (heading_ != heading) heads_[rows_.size()] = heading;
-    heading_ = heading;
-  }
+  void group(const std::string &heading) { heads_[rows_.size()] = heading; }
   void row(query::Row cells) {
     cells[0] = "  " + cells[0];
     rows_.push_back(std::move(cells));
   }
-  // Words below the last row.
+  // Words below the last row; a word that is longer than a line is cut.
   void note(std::string first, const std::vector<std::string> &words) {
     constexpr size_t kColumns = 80;
     std::string &text = notes_[rows_.size() - 1];
     std::string line = "    " + std::move(first);
     for (const std::string &word : words) {
-      const std::string more = word + (&word == &words.back() ? "" : ",");
+      const std::string more = core::cut_to_width(word, kColumns - 7) + (&word == &words.back() ? "" : ",");
       if (core::display_width(line) + 1 + core::display_width(more) > kColumns) {
         text += line + "\n";
         line = "     ";
@@ -66,6 +75,7 @@ class Groups {
     text += line + "\n";
   }
 
+  bool is_empty() const { return rows_.size() == 1; }
   std::string text() const {
     std::string text;
     const std::string columns = query::as_columns(rows_);
@@ -81,7 +91,6 @@ class Groups {
 
  private:
   std::vector<query::Row> rows_;
-  std::string heading_;
   std::map<size_t, std::string> heads_, notes_;  // before and after the row of this number
 };
 
@@ -126,10 +135,12 @@ std::string phases_table(const PhaseDatabase &database, const std::vector<Progra
   PhaseDatabase filled = database;
   add_statistics(filled, runs);
   Groups table({"phase", "seen", "seconds", "CPU %", "memory MiB"});
+  const std::string *program = nullptr;
   for (const KnownPhase &known : filled.phases()) {
-    table.group(core::visible(known.application));
-    table.row({known.id, fixed(known.seconds.count, 0), with_deviation(known.seconds), with_deviation(known.usage.of[kCpu]),
-               with_deviation(known.usage.of[kMemory])});
+    if (program == nullptr || *program != known.application) table.group(core::visible(known.application));
+    program = &known.application;
+    table.row({core::visible(known.id), fixed(known.seconds.count, 0), with_deviation(known.seconds),
+               with_deviation(known.usage.of[kCpu]), with_deviation(known.usage.of[kMemory])});
     const double threads = known.phase.profile.threads().mean;
     table.note((threads > 0 ? short_number(threads) + " threads, " : "") + "epoch " + std::to_string(known.phase.epoch) + ":",
                top_functions(known, filled.symbols(), 3));
@@ -140,9 +151,9 @@ std::string phases_table(const PhaseDatabase &database, const std::vector<Progra
 std::string runs_table(const std::vector<ProgramRun> &runs) {
   Groups table({"phase", "seconds", "CPU core-s", "memory MiB", "writes MiB"});
   for (const ProgramRun &run : runs) {
-    table.group(time_of_run(run) + " " + core::visible(run.process) + " " + run.pid);
+    table.group(time_of_run(run) + " " + core::visible(run.process) + " " + core::visible(run.pid));
     for (const Step &step : run.steps)
-      table.row({step.phase, step.of.is_open ? "open" : short_number(step.of.seconds()),
+      table.row({core::visible(step.phase), step.of.is_open ? "open" : short_number(step.of.seconds()),
                  short_number(target_of(step.of, Target::cpu)), short_number(target_of(step.of, Target::memory)),
                  short_number(target_of(step.of, Target::writes))});
   }
@@ -150,34 +161,26 @@ std::string runs_table(const std::vector<ProgramRun> &runs) {
 }
 
 std::string models_table(const Models &models, const std::string &process) {
-  if (models.all().empty())
-    return "no model of " + core::visible(process) + ": each phase needs " + std::to_string(kLeastRuns) +
-           " runs with the same phases before it\n";
-  Groups table({"model", "runs", "from", "R2", "accuracy", "limit", "strongest inputs"});
+  Groups table({"model", "runs", "from", "R2", "accuracy", "limit"});
   for (const auto &[context, targets] : models.all()) {
-    table.group(context.phase + (context.before.empty() ? "" : " after " + joined(context.before, " <- ")));
+    table.group(heading_of(context));
     for (size_t t = 0; t < kTargets; ++t) {
       const auto &model = targets[t];
       if (!model) continue;
-      std::vector<std::pair<double, std::string>> strongest;
-      for (size_t i = 0; model->is_linear && i < model->inputs.size(); ++i)
-        if (const double weight = std::abs(model->linear.coefficients[i]) * (model->ranges[i].second - model->ranges[i].first);
-            weight > 0)
-          strongest.emplace_back(-weight, model->inputs[i]);
-      std::sort(strongest.begin(), strongest.end());
-      std::vector<std::string> names;
-      for (size_t i = 0; i < std::min<size_t>(strongest.size(), 3); ++i) names.push_back(core::visible(strongest[i].second));
       table.row({std::string(kTargetTexts[t]), std::to_string(model->rows), model->is_linear ? "inputs" : "mean",
                  model->is_linear ? fixed(model->r2, 2) : "", fixed(model->accuracy) + " %",
-                 fixed(std::exp(model->threshold), 2) + "x", joined(names, ", ")});
+                 fixed(std::exp(model->threshold), 2) + "x"});
+      if (const auto names = strongest_inputs(*model); !names.empty()) table.note("inputs:", names);
     }
   }
-  return table.text();
+  return table.is_empty() ? "no model of " + core::visible(process) + ": each phase needs " + std::to_string(kLeastRuns) +
+                                " runs with the same phases before it\n"
+                          : table.text();
 }
 
 std::vector<Observation> predictable(const ProgramRun &run, const Models &models) {
   std::vector<Observation> all;
-  for (size_t i = 0; i < run.steps.size(); ++i) all.push_back(observation_of(run, i, models.dependent()));
+  for (size_t i = run.first; i < run.steps.size(); ++i) all.push_back(observation_of(run, i, models.dependent()));
   Observation next = observation_of(run, run.steps.size(), models.dependent());
   next.context.phase = models.next_phase(run);
   if (!next.context.phase.empty()) all.push_back(std::move(next));
@@ -186,16 +189,14 @@ std::vector<Observation> predictable(const ProgramRun &run, const Models &models
 
 std::string predictions_table(const ProgramRun &run, const Models &models) {
   Groups table({"phase", "predicted", "seen", "from", "R2", "accuracy"});
-  bool is_empty = true;
   for (const Observation &observation : predictable(run, models)) {
-    table.group(observation.context.phase);
+    table.group(core::visible(observation.context.phase));
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
       const auto predicted = models.predict(observation, target);
       if (!predicted) continue;
       const bool is_seen = observation.step != nullptr && !observation.step->of.is_open;
       const double seen = is_seen ? target_of(observation.step->of, target) : NAN;
-      is_empty = false;
       table.row({std::string(kTargetTexts[t]), amount_text(predicted->value, target),
                  std::isfinite(seen) ? amount_text(seen, target)
                  : is_seen           ? ""
@@ -204,7 +205,7 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
                  fixed(predicted->model->accuracy) + " %"});
     }
   }
-  return is_empty
+  return table.is_empty()
              ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
              : table.text();
 }

@@ -22,7 +22,7 @@ std::string percent(double share) {
 std::string code_text(const std::string &process, const Step &step, const PhaseDatabase &database) {
   const KnownPhase *const known = database.find(process, step.phase);
   if (known == nullptr || step.functions.empty()) return "";
-  const std::string begin = "    in the code of phase " + step.phase + ": ";
+  const std::string begin = "    in the code of phase " + core::visible(step.phase) + ": ";
   if (const auto rise = largest_rise(process, step, database))
     return begin + core::visible(rise->function) + " has " + percent(rise->share) + " of the stack frames, normally " +
            percent(rise->normal) + "\n";
@@ -51,8 +51,8 @@ std::optional<Rise> largest_rise(const std::string &process, const Step &step, c
 std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database) {
   std::string text;
   for (const Anomaly &one : anomalies)
-    text += "    " + one.text + ": " + amount_text(one.seen, one.target) + " instead of " + amount_text(one.predicted, one.target) +
-            "\n";
+    text += "    " + core::visible(one.text) + ": " + amount_text(one.seen, one.target) + " instead of " +
+            amount_text(one.predicted, one.target) + "\n";
   std::set<const Step *> steps;
   for (const Anomaly &one : anomalies)
     if (steps.insert(one.step).second) text += code_text(run.process, *one.step, database);
@@ -60,14 +60,15 @@ std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &an
 }
 
 std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const PhaseDatabase &database) {
-  std::string text = "  process " + run.pid + " of " + time_of_run(run) + ": " + std::to_string(verdict.compared) +
+  std::string text = "  process " + core::visible(run.pid) + " of " + time_of_run(run) + ": " + std::to_string(verdict.compared) +
                      " phases compared, " +
                      (!verdict.anomalies.empty() ? "not normal\n"
                       : verdict.compared == 0    ? "no verdict\n"
                                                  : "normal\n");
   if (verdict.without_model > 0)
     text += "    " + std::to_string(verdict.without_model) + " phases have too few normal runs with the same phases before them\n";
-  for (const std::string &phase : verdict.unknown) text += "    phase " + phase + " is in no normal run in this place\n";
+  for (const std::string &phase : verdict.unknown)
+    text += "    phase " + core::visible(phase) + " is in no normal run in this place\n";
   return text + anomalies_text(run, verdict.anomalies, database);
 }
 
