@@ -214,8 +214,10 @@ bool Forms::fields(std::string_view line, const Output &out) {
     found.emplace_back(names.size(), *number);
   }
   size_t from = 0;
-  for (const auto &[to, number] : found)
-    record_.fields.emplace_back(std::string_view(names).substr(std::exchange(from, to), to - from), number);
+  for (const auto &[to, number] : found) {
+    record_.fields.emplace_back(std::string_view(names).substr(from, to - from), number);
+    from = to;
+  }
   record_.time_ns = time_ns_;
   if (!found.empty()) out(record_);
   return true;

@@ -35,7 +35,8 @@ std::map<Key, std::string> parse(const std::string &text) {
   const auto until = [&](const char *ends) {
     const size_t end = text.find_first_of(ends, at);
     REQUIRE(end != std::string::npos);
-    return text.substr(std::exchange(at, end), end - at);
+    const size_t begin = std::exchange(at, end);
+    return text.substr(begin, end - begin);
   };
   while (at < text.size()) {
     if (text[at] == '#') {
