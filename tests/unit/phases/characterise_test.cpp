@@ -186,6 +186,20 @@ TEST_CASE("an unknown phase at the end that is too short to be learned is no par
   }
 }
 
+// The phase that explains the common first function best, which all of its samples have.
+TEST_CASE("samples that are unlike all phases are no occurrence of the most likely one") {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    PhaseBook book;
+    watch(book, nested(60, 60, 1000 + seed));
+    REQUIRE(book.size() == 2);
+    Moments threads;
+    for (int i = 0; i < 60; ++i) threads.add(1);
+    REQUIRE(book.add({Profile({{1, 97}, {2, 3}}, threads), 1}));
+    for (const auto &[start, span] : watch(book, nested({{0, 100}, {2, 9}, {1, 100}}, seed)).spans) CHECK(span.phase != 2);
+  }
+}
+
 TEST_CASE("a known phase that is too short for five epochs is not a part of the phase before or after it") {
   PhaseBook book;
   const Watched first = watch(book, nested(60, 60, 1));
@@ -262,8 +276,43 @@ TEST_CASE("memory is bounded by three epochs, if they are longer than the buffer
   const Trace trace = test::trace_of(kinds, order, {.foreign = 0.02}, 1);
   REQUIRE(book.add({Profile(trace, 0, 600), 64}));
   const Watched watched = watch(book, trace, 20);
-  CHECK(watched.most_buffered > 20);
+  CHECK(watched.most_buffered > 2 * 64);
   CHECK(watched.most_buffered <= 192);
+}
+
+// 40 samples of a phase, some with other shares of its functions, which end it, and some of another function.
+Trace with_other_shares(size_t other_shares, size_t others) {
+  Trace trace;
+  const auto add = [&](size_t samples, const std::vector<Part> &parts) {
+    for (size_t i = 0; i < samples; ++i) trace.add(static_cast<int64_t>(trace.size() + 1) * kSecond, parts, 4);
+  };
+  add(40, {{100, 2}, {101, 2}});
+  add(other_shares, {{100, 3.88}, {101, 0.12}});
+  add(others, {{200, 4}});
+  return trace;
+}
+
+TEST_CASE("the last samples of a phase are a part of it although nothing is found at the end of the process") {
+  for (size_t others = 2; others <= 5; ++others) {
+    CAPTURE(others);
+    const Trace trace = with_other_shares(4, others);
+    PhaseBook book;
+    REQUIRE(book.add({Profile(trace, 0, 40), 2}));
+    const Watched watched = watch(book, trace);
+    REQUIRE(watched.spans.size() == 1);
+    CHECK(watched.spans.begin()->second.end_ns == 44 * kSecond);
+  }
+}
+
+TEST_CASE("a phase keeps as many samples as a phase has, although the first ones are of the phase before") {
+  const Trace trace = with_other_shares(2, 4);
+  PhaseBook book;
+  REQUIRE(book.add({Profile(trace, 0, 40), 1}));
+  REQUIRE(book.add({Profile(trace, 42, 46), 1}));
+  const Watched watched = watch(book, trace);
+  REQUIRE(watched.spans.size() == 2);
+  CHECK(watched.spans.begin()->second.end_ns == 41 * kSecond);
+  CHECK(watched.spans.rbegin()->second.threads.count == 5);
 }
 
 TEST_CASE("a full book learns nothing more") {
