@@ -81,10 +81,15 @@ Query query_of(const Expression &selector, const std::vector<std::string> &known
   std::vector<LabelMatcher> names;
   if (!name.empty()) names.push_back({kNameOfMetric, "=", name});
   for (const LabelMatcher &matcher : selector.matchers) {
-    if (matcher.label == kNameOfMetric)
-      names.push_back(matcher);
-    else
+    if (matcher.label != kNameOfMetric) {
       add_matcher(query, matcher.label, matcher.sign, matcher.value);
+    } else if (!matcher.value.empty()) {
+      names.push_back(matcher);
+    } else if (matcher.sign.front() == '=') {
+      throw Wrong("__name__ is empty, but every series has a name");
+    } else {
+      names.push_back({kNameOfMetric, "!~", ""});  // any name
+    }
   }
   if (names.empty() && query.tags.empty())
     throw Wrong("a selector needs a name, or a matcher that does not match an empty text, such as {host=\"a\"}");
@@ -92,7 +97,8 @@ Query query_of(const Expression &selector, const std::vector<std::string> &known
   for (const std::string &metric : known)
     if (std::all_of(names.begin(), names.end(), [&](const LabelMatcher &one) { return has_name(metric, one); }))
       query.metrics.push_back(exactly(metric));
-  if (query.metrics.empty()) query.metrics.push_back(exactly(names.front().value));  // an unknown metric
+  if (query.metrics.empty())  // an unknown metric; no metric has the name of the label
+    query.metrics.push_back(exactly(names.front().value.empty() ? kNameOfMetric : names.front().value));
   return query;
 }
 

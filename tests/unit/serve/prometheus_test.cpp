@@ -30,6 +30,10 @@ TEST_CASE("names as Prometheus writes them find ours") {
   CHECK(read_selector("sys\\.load\\.1m", kKnown).metrics == Patterns{"sys.load.1m"});
   CHECK(read_selector("{__name__=\"sys.load.1m\"}", kKnown).metrics == Patterns{"sys.load.1m"});
   CHECK(read_selector("{__name__=~\"sys_.*\"}", kKnown).metrics == Patterns{"sys.load.1m"});
+  CHECK(read_selector("{__name__!=\"\"}", kKnown).metrics.size() == kKnown.size());
+  CHECK(read_selector("{__name__!=\"\"}", {}).metrics == Patterns{"__name__"});
+  for (const char *empty : {"{__name__=\"\"}", "{__name__=~\"\"}"})
+    CHECK_THROWS_WITH_AS(read_selector(empty, kKnown), "__name__ is empty, but every series has a name", query::Wrong);
   CHECK(read_selector("{__name__=~\"proc.*\",__name__!=\"proc_cpu_user\"}", kKnown).metrics == Patterns{"proc.\\*"});
   CHECK(read_selector("other", kKnown).metrics == Patterns{"other"});
 }
