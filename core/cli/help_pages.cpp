@@ -41,10 +41,7 @@ std::string upper(std::string_view text) {
 void append_command(std::string &page, const Command &command, const CommandLine &line) {
   page += ".SS \"" + troff(command.name) + (command.operands.empty() ? "" : " " + troff(command.operands)) + "\"\n" +
           troff(command.summary) + "\n";
-  for (const std::string_view operand : lines_of(command.meanings)) {
-    const size_t end = std::min(operand.find("  "), operand.size());
-    page += ".TP\n.B " + troff(operand.substr(0, end)) + "\n" + troff(operand.substr(std::min(end + 2, operand.size()))) + "\n";
-  }
+  for (const auto &[word, meaning] : meanings_of(command.meanings)) page += ".TP\n.B " + troff(word) + "\n" + troff(meaning) + "\n";
   std::string common;
   for (const OptionSpec &option : command.options) {
     if (is_common(option, line))
@@ -95,6 +92,15 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
   }
   return lines;
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> meanings_of(std::string_view lines) {
+  std::vector<std::pair<std::string_view, std::string_view>> found;
+  for (const std::string_view line : lines_of(lines)) {
+    const size_t end = std::min(line.find("  "), line.size());
+    found.emplace_back(line.substr(0, end), line.substr(std::min(end + 2, line.size())));
+  }
+  return found;
 }
 
 std::optional<std::string> help_page(const CommandLine &line, std::string_view form) {

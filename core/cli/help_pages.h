@@ -27,6 +27,8 @@ struct CommandLine {
 // The option is described with those that commands share.
 bool is_common(const OptionSpec &option, const CommandLine &line);
 std::vector<std::string_view> lines_of(std::string_view text);
+// Of each line "WORD  its meaning" the word and its meaning.
+std::vector<std::pair<std::string_view, std::string_view>> meanings_of(std::string_view lines);
 
 // `form`: "man", "bash", "zsh" or "fish"; nothing for another word.
 std::optional<std::string> help_page(const CommandLine &line, std::string_view form);

@@ -50,10 +50,7 @@ std::string usage(const Command &command) {
 
 std::string meanings(std::string_view lines) {
   std::string text = lines.empty() ? "" : "\nArguments:\n";
-  for (const std::string_view line : lines_of(lines)) {
-    const size_t end = std::min(line.find("  "), line.size());
-    text += row(std::string(line.substr(0, end)), kNameColumn, line.substr(std::min(end + 2, line.size())));
-  }
+  for (const auto &[word, meaning] : meanings_of(lines)) text += row(std::string(word), kNameColumn, meaning);
   return text;
 }
 
