@@ -126,7 +126,7 @@ BatchOwner SourceThread::new_batch() {
 }
 
 int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
-  if (!is_push(*instance_)) return ATALAYA_PERMANENT;  // nothing would wake it when there is room
+  if (!is_push(*instance_)) return Surroundings::emit(std::move(batch), id);  // nothing would wake it when there is room
   {
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [this] { return stopping_ || waiting_.size() < kMaxWaiting; });
