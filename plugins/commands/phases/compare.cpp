@@ -33,20 +33,20 @@ class NormalRuns {
  public:
   explicit NormalRuns(std::vector<ProgramRun> runs) : runs_(std::move(runs)), all_(runs_) {}
 
-  // A run is no measure of itself: those of the others.
-  size_t count(const ProgramRun &run) const { return others(run).size(); }
+  // A run is no measure of itself: models and number of the others.
   const Models &models(const ProgramRun &run) {
-    const std::vector<ProgramRun> without = others(run);
-    return without.size() == runs_.size() ? all_ : of_others_.emplace(without);
+    const auto is_own = [&](const ProgramRun &other) { return are_one_run(run, other); };
+    if (std::none_of(runs_.begin(), runs_.end(), is_own)) return all_;
+    std::vector<ProgramRun> others = runs_;
+    std::erase_if(others, is_own);
+    return of_others_.emplace(others);
+  }
+  size_t count(const ProgramRun &run) const {
+    return static_cast<size_t>(
+        std::count_if(runs_.begin(), runs_.end(), [&](const ProgramRun &other) { return !are_one_run(run, other); }));
   }
 
  private:
-  std::vector<ProgramRun> others(const ProgramRun &run) const {
-    std::vector<ProgramRun> found = runs_;
-    std::erase_if(found, [&](const ProgramRun &other) { return are_one_run(run, other); });
-    return found;
-  }
-
   const std::vector<ProgramRun> runs_;
   const Models all_;
   std::optional<Models> of_others_;  // of the last call
@@ -141,10 +141,10 @@ int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatab
       const Models &models = normal.models(run);
       read_needed_functions(reading, run, models);
       if (asked.json)
-        write_predictions(json, run, normal.count(run), models);
+        write_predictions(json, run, models.runs(), models);
       else
         std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(run.process).c_str(),
-                    core::visible(run.pid).c_str(), time_of_run(run).c_str(), normal.count(run),
+                    core::visible(run.pid).c_str(), time_of_run(run).c_str(), models.runs(),
                     predictions_table(run, models).c_str());
     }
   };
@@ -164,7 +164,7 @@ int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatab
       read_needed_functions(reading, run, models);
       const Verdict verdict = anomalies_of(run, models);
       if (asked.json)
-        write_verdict(json, run, normal.count(run), verdict, database);
+        write_verdict(json, run, models.runs(), verdict, database);
       else
         std::fputs(verdict_text(run, verdict, database).c_str(), stdout);
       for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function for each verb. They return the exit status, and throw query::Wrong, query::TooMuch and
-// store::Error.
+// A function for each verb. They return the exit status, and throw query::Wrong, query::TooMuch and store::Error.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -29,17 +27,18 @@ int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatab
 class Interruption {
  public:
   void end() noexcept {
+    const std::lock_guard lock(mutex_);
     is_ended_ = true;
     wake_.notify_all();
   }
   // Waits this long; false: it was ended.
   bool passes(std::chrono::seconds time) {
     std::unique_lock lock(mutex_);
-    return !wake_.wait_for(lock, time, [&] { return is_ended_.load(); });
+    return !wake_.wait_for(lock, time, [&] { return is_ended_; });
   }
 
  private:
-  std::atomic<bool> is_ended_ = false;
+  bool is_ended_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
 };

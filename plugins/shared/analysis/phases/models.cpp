@@ -179,6 +179,17 @@ Predicted predicted(const Model &model, const Observation &observation) {
   return {std::max(model.linear.at(inputs), 0.0), &model};
 }
 
+// A phase that no normal run has: its time. The ends of a phase are known to one sample each, so a few samples are no evidence.
+std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
+  constexpr double kLeastSamples = 10;
+  const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
+  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kLeastDistance) return std::nullopt;
+  return Anomaly{&step,    Target::seconds,
+                 seconds,  0,
+                 distance, kLeastDistance,
+                 false,    "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs"};
+}
+
 }  // namespace
 
 double distance_of(double seen, double predicted, Target target) {
@@ -255,21 +266,6 @@ double resolution_of(const Occurrence &seen, double predicted, Target target) {
   const double highest = (rate.mean + 3 * rate.deviation()) / (target == Target::cpu ? 100 : 1);
   return two_samples * std::max(highest, predicted / seen.seconds());
 }
-
-namespace {
-
-// A phase that no normal run has: its time. The ends of a phase are known to one sample each, so a few samples are no evidence.
-std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
-  constexpr double kLeastSamples = 10;
-  const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
-  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kLeastDistance) return std::nullopt;
-  return Anomaly{&step,    Target::seconds,
-                 seconds,  0,
-                 distance, kLeastDistance,
-                 false,    "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs"};
-}
-
-}  // namespace
 
 Verdict anomalies_of(const ProgramRun &run, const Models &models) {
   Verdict verdict;

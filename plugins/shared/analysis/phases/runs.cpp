@@ -89,8 +89,9 @@ std::set<std::string> input_dependent(const std::vector<ProgramRun> &runs) {
 std::vector<Observation> with_fewer(const Observation &observation) {
   const std::vector<std::string> &before = observation.context.before;
   std::vector<Observation> all{observation};
-  if (before.size() == 2) all.push_back(with_one(observation, 1));
-  if (before.size() == 2 && before[0] != before[1]) all.push_back(with_one(observation, 2));
+  static_assert(kBefore == 2);
+  if (before.size() == kBefore) all.push_back(with_one(observation, 1));
+  if (before.size() == kBefore && before[0] != before[1]) all.push_back(with_one(observation, 2));
   if (!before.empty()) all.push_back({{observation.context.phase, {}}, {}, observation.step});
   return all;
 }
