@@ -38,8 +38,13 @@ bool matches_nothing(const std::string &expression) {
   return matcher && matcher.value().matches("");
 }
 
-// A name in the store, or in Prometheus' form.
+bool is_empty_text(const LabelMatcher &matcher) {
+  return matcher.value.empty() && matcher.sign.front() == '=';
+}
+
+// A name in the store, or in Prometheus' form. No name is empty.
 bool has_name(const std::string &metric, const LabelMatcher &matcher) {
+  if (matcher.value.empty()) return !is_empty_text(matcher);
   const auto pattern = core::Matcher::parse(pattern_of(matcher.sign.back() == '~' ? "=~" : "=", matcher.value));
   if (!pattern) throw Wrong("__name__: " + pattern.error());
   const bool matches = pattern.value().matches(metric) || pattern.value().matches(legal_name(metric));
@@ -81,17 +86,12 @@ Query query_of(const Expression &selector, const std::vector<std::string> &known
   std::vector<LabelMatcher> names;
   if (!name.empty()) names.push_back({kNameOfMetric, "=", name});
   for (const LabelMatcher &matcher : selector.matchers) {
-    if (matcher.label != kNameOfMetric) {
-      add_matcher(query, matcher.label, matcher.sign, matcher.value);
-    } else if (!matcher.value.empty()) {
+    if (matcher.label == kNameOfMetric)
       names.push_back(matcher);
-    } else if (matcher.sign.front() == '=') {
-      throw Wrong("__name__ is empty, but every series has a name");
-    } else {
-      names.push_back({kNameOfMetric, "!~", ""});  // any name
-    }
+    else
+      add_matcher(query, matcher.label, matcher.sign, matcher.value);
   }
-  if (names.empty() && query.tags.empty())
+  if (query.tags.empty() && std::all_of(names.begin(), names.end(), is_empty_text))
     throw Wrong("a selector needs a name, or a matcher that does not match an empty text, such as {host=\"a\"}");
   if (names.empty()) return query;
   for (const std::string &metric : known)

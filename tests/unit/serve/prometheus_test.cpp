@@ -32,8 +32,11 @@ TEST_CASE("names as Prometheus writes them find ours") {
   CHECK(read_selector("{__name__=~\"sys_.*\"}", kKnown).metrics == Patterns{"sys.load.1m"});
   CHECK(read_selector("{__name__!=\"\"}", kKnown).metrics.size() == kKnown.size());
   CHECK(read_selector("{__name__!=\"\"}", {}).metrics == Patterns{"__name__"});
+  CHECK(read_selector("{__name__=\"\",host=\"a\"}", kKnown).metrics == Patterns{"__name__"});  // none
   for (const char *empty : {"{__name__=\"\"}", "{__name__=~\"\"}"})
-    CHECK_THROWS_WITH_AS(read_selector(empty, kKnown), "__name__ is empty, but every series has a name", query::Wrong);
+    CHECK_THROWS_WITH_AS(read_selector(empty, kKnown),
+                         "a selector needs a name, or a matcher that does not match an empty text, such as {host=\"a\"}",
+                         query::Wrong);
   CHECK(read_selector("{__name__=~\"proc.*\",__name__!=\"proc_cpu_user\"}", kKnown).metrics == Patterns{"proc.\\*"});
   CHECK(read_selector("other", kKnown).metrics == Patterns{"other"});
 }
