@@ -263,7 +263,7 @@ TEST_CASE("a sample that is kept after its call raises") {
 
 // More names than ids are remembered; names that were built and freed leave their addresses to others.
 TEST_CASE("a name finds its own field and tag, whichever names came before") {
-  constexpr int kNames = 200, kSamples = 10;
+  constexpr int kNames = 1100, kSamples = 10;
   Inline function(R"((function()
     local prefixes = { "n", ("a long name that is not interned by Lua "):rep(2) }
     local seed = 1
@@ -271,7 +271,7 @@ TEST_CASE("a name finds its own field and tag, whichever names came before") {
       local wrong = 0
       for i = 1, 100 do
         seed = seed * 48271 % 2147483647
-        local number = seed % 200
+        local number = seed % 1100
         local name = prefixes[i % 2 + 1] .. number
         if s.fields[name] ~= number then wrong = wrong + 1 end
         if s.tags[name] ~= "t" .. number then wrong = wrong + 1 end
