@@ -149,13 +149,20 @@ def sleepers(program, count):
         load.stdout.close()
 
 
-@contextlib.contextmanager
+def worker(steps, pause):
+    """The command of a process that works a little and sleeps, again and again."""
+    return [sys.executable, "-c", f"import time\nwhile True:\n  sum(range({steps})); time.sleep({pause})"]
+
+
 def load():
-    """A host with many idle processes and some busy ones."""
-    children = [subprocess.Popen(["sleep", "600"]) for _ in range(IDLE)]
-    # Busy: a little work, often; not so much that the machine itself is the measurement.
-    work = "import time\nwhile True:\n  sum(range(2000)); time.sleep(0.02)"
-    children += [subprocess.Popen([sys.executable, "-c", work]) for _ in range(BUSY)]
+    """A host with many idle processes and some busy ones. Busy: a little work, often, so that the machine itself is not the measurement."""
+    return processes([["sleep", "600"]] * IDLE + [worker(2000, 0.02)] * BUSY)
+
+
+@contextlib.contextmanager
+def processes(commands):
+    """Processes that run until the end of the block."""
+    children = [subprocess.Popen(command) for command in commands]
     try:
         yield
     finally:

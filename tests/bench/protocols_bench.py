@@ -4,7 +4,6 @@
 One agent sends the same windows of this host's processes in each format to a recorder. Then a hub that drops all samples gets each
 recording several times. statsd and collectd get the same number of points as datagrams of full size. The sending side is in http_bench."""
 
-import http.server
 import json
 import os
 import re
@@ -19,6 +18,7 @@ import time
 import zlib
 
 from bench_tools import cpu_ns
+from keeper import keeper
 
 ROUNDS, SECONDS, DATAGRAM_POINTS = 5, 8, 40_000
 FORMATS = {"opentsdb": "/api/put", "jsonlines": "/api/jsonlines", "influx": "/write", "otlp": "/v1/metrics", "flat": "/api/flat"}
@@ -34,31 +34,17 @@ a.pipeline "hub" {
 
 def recorded(atalaya, folder):
     """{format: [(headers, body)]} of some seconds of this host's processes, and the number of points in each."""
-    kept = {path: [] for path in FORMATS.values()}
-
-    class Recorder(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            kept[self.path.split("?")[0]].append((dict(self.headers), body))
-            self.send_response(200 if self.path == "/v1/metrics" else 204)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f'url = "http://127.0.0.1:{server.server_port}", compress = "gzip"'
-    sinks = "".join(f"a.sink.otlp {{ {url} }}," if name == "otlp" else f'a.sink.http {{ {url}, format = "{name}" }},' for name in FORMATS)
     file = os.path.join(folder, "send.lua")
-    with open(file, "w") as out:
-        out.write(f'local a = require "atalaya"\na.pipeline "p" {{ every = "200ms", a.source.proc {{ host = false, cgroups = false }}, {sinks} }}\n')
-    subprocess.run([atalaya, "run", file, "--for", f"{SECONDS}s", "--socket", os.path.join(folder, "send.sock")], check=True,
-                   stdout=subprocess.DEVNULL, env=dict(os.environ, STATE_DIRECTORY=folder))
-    server.shutdown()
+    with keeper() as (port, requests):
+        url = f'url = "http://127.0.0.1:{port}", compress = "gzip"'
+        sinks = "".join(f"a.sink.otlp {{ {url} }}," if name == "otlp" else f'a.sink.http {{ {url}, format = "{name}" }},' for name in FORMATS)
+        with open(file, "w") as out:
+            out.write(f'local a = require "atalaya"\na.pipeline "p" {{ every = "200ms", a.source.proc {{ host = false, cgroups = false }}, {sinks} }}\n')
+        subprocess.run([atalaya, "run", file, "--for", f"{SECONDS}s", "--socket", os.path.join(folder, "send.sock")], check=True,
+                       stdout=subprocess.DEVNULL, env=dict(os.environ, STATE_DIRECTORY=folder))
+    kept = {path: [] for path in FORMATS.values()}
+    for path, headers, body in requests:
+        kept[path.split("?")[0]].append((headers, body))
     points = sum(zlib.decompress(body, 31).count(b"\n") for _, body in kept[FORMATS["jsonlines"]])
     return {name: kept[path] for name, path in FORMATS.items()}, points
 

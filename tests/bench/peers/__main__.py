@@ -2,9 +2,11 @@
 """python3 -m peers BUILD [TABLE...]: measures all tables, or those of these names, and writes the page."""
 
 import argparse
+import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -29,6 +31,10 @@ class Bench:
 
     def tool(self, name):
         return os.path.join(self.build, "tests", "bench", name)
+
+    def figures(self, name, *arguments):
+        """The JSON object that a tool prints."""
+        return json.loads(subprocess.run([self.tool(name), *map(str, arguments)], check=True, stdout=subprocess.PIPE).stdout)
 
     def has(self, program):
         return shutil.which(program) is not None

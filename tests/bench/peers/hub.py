@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hub of this tree and the agents of a simulated fleet (tests/bench/fleet.cpp)."""
 
-import contextlib
-import http.server
 import json
 import os
 import subprocess
-import sys
-import threading
 
-from bench_tools import Atalaya, Ended
+from bench_tools import Atalaya, Ended, processes, worker
+from keeper import keeper
 from peers.database import Database
 from peers.program import Peer, free_port, get, write
 
@@ -27,53 +24,14 @@ a.pipeline "hub" {{ a.source.receive {{ listen = "127.0.0.1:{port}", metrics_eve
   a.sink.sqlite {{ path = "{store}", retain = "30d", max_size = "64 GiB", sync = "full" }} }}"""
 
 
-@contextlib.contextmanager
-def keeper():
-    """A server that takes everything: (port, bodies)."""
-    bodies = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(204)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_port, bodies
-        finally:
-            server.shutdown()
-
-
-@contextlib.contextmanager
-def busy_processes(count):
-    """Processes that work a little, so that all of their values change."""
-    work = "import time\nwhile True:\n  sum(range(20000)); time.sleep(0.2)"
-    children = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for child in children:
-            child.kill()
-            child.wait()
-
-
 def record(binary, folder):
     """Paths of the bodies that a real agent sends for windows of its busiest processes."""
-    with keeper() as (port, bodies), busy_processes(BUSY):
+    with keeper() as (port, requests), processes([worker(20_000, 0.2)] * BUSY):
         path = write(folder, "agent.lua", AGENT.format(window=WINDOW, samples=SAMPLES, port=port))
         subprocess.run([binary, "run", path, "--for", f"{RECORDED}s", "--socket", os.path.join(folder, "agent.sock")], check=True,
                        stderr=subprocess.DEVNULL, env=Atalaya(binary).environment(folder))
     paths = []
-    for number, body in enumerate(bodies):
+    for number, (_, _, body) in enumerate(requests):
         paths.append(os.path.join(folder, f"record{number}"))
         with open(paths[-1], "wb") as file:
             file.write(body)

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """(i) How costs grow with processes, sockets, series and stacks. Hosts and JVMs have tables of their own."""
 
-import json
 import os
-import subprocess
 import tempfile
 import time
 
@@ -49,22 +47,18 @@ def measure_sockets(bench, recorder):
                 recorder.add(name, cpu=ms)
 
 
-def run(bench, program, *arguments):
-    return json.loads(subprocess.run([bench.tool(program), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
 def commands(bench, folder):
     """Commands of a user, on a store of each size: {row: command}."""
     found = {}
     for count, name in OF_SERIES.items():
         store = os.path.join(folder, f"series{count}.db")
-        run(bench, "store_bench", "day", store, os.devnull, str(HOURS), "1", str(count))
+        bench.figures("store_bench", "day", store, os.devnull, str(HOURS), "1", str(count))
         begin = int(time.time()) // 86400 * 86400 - 2 * 86400  # as store_bench
         found[name] = [bench.atalaya, "query", "--store", store, "--from", str(begin), "--to", str(begin + HOURS * 3600), "--metric", "proc.cpu.user",
                        "--group-by", "pid", "--every", "600s-median", "--format", "csv", "--max-points", "100000000"]
     for count, name in OF_STACKS.items():
         store = os.path.join(folder, f"stacks{count}.db")
-        span = run(bench, "fill_store", "stacks", store, str(count))
+        span = bench.figures("fill_store", "stacks", store, str(count))
         found[name] = [bench.atalaya, "flamegraph", "--store", store, "--from", str(span["begin"]), "--to", str(span["end"]), "--format", "folded"]
     return found
 

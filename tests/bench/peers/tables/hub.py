@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """(i) A simulated fleet that sends to one hub."""
 
-import json
 import os
-import subprocess
 import tempfile
 
 from peers.database import Database
@@ -20,17 +18,13 @@ WANTED = 10_000  # hosts of a core
 PACKED_HOSTS, PACKED_WINDOWS = 20, 720  # an hour
 
 
-def run(bench, *arguments):
-    return json.loads(subprocess.run([bench.tool("store_bench"), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
 def packing(bench, records):
     """CPU ns for a point that the hub takes later, to pack it: for an hour of a few hosts, packed at once."""
     with at_work(Hub, bench.atalaya) as (hub, _, _):
         for _ in fleet(bench.tool("fleet"), hub, PACKED_HOSTS, PACKED_WINDOWS, 0, 0, records):
             pass
         hub.stop()
-        figures = run(bench, "replay", hub.store, os.path.join(hub.folder, "packed.db"), os.devnull)
+        figures = bench.figures("store_bench", "replay", hub.store, os.path.join(hub.folder, "packed.db"), os.devnull)
     return 1e9 * figures["maintain_s"] / figures["points"]
 
 
@@ -48,7 +42,7 @@ def with_fleet(bench, recorder, hosts, records, ns_of_packing):
                 recorder.add(name, note, hub.commands(), core=(received + packed) / WINDOW / 10, received=received, packing=packed,
                              wait=account["p99_ms"])
             before = cpu
-        stored = run(bench, "count", hub.store, str(WINDOW))  # without the hub's own metrics
+        stored = bench.figures("store_bench", "count", hub.store, str(WINDOW))  # without the hub's own metrics
         recorder.add(name, rss=group.resident_mib(), points=points, lost=account["points"] - stored["points"], refused=account["refused"])
 
 

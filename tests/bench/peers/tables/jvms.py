@@ -3,7 +3,6 @@
 
 import json
 import os
-import subprocess
 import tempfile
 
 from peers.command import cost_of
@@ -16,7 +15,7 @@ ROWS = {count: f"{count:,} JVMs" for count in JVMS}
 
 
 def view(bench, store, span):
-    """The command that a user runs, with its default `--max-points`."""
+    """The command of a user, with its default `--max-points`."""
     answer, cost = cost_of([bench.atalaya, "jvms", "--store", store, "--from", str(span["begin"]), "--to", str(span["end"]), "--format", "json",
                             "--top", str(max(JVMS))])
     found = json.loads(answer)
@@ -28,8 +27,7 @@ def measure(bench, recorder):
         contenders = {}
         for count in JVMS:
             store = os.path.join(folder, f"{count}.db")
-            said = subprocess.run([bench.tool("fill_store"), "jvms", store, str(count)], check=True, stdout=subprocess.PIPE).stdout
-            span = json.loads(said)
+            span = bench.figures("fill_store", "jvms", store, count)
             recorder.add(ROWS[count], samples=span["samples"])
             contenders[ROWS[count]] = lambda store=store, span=span: view(bench, store, span)
         take_turns(recorder, contenders, bench.rounds or ROUNDS)
@@ -38,8 +36,8 @@ def measure(bench, recorder):
 TABLES = (Table(
     name="jvms",
     title="Many JVMs in one view",
-    text=("`atalaya jvms` over two minutes, from start to end, with its default `--max-points`. A generator wrote the samples, because so many JVMs do not "
-          "fit on the machine: as the source `jvm` reports them by default in windows of 5 s, with 32 functions, their stacks and 20 other stacks "
+    text=("`atalaya jvms` over two minutes, from start to end, with its default `--max-points`. A generator wrote the samples, because 1,000 JVMs "
+          "need more memory than the machine has: as the source `jvm` reports them by default in windows of 5 s, with 32 functions, their stacks and 20 other stacks "
           "of each JVM and window.",),
     columns=(Column("cpu", "CPU, ms", 0), Column("ms", "ms", 0), Column("rss", "RSS, MiB", 1), Column("shown", "JVMs in the answer", 0),
              Column("functions", "functions in the answer", 0), Column("samples", "samples in the store", 0)),

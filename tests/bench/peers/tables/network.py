@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """(b) Traffic of processes next to nethogs."""
 
-import json
-import subprocess
 import time
 
 import net_bench
@@ -58,7 +56,7 @@ def measure_sockets(bench, recorder):
 
 def storm(bench):
     """Connections of 100 bytes each."""
-    return json.loads(subprocess.run([bench.tool("connection_storm"), str(SECONDS), str(RATE)], capture_output=True, check=True).stdout)
+    return bench.figures("connection_storm", SECONDS, RATE)
 
 
 TABLES = (Table(

@@ -2,13 +2,11 @@
 """(e) Bytes of the shipped pipeline next to compilers, whose processes live for a moment."""
 
 import contextlib
-import json
 import os
 import sqlite3
 import subprocess
 import time
 
-from bench_tools import ROOT
 from peers.database import Database
 from peers.program import binary, write
 from peers.programs.atalaya import HostPipeline
@@ -64,10 +62,6 @@ def figures(store, empty, points, entities):
             "of_name": found["names"] / entities}
 
 
-def run(bench, *arguments):
-    return json.loads(subprocess.run([bench.tool("store_bench"), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
 def measure(bench, recorder):
     with at_work(OnDisk, bench.atalaya, every=5) as (peer, _, _):
         with compilers(os.path.join(peer.folder, "sources")) as make:
@@ -76,12 +70,12 @@ def measure(bench, recorder):
         commands = peer.commands()
         peer.stop()
         store, packed, none = (os.path.join(peer.folder, name) for name in ("atalaya.db", "packed.db", "empty.db"))
-        run(bench, "day", none, os.devnull, "0")
+        bench.figures("store_bench", "day", none, os.devnull, "0")
         empty = sizes(none)
-        rows = run(bench, "count", store)
+        rows = bench.figures("store_bench", "count", store)
         recorder.add(LIVE, note, commands, **figures(store, empty, rows["points"], rows["entities"]))
         with recorder.turn(PACKED):
-            replayed = run(bench, "replay", store, packed, os.devnull)
+            replayed = bench.figures("store_bench", "replay", store, packed, os.devnull)
             recorder.add(PACKED, note, **figures(packed, empty, replayed["points"], replayed["entities"]))
 
 

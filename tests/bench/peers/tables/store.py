@@ -4,12 +4,12 @@
 import json
 import os
 import statistics
-import subprocess
 import tempfile
 
 import ingest_bench
 from bench_tools import Ended
 from peers import floors
+from peers.command import cost_of
 from peers.database import BUCKET, QUERIES, Database
 from peers.programs import influxdb, prometheus, victoria_metrics
 from peers.table import Column, Goal, Table, at_least, at_most
@@ -21,10 +21,6 @@ WRITE, ENTROPY, XZ = "floor: bare write of these bytes", "floor: entropy of diff
 DATABASES = {"victoria-metrics": victoria_metrics, "influxdb": influxdb, "prometheus": prometheus}
 
 
-def run(bench, *arguments):
-    return json.loads(subprocess.run([bench.tool("store_bench"), *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-
 def of_ours(figures):
     cpu = figures["write_s"] + figures["maintain_s"]
     return {"bytes": figures["bytes"] / figures["points"], "rate": figures["points"] / cpu / 1e6}
@@ -34,32 +30,27 @@ def command_ms(bench, store, query, hours):
     """CPU time of the command that a user runs, from start to end: it adds up summaries of blocks where they suffice."""
     command = [bench.atalaya, "query", "--store", store, "--from", str(query["begin"] * 1000), "--to", str((query["begin"] + hours * 3600) * 1000),
                "--metric", "proc.cpu.user", "--aggregate", "sum", "--every", f"{BUCKET}s-sum", "--format", "json"]
-    costs = []
-    for _ in range(QUERIES):
-        before = os.times()
-        answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        after = os.times()
-        costs.append(1e3 * (after.children_user - before.children_user + after.children_system - before.children_system))
-    total = sum(value for series in answer for _, value in series["dps"])
-    return statistics.median(costs), total
+    runs = [cost_of(command) for _ in range(QUERIES)]
+    total = sum(value for series in json.loads(runs[-1][0]) for _, value in series["dps"])
+    return statistics.median(cost["cpu"] for _, cost in runs), total
 
 
 def measure_ours(bench, folder, hours, recorder):
     """Returns the figures, and those of the query; the lines are for the others."""
     store, lines = os.path.join(folder, "day.db"), os.path.join(folder, "lines")
-    figures = run(bench, "day", store, lines, str(hours))
-    query = run(bench, "scan", store, str(hours))
+    figures = bench.figures("store_bench", "day", store, lines, str(hours))
+    query = bench.figures("store_bench", "scan", store, str(hours))
     command, total = command_ms(bench, store, query, hours)
     note = f"the command's sums are {total / query['total']:.4f} of those of the points"
     recorder.add(OURS, note=note if hours == HOURS else f"{hours} hours only; {note}", **of_ours(figures), cpu=query["points_cpu_ms"],
                  ms=query["points_ms"], command=command, **({"day": command} if hours == HOURS else {}))
     recorder.add(WRITE, **floors.write_of(figures["bytes"], figures["points"], folder))
     with recorder.turn(ROLLED):
-        rolled = run(bench, "rollup", store, "60")
-        again = run(bench, "scan", store, str(hours))
+        rolled = bench.figures("store_bench", "rollup", store, "60")
+        again = bench.figures("store_bench", "scan", store, str(hours))
         recorder.add(ROLLED, bytes=rolled["bytes"] / figures["points"], cpu=again["points_cpu_ms"], ms=again["points_ms"])
     with recorder.turn(TEN):
-        recorder.add(TEN, **of_ours(run(bench, "day", os.path.join(folder, "ten.db"), os.devnull, str(hours), "10")))
+        recorder.add(TEN, **of_ours(bench.figures("store_bench", "day", os.path.join(folder, "ten.db"), os.devnull, str(hours), "10")))
     return figures, query
 
 
