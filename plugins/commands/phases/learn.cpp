@@ -20,12 +20,12 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
-// The parts of a segment without a gap, where nobody knows what the process did, if they are as long as a phase.
+// A segment, or its parts beside gaps, where nobody knows what the process did, if they are as long as a phase.
 void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t least) {
   Segment part = segment;
   const auto add = [&](size_t end) {
     part.end = end;
-    if (part.size() >= least) run.occurrences.push_back(occurrence_of(run.trace, part, id));
+    if (part.size() >= least || part == segment) run.occurrences.push_back(occurrence_of(run.trace, part, id));
     part.begin = end;
   };
   for (const size_t gap : run.trace.gaps)

@@ -30,7 +30,7 @@ class PhasesCommand final : public Command {
               .defaults("auto"),
           param::choice("key", "function|stack", "Unit of comparison of learn: functions anywhere in stacks, or whole stacks")
               .defaults("function"),
-          param::integer("least", "Minimum length of a phase for learn").defaults("5").range(2, 1000).unit("samples"),
+          param::integer("least", "Minimum length of a new phase for learn").defaults("5").range(2, 1000).unit("samples"),
           param::string("train_from", "Start of the normal runs of predict and anomalies (default: all before --train-to)")
               .unit("TIME"),
           param::string("train_to", "End of the normal runs (default: the start of the range)").unit("TIME"),

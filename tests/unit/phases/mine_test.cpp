@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <random>
@@ -142,6 +143,22 @@ TEST_CASE("runs of a program that are mined together have the same phases, and s
     const std::vector<uint8_t> names = names_in(later.segments[0], orders[5]);
     REQUIRE(names.size() == 4);
     for (size_t i = 0; i < 4; ++i) CHECK(match(later.phases[names[i]].profile, known[first[i]], {}));
+  }
+}
+
+// Its samples would distort the phase that they were given to, from which later phases are predicted.
+TEST_CASE("a known phase of three samples or more is found between others, where its begin and end are known to a sample") {
+  for (uint32_t seed = 0; seed < test::rounds(10); ++seed) {
+    const Trace first = test::trace_of(kKinds, {{0, 40}, {1, 30}, {2, 40}}, {.foreign = 0.02}, seed);
+    const std::vector<Profile> known{{first, 0, 40}, {first, 40, 70}, {first, 70, 110}};
+    for (const size_t samples : {3, 4, 5, 8}) {
+      const Trace later = test::trace_of(kKinds, {{0, 20}, {1, samples}, {2, 30}}, {.foreign = 0.02}, seed + 1000);
+      const Trace *const other = &later;
+      const std::vector<Segment> segments = mine(std::span(&other, 1), known, {}).segments.front();
+      REQUIRE(segments.size() == 3);
+      CHECK(std::abs(static_cast<double>(segments[1].begin) - 20) <= 1);
+      CHECK(std::abs(static_cast<double>(segments[1].end) - static_cast<double>(20 + samples)) <= 1);
+    }
   }
 }
 

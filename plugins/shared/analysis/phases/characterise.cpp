@@ -155,7 +155,7 @@ Characteriser::Numbers Characteriser::known_numbers() const {
 // The whole buffer is explained at once, by known phases where they fit; its last phase continues.
 void Characteriser::learn(std::vector<Occurrence> &changed) {
   const Trace *const one = &trace_;
-  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), {book_.likeness(), options_.least});
+  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), {book_.likeness(), options_.least, options_.least});
   Numbers numbers;
   for (const MinedPhase &phase : mined.phases) numbers.push_back(phase.known ? phase.known : book_.number_of(phase));
   const std::vector<Segment> &segments = mined.segments.front();

@@ -133,6 +133,17 @@ std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, con
   return phases.take();
 }
 
+// With the known phases that match none of them: each of their occurrences here may be too short to show what a phase does.
+std::vector<Profile> with_missing(std::vector<Profile> phases, std::span<const Profile> known, const Likeness &likeness) {
+  const size_t own = phases.size();
+  for (const Profile &one : known) {
+    const auto is_same = [&](const Profile &phase) { return nearly_match(phase, one, likeness); };
+    if (phases.size() < kMaxPhases && std::none_of(phases.begin(), phases.begin() + static_cast<ptrdiff_t>(own), is_same))
+      phases.push_back(one);
+  }
+  return phases;
+}
+
 // Where a phase is found: its runs, and how often it is between which phases.
 struct Places {
   std::vector<bool> runs;
@@ -238,10 +249,11 @@ MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions 
   std::vector<Profile> phases = set.take();
   MinedRuns mined;
   mined.segments.resize(traces.size());
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 1; round <= kRounds; ++round) {
+    const size_t least = known.empty() && round < kRounds ? options.least : options.least_again();
     for (size_t run = 0; run < traces.size(); ++run)
-      if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, options.least);
-    if (round + 1 < kRounds) phases = profiles_of(traces, mined.segments, options);
+      if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, least);
+    if (round < kRounds) phases = with_missing(profiles_of(traces, mined.segments, options), known, options.likeness);
   }
   for (size_t run = 0; run < traces.size(); ++run) leave_out_unlike(*traces[run], phases, options.likeness, mined.segments[run]);
   join_alternatives(phases, mined.segments, options.likeness);

@@ -2,6 +2,7 @@
 // Finds the phases of a trace: exact repeats first, then windows that are alike, larger ones first. Pure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,10 @@ inline constexpr std::array<size_t, 12> kEpochs = {1, 2, 3, 4, 6, 8, 12, 16, 24,
 
 struct MineOptions {
   Likeness likeness;
-  size_t least = 5;  // samples of a phase without interruption
+  size_t least = 5;        // samples of a phase without interruption
+  size_t least_known = 3;  // the same of a phase that is known from longer occurrences; at most `least`
+
+  size_t least_again() const { return std::min(least, least_known); }
 };
 
 struct MinedPhase {
