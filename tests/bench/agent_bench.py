@@ -13,7 +13,7 @@ import sqlite3
 import statistics
 import sys
 
-from bench_tools import ACTIVE, BUSY, FILE, NONE, SQLITE, Atalaya, Ended, load, processes, spread, verdict, watch
+from bench_tools import ACTIVE, BUSY, FILE, NONE, SQLITE, Atalaya, Ended, load, process_count, spread, verdict, watch
 
 WARM_UP, WINDOWS, ROUNDS = 2, 4, 3
 
@@ -115,7 +115,7 @@ def report(figures):
 def main():
     atalaya = Atalaya(sys.argv[1])
     with load():
-        print(f"{processes()} processes, {BUSY} of them busy; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
+        print(f"{process_count()} processes, {BUSY} of them busy; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
         atalaya.print_names()
         if not shutil.which("atop"):
             print("atop is not installed: no ratio to it")

@@ -39,7 +39,7 @@ def next_second():
     return (time.time_ns() // SECOND + 1) * SECOND
 
 
-def processes():
+def process_count():
     return sum(name.isdigit() for name in os.listdir("/proc"))
 
 

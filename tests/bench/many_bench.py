@@ -7,7 +7,7 @@ many_bench.py ATALAYA BARE_ITERATOR SLEEPERS. Linear means that each process mor
 import statistics
 import sys
 
-from bench_tools import ACTIVE, FILE, SQLITE, Atalaya, Ended, processes, sleepers, spread, verdict, watch
+from bench_tools import ACTIVE, FILE, SQLITE, Atalaya, Ended, process_count, sleepers, spread, verdict, watch
 
 WARM_UP, WINDOWS = 4, 8
 COUNTS = (1000, 3000, 10000)
@@ -16,7 +16,7 @@ COUNTS = (1000, 3000, 10000)
 def measure(atalaya, bare_iterator, program, count):
     """(processes, cost of the agent, cost of the bare iterator); a cost that could not be had is None."""
     with sleepers(program, count):
-        total = processes()
+        total = process_count()
         costs = []
         for once in (lambda: atalaya.watch(WINDOWS, WARM_UP, 'backend = "bpf"', "names", ACTIVE, SQLITE, FILE)[0],
                      lambda: watch([bare_iterator], WINDOWS, 1)):

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from bench_tools import ROOT, Ended, cpu_ns, processes, resident_mib, running, sleepers, spread, verdict
+from bench_tools import ROOT, Ended, cpu_ns, process_count, resident_mib, running, sleepers, spread, verdict
 
 WARM_UP, INTERVAL, INTERVALS, WORKERS = 20, 10, 17, 3
 PATIENCE = 60
@@ -75,7 +75,7 @@ def main():
             worker = subprocess.Popen([sys.executable, "-c", WORK])
             stack.callback(worker.wait)
             stack.callback(worker.kill)
-        print(f"{processes()} processes, load {os.getloadavg()[0]:.2f} at the start")
+        print(f"{process_count()} processes, load {os.getloadavg()[0]:.2f} at the start")
         environment = dict(os.environ, STATE_DIRECTORY=folder, RUNTIME_DIRECTORY=folder, ATALAYA_LUA=os.path.join(ROOT, "lua"))
         with running([atalaya, "run", os.path.join(ROOT, "pipelines/recorder.lua")], environment) as agent:
             measure(agent.pid)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_tools import ACTIVE, Atalaya, Ended, load, processes, spread, verdict, watch
+from bench_tools import ACTIVE, Atalaya, Ended, load, process_count, spread, verdict, watch
 
 WARM_UP, WINDOWS, ROUNDS = 2, 4, 3
 REFERENCE_MS, ITS_ATOP_MS = 108, 39
@@ -45,7 +45,7 @@ def points(out):
 def main():
     atalaya = Atalaya(sys.argv[1])
     with load(), hub(atalaya) as (address, out):
-        print(f"{processes()} processes; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
+        print(f"{process_count()} processes; {ROUNDS} rounds of {WINDOWS} windows of 1 s")
         def agent(sink, *filters, source='backend = "bpf"'):
             return lambda: atalaya.watch(WINDOWS, WARM_UP, source, "names", *filters,
                                          f'a.sink.http {{ url = "http://{address}", {sink} }}')[0]
