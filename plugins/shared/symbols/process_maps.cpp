@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/symbols/process_maps.h"
 
+#include <functional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/base/files.h"
@@ -21,13 +23,19 @@ bool ProcessMaps::refresh(const ProcessMark &mark) {
   if (read_mark(pid_) != mark) return false;
   auto text = core::read_file("/proc/" + std::to_string(pid_) + "/maps", kMaxFile);
   if (!text) return false;
-  std::vector<Mapping> mappings = parse_maps(*text);
   const int64_t now_ns = core::monotonic();
   const bool opens_all = noted_ns_ == 0 || now_ns - noted_ns_ >= kStampAgeNs;
+  const size_t hash = std::hash<std::string_view>()(*text);
+  if (!opens_all && hash == hash_) {
+    before_.clear();
+    return true;
+  }
+  std::vector<Mapping> mappings = parse_maps(*text);
   note_files(pid_, mappings, opens_all ? std::span<const Mapping>() : mappings_);
   if (read_mark(pid_) != mark) return false;
   if (!mappings_.empty()) before_ = std::move(mappings_);
   mappings_ = std::move(mappings);
+  hash_ = hash;
   if (opens_all) noted_ns_ = now_ns;
   return true;
 }

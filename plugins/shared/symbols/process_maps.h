@@ -33,6 +33,7 @@ class ProcessMaps {
  private:
   int32_t pid_;
   int64_t noted_ns_ = 0;  // the last reading that opened all files
+  size_t hash_ = 0;       // of the text of the last reading: the same text has the same mappings and files
   std::vector<Mapping> mappings_, before_;
 };
 

@@ -78,7 +78,7 @@ FlowTable::FlowTable(size_t max_flows)
 
 void FlowTable::clear() {
   flows_.clear();
-  std::fill(slots_.begin(), slots_.end(), 0);
+  forget_slots();
   other_.moved = {};
   other_.merged = 0;
 }
@@ -107,7 +107,13 @@ Flow &FlowTable::flow_of(const FlowKey &key) {
   }
   flows_.push_back({key, {}, 0});
   slots_[at] = static_cast<uint32_t>(flows_.size());
+  taken_.push_back(at);
   return flows_.back();
+}
+
+void FlowTable::forget_slots() {
+  for (const size_t at : taken_) slots_[at] = 0;
+  taken_.clear();
 }
 
 void FlowTable::keep_largest() {
@@ -122,12 +128,13 @@ void FlowTable::keep_largest() {
 }
 
 void FlowTable::index() {
-  std::fill(slots_.begin(), slots_.end(), 0);
+  forget_slots();
   const size_t mask = slots_.size() - 1;
   for (size_t i = 0; i < flows_.size(); ++i) {
     size_t at = hash_of(flows_[i].key) & mask;
     while (slots_[at] != 0) at = (at + 1) & mask;
     slots_[at] = static_cast<uint32_t>(i + 1);
+    taken_.push_back(at);
   }
 }
 

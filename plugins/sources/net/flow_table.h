@@ -86,10 +86,12 @@ class FlowTable {
   Flow &flow_of(const FlowKey &key);
   void keep_largest();
   void index();
+  void forget_slots();
 
   size_t max_flows_, capacity_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> slots_;  // 1 + index of a flow, by hash; 0: free
+  std::vector<size_t> taken_;    // slots that are not free: few of them, and all of them would be most of the cache
   Flow other_;
 };
 

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
+#include <random>
 
 #include "tests/unit/net/records.h"
 
@@ -79,6 +81,31 @@ TEST_CASE("fifty thousand flows: the largest are kept, the others are one, and t
   CHECK(flows.back().merged == 49'900);
   table.clear();
   CHECK(table.flows().empty());
+}
+
+TEST_CASE("the flows of each window are those that were added in it, after small and large windows") {
+  FlowTable table(50);
+  std::minstd_rand random(1);
+  for (int window = 0; window < 200; ++window) {
+    std::map<uint16_t, uint64_t> expected;
+    const uint64_t ports = 1 + random() % (window % 10 == 0 ? 5000U : 40U);
+    for (uint64_t i = 0; i < 2 * ports; ++i) {
+      const auto port = static_cast<uint16_t>(1 + random() % ports);
+      const uint64_t amount = random() % 1000;
+      expected[port] += amount;
+      table.add(key(1, port), bytes(amount));
+    }
+    uint64_t sum = 0, shown = 0;
+    for (const auto &[port, amount] : expected) sum += amount;
+    const auto flows = table.flows();
+    for (const Flow &flow : flows) {
+      shown += flow.moved.out_bytes;
+      if (ports <= 40) CHECK(flow.moved.out_bytes == expected[flow.key.port()]);
+    }
+    CHECK(shown == sum);
+    if (ports <= 40) CHECK(flows.size() == expected.size());
+    table.clear();
+  }
 }
 
 }  // namespace

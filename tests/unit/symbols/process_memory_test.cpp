@@ -115,6 +115,25 @@ TEST_CASE("code made at run time is named by the perf map, as it is now") {
   CHECK(memory.find(code.address() + 16, files).name == "other");
 }
 
+TEST_CASE("code is found while it is mapped, and in the one reading after") {
+  ProcessMaps maps(::getpid());
+  const ProcessMark mark = *read_mark(::getpid());
+  REQUIRE(maps.refresh(mark));
+  uint64_t address = 0;
+  {
+    const Code code;
+    address = code.address();
+    for (int reading = 0; reading < 3; ++reading) {
+      REQUIRE(maps.refresh(mark));
+      CHECK(maps.at(address) != nullptr);
+    }
+  }
+  REQUIRE(maps.refresh(mark));
+  CHECK(maps.at(address) != nullptr);
+  REQUIRE(maps.refresh(mark));
+  CHECK(maps.at(address) == nullptr);
+}
+
 TEST_CASE("a perf map of before the process is that of another one") {
   const Code code;
   std::ofstream(perf_map_path()) << code.line(16, "stale");

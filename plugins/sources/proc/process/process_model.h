@@ -30,18 +30,18 @@ struct CpuTime {
 };
 Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual = {});
 
-// Most processes of a host are idle, and their memory is cold in each window: the fields used most come first.
-struct Process {
+// Most processes of a host are idle, and their memory is cold in each window: what a pass uses of them is one cache line.
+struct alignas(64) Process {
   uint64_t pass = 0;  // the last one that saw it, and its time
   int64_t seen_ns = 0;
   bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
   bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
   bool ended = false;   // its end was counted; it is still seen until its parent reaps it
   bool ends = false;    // its end was counted in that pass: the rates include its last usage
-  ProcessReading now;
-  Rates rates;
   // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
   int64_t rest_from_ns = 0, rest_until_ns = 0;
+  ProcessReading now;
+  Rates rates;
 
   bool ran() const { return rate(Counter::user_ns) > 0 || rate(Counter::kernel_ns) > 0; }
   bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
