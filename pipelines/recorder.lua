@@ -17,8 +17,9 @@ local recorders = a.sink.recorder {}
 
 a.pipeline "fine" {
   every = "100ms",
-  -- Idle processes have one sample per 2 s: the memory reaches back further, and averages stay the same. Time of no process
-  -- is left out: /proc/stat counts it in ticks of 10 ms, too coarse for these windows.
+  -- Processes that do not run have one sample per 2 s, and those below the limits one per second: the memory reaches back
+  -- further, and averages stay the same. Time of no process is left out: /proc/stat counts it in ticks of 10 ms, too coarse
+  -- for these windows.
   a.source.proc { host = false, cgroups = false, unattributed = false, rest = "2s" },
   a.filter.value {
     rest = "1s",

@@ -20,7 +20,7 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
-// A segment, or its parts beside gaps, where nobody knows what the process did, if they are as long as a phase.
+// A segment, or its parts beside gaps, in which nobody knows what the process did. A part is as long as a new phase.
 void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t least) {
   Segment part = segment;
   const auto add = [&](size_t end) {
