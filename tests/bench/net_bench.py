@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass, field
 
 import net_tools
-from bench_tools import cpu_ns, running, verdict
+from bench_tools import cpu_ns, verdict
 from net_tools import iperf3
 
 ENOUGH, STUDENT = 15, 2.14  # pairs; 95 %, 14 degrees of freedom
