@@ -35,7 +35,7 @@ class PhasesTranslator final : public Translator {
           .defaults("120")
           .range(20, 3600)
           .unit("samples"),
-      param::integer("least", "Minimum length of a phase").defaults("5").range(2, 1000).unit("samples"),
+      param::integer("least", "Minimum length of a new phase").defaults("5").range(2, 1000).unit("samples"),
       param::number("similarity", "Minimum f_sim and t_sim of a match").defaults("0.95").range(0.5, 1),
       param::number("rare", "Share of threads below which a function is rare").defaults("0.02").range(0, 0.5),
       param::map("groups", kPattern,

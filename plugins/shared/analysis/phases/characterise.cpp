@@ -46,8 +46,8 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(kept(current_->phase, trace_.size()), changed);
   if (trace_.size() >= 2 * options_.least)
     learn(changed);
-  else if (trace_.size() >= options_.least)
-    place(without_unlike(best_segments(trace_, book_.profiles(), options_.least)), known_numbers(), changed);
+  else if (trace_.size() >= least_known())
+    place(without_unlike(best_segments(trace_, book_.profiles(), least_known())), known_numbers(), changed);
   else
     extend_last(trace_.size(), changed);
   if (current_) end(0, changed);
@@ -93,7 +93,7 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
 // this phase, except by chance: then it begins where its own samples become likely. Its epochs begin at `matching`.
 void Characteriser::recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed) {
   const size_t seen = trial.position, certain = std::min(matching + trial.size, seen);
-  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), options_.least);
+  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), least_known());
   if (has_unknown(likely, matching)) {
     trials_.clear();
     return learn(changed);
@@ -155,7 +155,7 @@ Characteriser::Numbers Characteriser::known_numbers() const {
 // The whole buffer is explained at once, by known phases where they fit; its last phase continues.
 void Characteriser::learn(std::vector<Occurrence> &changed) {
   const Trace *const one = &trace_;
-  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), {book_.likeness(), options_.least, options_.least});
+  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), mining());
   Numbers numbers;
   for (const MinedPhase &phase : mined.phases) numbers.push_back(phase.known ? phase.known : book_.number_of(phase));
   const std::vector<Segment> &segments = mined.segments.front();
@@ -176,8 +176,8 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
       end(0, changed);
     } else if (last_ && last_->phase != *number) {
       // A rest of the last phase that is shorter than a phase became a part of this one, which keeps the samples of a phase.
-      const size_t spare = std::max(segment.size(), options_.least) - options_.least;
-      rest = extend_last(segment.begin + std::min(options_.least - 1, spare), changed);
+      const size_t spare = std::max(segment.size(), least_known()) - least_known();
+      rest = extend_last(segment.begin + std::min(least_known() - 1, spare), changed);
       segment.begin = std::max(segment.begin, rest);
     }
     begin(*number, segment.begin - rest, changed);

@@ -36,7 +36,7 @@ class PhaseBook {
 
 struct CharacteriserOptions {
   size_t buffer = 120;  // samples without a known phase, after which new phases are learned
-  size_t least = 5;     // samples of a phase
+  size_t least = 5;     // samples of a new phase
 };
 
 struct OnlineSample {
@@ -69,6 +69,8 @@ class Characteriser {
     std::vector<Candidate> candidates;  // by phase
   };
 
+  MineOptions mining() const { return {book_.likeness(), options_.least}; }
+  size_t least_known() const { return mining().least_again(); }  // samples of a known phase
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);
   std::optional<size_t> advance(Trial &trial);
