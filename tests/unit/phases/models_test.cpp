@@ -209,6 +209,42 @@ TEST_CASE("planted faults are found with their phase and metric, and normal runs
   CHECK(disk.found == programs * kRounds);
 }
 
+// Runs of one phase, whose time differs from run to run as the errors of a measurement do: log-normal.
+ProgramRun run_of_time(std::mt19937 &random, double spread, double slower = 1) {
+  std::normal_distribution<double> error(0, spread);
+  Step step;
+  step.phase = "sort";
+  step.of.end_ns = static_cast<int64_t>(100 * slower * std::exp(error(random)) * kSecond);
+  for (int i = 0; i < 1000; ++i) step.of.threads.add(1);
+  ProgramRun run{"h", "Sort", "1", {}};
+  run.steps.push_back(std::move(step));
+  return run;
+}
+
+TEST_CASE("one of 1000 comparisons of normal runs is a false alarm, however few runs teach the limit, and slow runs are found") {
+  constexpr double kSpread = 0.2;
+  for (const size_t count : {8, 15, 30, 60}) {
+    CAPTURE(count);
+    std::mt19937 random(static_cast<uint32_t>(count));
+    const auto programs = static_cast<int>(test::rounds(2000));
+    constexpr int kRuns = 20;
+    int alarms = 0, found = 0;
+    for (int program = 0; program < programs; ++program) {
+      std::vector<ProgramRun> normal;
+      for (size_t i = 0; i < count; ++i) normal.push_back(run_of_time(random, kSpread));
+      const Models models(normal);
+      for (int i = 0; i < kRuns; ++i) {
+        alarms += anomalies_of(run_of_time(random, kSpread), models).anomalies.empty() ? 0 : 1;
+        found += anomalies_of(run_of_time(random, kSpread, std::exp(8 * kSpread)), models).anomalies.empty() ? 0 : 1;
+      }
+    }
+    const double all = programs * kRuns;
+    MESSAGE(count << " runs: false alarms " << alarms / all << ", found " << found / all);
+    CHECK(alarms <= 0.001 * all + 3 * std::sqrt(0.001 * all));
+    CHECK(found >= 0.85 * all);
+  }
+}
+
 TEST_CASE("the words say the phase, the direction and the size") {
   Simulated simulated(5);
   const auto runs = normal_runs(simulated, 20);

@@ -13,9 +13,7 @@ namespace {
 constexpr size_t kFolds = 10;
 // Below this R2 of held-out observations the mean of all runs is as good.
 constexpr double kCarries = 0.3;
-// A distance is not normal beyond this multiple of the largest one of normal runs, and at least a fifth more or less.
-constexpr double kMargin = 1.5;
-constexpr double kLeastDistance = 0.1823;  // log(1.2)
+constexpr double kLeastDistance = 0.1823;  // log(1.2): less than a fifth more or less is always normal
 // Of the inputs, these at most: those that correlate most with the target.
 constexpr size_t kMaxInputs = 60;
 // An error of held-out observations that is below this part of another one: with 15 of them, the error itself is known to a third.
@@ -88,18 +86,22 @@ std::optional<Fit> best_fit(const std::vector<const Observation *> &rows, const 
   return 1 - of_all.validated.r2 < kClearlyBetter * (1 - of_amounts.validated.r2) ? std::move(of_all) : std::move(of_amounts);
 }
 
-// How well held-out observations were predicted, and from that what is normal.
+// How well held-out observations were predicted, and from that what is normal: all that they were, and what one more observation
+// of the same distribution exceeds in one of 1000 cases. The errors have those of the model in them.
 void judge(Model &model, const std::vector<double> &output, const std::vector<double> &held_out, Target target) {
-  double errors = 0, largest = 0;
+  double errors = 0, largest = 0, squares = 0;
   size_t counted = 0;
   for (size_t i = 0; i < output.size(); ++i) {
-    largest = std::max(largest, std::abs(distance_of(output[i], held_out[i], target)));
+    const double distance = distance_of(output[i], held_out[i], target);
+    largest = std::max(largest, std::abs(distance));
+    squares += distance * distance;
     if (output[i] <= 0) continue;
     errors += std::min(std::abs(held_out[i] - output[i]) / output[i], 1.0) * 100;
     ++counted;
   }
   model.accuracy = counted > 0 ? 100 - errors / static_cast<double>(counted) : 100;
-  model.threshold = std::max(largest * kMargin, kLeastDistance);
+  const auto count = static_cast<double>(output.size());
+  model.threshold = std::max({student_limit(count - 1) * std::sqrt(squares / count), largest, kLeastDistance});
 }
 
 std::vector<double> held_out_means(const std::vector<double> &output) {

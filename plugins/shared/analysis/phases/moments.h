@@ -2,6 +2,7 @@
 // Mean, standard deviation and skewness of values that come one by one or in parts. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 namespace atalaya::phases {
@@ -31,5 +32,14 @@ struct Moments {
   }
   bool operator==(const Moments &) const = default;
 };
+
+// The quantile of Student's distribution for 0.1 % on both sides together: Cornish and Fisher's expansion, to 1 % from 7 degrees
+// on.
+inline double student_limit(double degrees) {
+  constexpr double z = 3.2905267, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+  const double d = std::max(degrees, 1.0);
+  return z + (z3 + z) / (4 * d) + (5 * z5 + 16 * z3 + 3 * z) / (96 * d * d) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * d * d * d);
+}
 
 }  // namespace atalaya::phases

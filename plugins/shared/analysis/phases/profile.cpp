@@ -50,14 +50,6 @@ void for_each(const Profile &a, const Profile &b, Visit &&visit) {
   }
 }
 
-// The quantile of Student's distribution for 0.1 % on both sides: Cornish and Fisher's expansion.
-double student_limit(double degrees) {
-  constexpr double z = 3.2905267, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-  const double d = std::max(degrees, 1.0);
-  return z + (z3 + z) / (4 * d) + (5 * z5 + 16 * z3 + 3 * z) / (96 * d * d) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * d * d * d);
-}
-
 }  // namespace
 
 Profile::Profile(const Trace &trace, size_t begin, size_t end) {
