@@ -51,12 +51,13 @@ def split_of(size, seed):
 class Node:
     """A node's program, its folder and its limits."""
 
-    def __init__(self, name, network, folder, classes):
+    def __init__(self, name, network, folder, classes, limited):
         self.name = name
         self.folder = folder
         os.makedirs(folder)
         self.limits = Limits(f"{network.tag}-{name}", folder)
-        self.limits.set(CORES, READ, WRITE)
+        if limited:
+            self.limits.set(CORES, READ, WRITE)
         self.wrapper = network.inside(name)
         self.process = subprocess.Popen(
             [*self.wrapper, "java", "-XX:+UseSerialGC", "-Xmx192m", "-XX:TieredStopAtLevel=1", "-cp", classes, "Node", folder,
@@ -78,9 +79,9 @@ class Node:
 
 
 class Cluster:
-    """One run: set up, jobs, answers; close() removes all."""
+    """One run: set up, jobs, answers; close() removes all. `bare`: nodes without limits, and no agents."""
 
-    def __init__(self, folder, classes, fault, names=tuple(NODES)):
+    def __init__(self, folder, classes, fault, names=tuple(NODES), bare=False):
         self.folder = folder
         self.names = names
         self.store = os.path.join(folder, "hub.db")
@@ -89,9 +90,10 @@ class Cluster:
         self.network = NetworkHosts(names, LINK)
         try:
             for name in names:
-                self.nodes[name] = Node(name, self.network, os.path.join(folder, name), classes)
+                self.nodes[name] = Node(name, self.network, os.path.join(folder, name), classes, not bare)
             self._each(self._warm)
-            self._start_agents()
+            if not bare:
+                self._start_agents()
             self._break()
         except BaseException:
             self.close()
@@ -174,10 +176,22 @@ class Cluster:
                 hog.wait()
 
     def run_job(self, job, splits):
-        """Maps where their data are, except that n2's are elsewhere in a run of remote reads; then reduces. Returns the tasks."""
+        """Returns the tasks."""
+        plan = self.plan(job, splits)
+        self.run(plan)
+        return sum(len(lines) for work in plan for lines in work.values())
+
+    def run(self, plan):
+        """May be repeated: files of the run before are written again."""
+        for work in plan:
+            self._each(lambda node, lines=work: [node.do(line) for line in lines[node.name]])
+
+    def plan(self, job, splits):
+        """Writes the splits. Lines of the maps of each node, then of its reduces: maps are where their data are, except that n2's are
+        elsewhere in a run of remote reads."""
         maps = max(1, int(splits))
         reduces = 2 * len(NODES) if maps >= 16 else 1
-        work = {name: [] for name in self.names}
+        of_maps, of_reduces = ({name: [] for name in self.names} for _ in range(2))
         outputs = []
         for number in range(maps):
             worker = self.names[number % len(self.names)]
@@ -188,15 +202,12 @@ class Cluster:
             self._put_split(holder, split, int(SPLIT * splits / maps) // 4096 * 4096)
             task = f"{job}_m{number:03}"
             where = "local" if holder == worker else self.nodes[holder].address
-            work[worker].append(f"map {job} {task} {reduces} {split} {where}")
+            of_maps[worker].append(f"map {job} {task} {reduces} {split} {where}")
             outputs.append(f"{self.nodes[worker].address}/{task}.out")
-        self._each(lambda node: [node.do(line) for line in work[node.name]])
-        work = {name: [] for name in self.names}
         for number in range(reduces):
             sources = " ".join(f"{output}.{number}" for output in outputs)
-            work[self.names[number % len(self.names)]].append(f"reduce {job} {job}_r{number:03} {sources}")
-        self._each(lambda node: [node.do(line) for line in work[node.name]])
-        return maps + reduces
+            of_reduces[self.names[number % len(self.names)]].append(f"reduce {job} {job}_r{number:03} {sources}")
+        return of_maps, of_reduces
 
     def bottleneck(self, *words):
         done = subprocess.run([BINARY, "bottleneck", *words, "--store", self.store], capture_output=True, text=True, timeout=PATIENCE)

@@ -14,9 +14,10 @@ import unittest
 import style
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
+from bench_tools import Ended  # noqa: E402
 from peers import floors, growth, page, program, table  # noqa: E402
 from peers.programs import LIST, prometheus  # noqa: E402
-from peers.tables import ALL, hub, short_lives  # noqa: E402
+from peers.tables import ALL, hub, presets, short_lives  # noqa: E402
 from peers.turns import Recorder, TimeIsUp, limit  # noqa: E402
 
 PAGE = "docs/benchmarks.md"
@@ -100,6 +101,11 @@ class Judgements(unittest.TestCase):
         with self.assertRaises(KeyError):
             table.at_most("ours", "y", 1, "ms")(rows(ours=[1.0]))
 
+    def test_the_average_of_pairs_has_its_interval(self):
+        self.assertEqual(table.average_of_pairs([1.0]), "1.00")
+        # Of two numbers a and b the standard deviation is |a - b| / √2.
+        self.assertEqual(table.average_of_pairs([1.0, 2.0]), f"1.50 ± {2.14 / 2:.2f}")
+
 
 class Growth(unittest.TestCase):
     """Exponents and lines, of costs whose law is known."""
@@ -165,6 +171,59 @@ class Growth(unittest.TestCase):
             found, page_size = short_lives.sizes(path), 4096
         self.assertEqual(found["names"] + found["chunks"] + found["rows"] + page_size, found["all"])  # a page is the list of tables
         self.assertTrue(found["names"] >= 100_000 > found["chunks"] >= 50_000 > found["rows"] == page_size, found)
+
+
+class Presets(unittest.TestCase):
+    """The experiment of the reference: its pipelines, its turns and its per cents."""
+
+    def test_each_kind_has_its_part_of_the_shipped_file_with_the_windows_of_the_reference(self):
+        windows = {"default": ({"20s"}, {"60s"}, 101), "aggressive": ({"5s", "30s"}, {"30s"}, 202)}
+        for name, (preset, kind) in presets.VARIANTS.items():
+            with self.subTest(name):
+                text = presets.pipelines(preset, kind)
+                monitoring, profiling, frequency = windows[preset]
+                found = {"processes": monitoring} if kind == "monitoring" else {"perf": profiling} if kind == "profiling" else {
+                    "processes": monitoring, "perf": profiling}
+                self.assertEqual("common.processes {" in text, "processes" in found)
+                self.assertEqual("common.host {" in text, "processes" in found)
+                self.assertEqual(f"a.source.perf {{ frequency = {frequency}," in text, "perf" in found)
+                self.assertEqual(set(re.findall(r'every = "([^"]*)"', text)), set().union(*found.values()))
+
+    def test_an_agent_starts_with_a_window(self):
+        minute = 1_700_000_040 * 10**9
+        for late in (0, 0.5, 2.3):
+            self.assertEqual(presets.wait_for_begin(60, minute + int(late * 1e9)), minute)
+        self.assertEqual(presets.wait_for_begin(60, minute - 10**7), minute)
+
+    def test_a_run_is_compared_with_those_without_an_agent_before_and_after(self):
+        dice, expected = random.Random(3), {}
+        recorder = Recorder(presets.TABLES[0].rows)
+        for _ in range(presets.ROUNDS):
+            moments, start, slope = iter(range(8)), dice.uniform(3, 6), dice.uniform(-0.1, 0.1)  # of a machine that gets faster or slower
+
+            def once(name, moments=moments, start=start, slope=slope):
+                moment = next(moments)
+                by, later = (0, 0) if name == presets.NONE else (dice.uniform(-5, 30), dice.uniform(0, 1))
+                expected.setdefault(name, []).append(by + later)
+                return moment, {"seconds": (start + slope * moment) * (1 + by / 100), "later": later}
+            presets.one_round(recorder, once)
+        for name in presets.VARIANTS:
+            for found, by in zip(recorder.rows[name]["values"]["longer"], expected[name], strict=True):
+                self.assertAlmostEqual(found, by, places=9)
+        self.assertNotIn("longer", recorder.rows[presets.NONE]["values"])
+
+    def test_a_preset_that_does_not_run_stops_no_other(self):
+        moments = iter(range(16))
+
+        def once(name):
+            if name == "default, both":
+                raise Ended("no BPF")
+            return next(moments), {"seconds": 5.0, "later": 0}
+        recorder = Recorder(presets.TABLES[0].rows)
+        for _ in range(2):
+            presets.one_round(recorder, once)
+        self.assertEqual([name for name in recorder.rows if recorder.is_missing(name)], ["default, both"])
+        self.assertEqual(recorder.rows["aggressive, both"]["values"]["longer"], [0, 0])
 
 
 class Limits(unittest.TestCase):

@@ -38,8 +38,8 @@ takes the figures and writes this page. `./dev bench peers TABLE...` takes some:
 
 ELSEWHERE = """## Measured elsewhere, or not at all
 
-- A hub whose senders use OpenTSDB's protocol: `./dev bench receive`. The experiment of the reference on a cluster: `./dev bench cluster`. ClickHouse:
-  `./dev bench clickhouse`. Floor of a hub: `./dev bench protocols`.
+- A hub whose senders use OpenTSDB's protocol: `./dev bench receive`. Faults of nodes that `bottleneck` finds on a small cluster: `./dev bench cluster`.
+  ClickHouse: `./dev bench clickhouse`. Floor of a hub: `./dev bench protocols`.
 - telegraf, async-profiler and a JMX exporter are not in Debian 12: not measured.
 """
 
@@ -64,7 +64,7 @@ def table_lines(header, rows):
 
 def cell(row, column):
     found = row["values"].get(column.key)
-    return figure(found, column.digits) if found else "-"
+    return column.text(found, column.digits) if found else "-"
 
 
 def ratio(table, rows, name):

@@ -9,13 +9,6 @@ PASS, SHORT, UNCLEAR, UNMEASURED = "pass", "short", "inconclusive", "not measure
 
 
 @dataclass(frozen=True)
-class Column:
-    key: str
-    title: str
-    digits: int = 2
-
-
-@dataclass(frozen=True)
 class Goal:
     text: str
     judge: Callable  # of the rows: (figure as text, verdict); raises KeyError for a figure that was not taken
@@ -34,17 +27,31 @@ class Table:
     minutes: int = 5
 
 
+def figure(numbers, digits=2):
+    """Median with the smallest and the largest."""
+    middle = f"{statistics.median(numbers):.{digits}f}"
+    return middle if len(numbers) == 1 else f"{middle} ({min(numbers):.{digits}f}-{max(numbers):.{digits}f})"
+
+
+def average_of_pairs(numbers, digits=2):
+    """With its 95 % interval."""
+    middle = f"{statistics.mean(numbers):.{digits}f}"
+    return middle if len(numbers) == 1 else f"{middle} ± {interval(numbers):.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str
+    title: str
+    digits: int = 2
+    text: Callable = figure  # of a row's values and the digits
+
+
 def values(rows, name, key):
     found = rows[name]["values"][key]
     if not found:
         raise KeyError(key)
     return found
-
-
-def figure(numbers, digits=2):
-    """Median with the smallest and the largest."""
-    middle = f"{statistics.median(numbers):.{digits}f}"
-    return middle if len(numbers) == 1 else f"{middle} ({min(numbers):.{digits}f}-{max(numbers):.{digits}f})"
 
 
 def ratios(rows, one, other, key):

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""(h) The reference's own experiment: how much longer jobs take with each preset of its windows and frequencies."""
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+
+from bench_tools import ROOT, SECOND, Ended, sleep_until
+from peers.programs.atalaya import File
+from peers.table import Column, Goal, Table, average_of_pairs, loss
+from peers.turns import at_work
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "cluster"))
+from cluster import MIX, Cluster, build_engine  # noqa: E402
+from node_limits import reason_without_limits  # noqa: E402
+
+ROUNDS, LEAD = 15, 1.5  # and seconds from the start of an agent to the first job
+JOBS = (*MIX[:-1:2], 16)  # of tests/cluster, but shorter
+PUNCTUAL = 0.04  # of a window: an agent that starts so late after its begin still has the whole window
+WINDOW = re.compile(r'every = "(\d+)s"')
+NONE = "no agent"
+# Of a pipeline file: what stands for each of the reference's two tools.
+PARTS = {"monitoring": re.compile(r"^common\..*\n", re.M), "profiling": re.compile(r'^a\.pipeline "profile" \{\n.*?^\}\n', re.M | re.S)}
+FILES = {"default": "profile.lua", "aggressive": "aggressive.lua"}
+KINDS = {"monitoring": ("profiling",), "profiling": ("monitoring",), "both": ()}  # and the parts that are left out
+VARIANTS = {f"{preset}, {kind}": (preset, kind) for preset in FILES for kind in KINDS}
+PUBLISHED = {"default, both": 10, "aggressive, monitoring": 4.4, "aggressive, profiling": 19, "aggressive, both": 23}  # % longer, at most
+
+
+def pipelines(preset, kind):
+    """The shipped file, with the windows of the reference, and without the part that the kind has not."""
+    with open(os.path.join(ROOT, "pipelines", FILES[preset])) as file:
+        text = file.read()
+    if preset == "default":
+        text = text.replace('every = "5s"', 'every = "20s"')
+    for part in KINDS[kind]:
+        text, count = PARTS[part].subn("", text)
+        if not count:
+            raise Ended(f"pipelines/{FILES[preset]} has no part for {part}")
+    return text
+
+
+class Preset(File):
+    """An agent with these pipelines. Nothing tells when it is ready: most of its windows are longer than a run."""
+
+    def ready(self):
+        return True
+
+
+@contextlib.contextmanager
+def nodes(folder):
+    """A function that runs the jobs and gives their seconds. One cluster for all runs: code of a JVM is compiled in another way in each
+    process. Its nodes share the host's cores and disk without limits, so the agent finds no time that they may not use."""
+    cluster = Cluster(os.path.join(folder, "cluster"), build_engine(os.path.join(folder, "classes")), None, bare=True)
+    try:
+        plans = [cluster.plan(f"job{number}", splits) for number, splits in enumerate(JOBS)]
+
+        def run():
+            begin = time.monotonic()
+            for plan in plans:
+                cluster.run(plan)
+            return time.monotonic() - begin
+        run()  # its code is compiled
+        yield run
+    finally:
+        cluster.close()
+
+
+@contextlib.contextmanager
+def working(run_jobs):
+    """The jobs again and again."""
+    ended = threading.Event()
+
+    def work():
+        while not ended.is_set():
+            run_jobs()
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def wait_for_begin(window, now_ns):
+    """Unix ns of a window that begins now, or of the next one."""
+    begin = now_ns // (window * SECOND) * window * SECOND
+    if now_ns - begin > PUNCTUAL * window * SECOND:
+        begin += window * SECOND
+        sleep_until(begin)
+    return begin
+
+
+def whole_window(bench, text):
+    """CPU time and store of an agent over its longest window and the end of it."""
+    window = max(map(int, WINDOW.findall(text)))
+    begin = wait_for_begin(window, time.time_ns())
+    with at_work(Preset, bench.atalaya, text) as (agent, group, _):
+        sleep_until(begin + int(LEAD * SECOND))
+        before = group.cpu_ns()
+        sleep_until(begin + int((window + LEAD) * SECOND))
+        cpu = group.cpu_ns() - before
+        group.check()
+        agent.stop()
+        stored = os.path.getsize(os.path.join(agent.folder, "atalaya.db"))
+    return {"core": cpu / window / 1e7, "store": stored / 2**20}
+
+
+def without_agent(run_jobs):
+    time.sleep(LEAD)
+    begin = time.monotonic()
+    return begin, {"seconds": run_jobs()}
+
+
+def with_agent(bench, run_jobs, text, core):
+    """`core`: its CPU time over whole windows, in % of a core. That beyond the CPU time in the run is a share of all cores."""
+    with at_work(Preset, bench.atalaya, text) as (_, group, _):
+        time.sleep(LEAD)
+        begin, before = time.monotonic(), group.cpu_ns()
+        seconds = run_jobs()
+        cpu = group.cpu_ns() - before
+        group.check()
+    return begin, {"seconds": seconds, "later": (core - cpu / seconds / 1e7) / os.cpu_count()}
+
+
+def one_round(recorder, once):
+    """`once` gives the moment and the values of a row's turn. A run without an agent comes first and last: the time between both, at the
+    moment of a run, is that without its agent, also on a machine that becomes slower in the round."""
+    runs, without = [], []
+    for name in (NONE, *VARIANTS, NONE):
+        if recorder.is_missing(name):
+            continue
+        with recorder.turn(name):
+            moment, values = once(name)
+            recorder.add(name, **values)
+            (without if name == NONE else runs).append((name, moment, values))
+    if len(without) < 2:
+        return
+    (_, begin, first), (_, end, last) = without
+    for name, moment, values in runs:
+        expected = first["seconds"] + (last["seconds"] - first["seconds"]) * (moment - begin) / (end - begin)
+        recorder.add(name, longer=100 * (values["seconds"] / expected - 1) + values["later"])
+
+
+def measure(bench, recorder):
+    for name, most in PUBLISHED.items():
+        recorder.add(name, published=most)
+    with tempfile.TemporaryDirectory(prefix="atalaya-bench-") as folder:
+        reason = reason_without_limits(folder)
+        if reason:
+            for name in recorder.rows:
+                recorder.miss(name, reason)
+            return
+        texts = {name: pipelines(*variant) for name, variant in VARIANTS.items()}
+        with nodes(folder) as run_jobs:
+            with working(run_jobs):
+                for name, text in texts.items():
+                    with recorder.turn(name):
+                        recorder.add(name, **whole_window(bench, text))
+
+            def once(name):
+                return without_agent(run_jobs) if name == NONE else with_agent(bench, run_jobs, texts[name], recorder.rows[name]["values"]["core"][0])
+            for _ in range(bench.rounds or ROUNDS):
+                one_round(recorder, once)
+
+
+TABLES = (Table(
+    name="presets",
+    title="Jobs with each preset of the reference",
+    text=("The experiment of the reference, the tool BDWatchdog: how much longer a mix of jobs takes with monitoring, profiling, or both. Its default "
+          "preset has windows of 20 s, and profiles of 60 s at 101 Hz; the aggressive one has 5 s, and 30 s at 202 Hz. Here they are "
+          "`pipelines/profile.lua`, with windows of 20 s instead of 5 s, and `pipelines/aggressive.lua`, into the embedded store on the disk of the jobs. The "
+          f"jobs are {len(JOBS)} map/reduce jobs of {min(JOBS)} to {max(JOBS)} MiB on the small cluster of `tests/cluster`: four JVMs in control groups "
+          "and network namespaces, without a limit on CPU time or disk. They share one kernel, so one agent observes all of them, as on a real host.",
+          "The JVMs run for the whole time and the jobs are the same in each run. A round begins and ends with a run without an agent; the others are "
+          "compared with the time between these two. An agent starts just before its run, and windows of 20 s and longer do not end in it. So each agent "
+          "also runs for its longest window, next to the jobs: its CPU time there beyond that in a run, as a share of all cores, is added to the run. "
+          "The figures of the reference are its highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset negligible."),
+    columns=(Column("longer", "longer, % (mean, 95 % interval)", text=average_of_pairs), Column("later", "of it added, %"),
+             Column("published", "reference, %", 1), Column("core", "CPU of the agent, % of a core"), Column("seconds", "run, s"),
+             Column("store", "store after a window, MiB", 1)),
+    rows={NONE: "", **{name: "atalaya" for name in VARIANTS}},
+    goals=(Goal("default, both: at most 0.5 %", loss("default, both", "longer", 0.5)),
+           Goal("aggressive, both: at most 2 %", loss("aggressive, both", "longer", 2))),
+    measure=measure,
+    minutes=25,
+),)
