@@ -180,6 +180,7 @@ TABLES = (Table(
           "The JVMs run for the whole time and the jobs are the same in each run. A round begins and ends with a run without an agent; the others are "
           "compared with the time between these two. An agent starts just before its run, and windows of 20 s and longer do not end in it. So each agent "
           "also runs for its longest window, next to the jobs: its CPU time there beyond that in a run, as a share of all cores, is added to the run. "
+          "In this window all names and stacks are new to the agent and its store; later ones take less. "
           "The figures of the reference are its highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset negligible."),
     columns=(Column("longer", "longer, % (mean, 95 % interval)", text=average_of_pairs), Column("later", "of it added, %"),
              Column("published", "reference, %", 1), Column("core", "CPU of the agent, % of a core"), Column("seconds", "run, s"),
