@@ -2,6 +2,7 @@
 // One chart over time: lines or stacked areas of named series. A drag chooses a window for all views; with Shift, the time to
 // compare with. All charts share one cursor.
 import uPlot from "uplot";
+import { area_path } from "./area_path";
 import { Legend } from "./legend";
 import { add_keys } from "./chart_keys";
 import { colour_at, colour_of, rest_colour } from "./colours";
@@ -73,9 +74,9 @@ export class Chart {
     this.legend.values(this.values_at(null));
   }
 
-  // The known data in a new window, until that of the window comes.
+  // The known data in a new window, until that of the window comes. Many lines take as long to draw as the answer to come.
   preview(window: Span): void {
-    if (this.plot === null || this.data === null) return;
+    if (this.plot === null || this.data === null || this.data.lines.length > kManyLines) return;
     this.data = { ...this.data, window };
     this.plot.setScale("x", { min: window.from, max: window.to });
   }
@@ -139,6 +140,7 @@ export class Chart {
     const ink = is_dark() ? "#9aa4b0" : "#5b6470", grid = is_dark() ? "#262d36" : "#e6e9ed";
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", gap: 4 };
     const many = data.lines.length > kManyLines;
+    const below = data.stacked ? this.areas_below(data.lines) : [];
     const scales: uPlot.Scales = { x: { time: false, range: () => [this.data!.window.from, this.data!.window.to] } };
     units.forEach((_, i) => (scales[`y${i}`] = { range: (_u, low, high) => [Math.min(0, low ?? 0), Math.max((high ?? 0) * 1.05, 1e-9)] }));
     return {
@@ -177,8 +179,7 @@ export class Chart {
           };
         }),
       ],
-      series: [{}, ...data.lines.map((line) => this.series(line, data.stacked, units.indexOf(line.unit)))],
-      bands: this.bands(data),
+      series: [{}, ...data.lines.map((line, i) => this.series(line, units.indexOf(line.unit), below[i]))],
       hooks: {
         setCursor: [(u) => this.follow(u)],
         setSelect: [(u) => this.selected(u)],
@@ -186,26 +187,32 @@ export class Chart {
     };
   }
 
-  private series(line: Line, stacked: boolean, unit: number): uPlot.Series {
+  // `below`: the column of the area below, undefined for a line.
+  private series(line: Line, unit: number, below: number | undefined): uPlot.Series {
     const colour = this.colour(line);
-    const area = stacked && line.overlay !== true;
+    const is_area = below !== undefined;
     return {
       label: line.name,
       scale: `y${Math.max(0, unit)}`,
       stroke: colour,
-      width: area ? 0.75 : 1.5,
+      width: is_area ? 0.75 : 1.5,
       show: !this.hidden.has(line.name),
       points: { show: false },
       spanGaps: false,
-      ...(area ? { fill: `${colour}c0`, paths: uPlot.paths.stepped!({ align: -1 }) } : {}),
+      ...(is_area ? { fill: `${colour}c0`, paths: area_path(below) } : {}),
       ...(line.overlay === true ? { dash: [6, 4] } : {}),
     };
   }
 
-  private bands(data: ChartData): uPlot.Band[] {
-    if (!data.stacked) return [];
-    const areas = data.lines.map((line, i) => ({ line, i })).filter(({ line }) => line.overlay !== true && !this.hidden.has(line.name));
-    return areas.slice(1).map(({ i }, at) => ({ series: [i + 1, areas[at]!.i + 1] as [number, number] }));
+  // By line: the column of the area below it, 0 for the first area, undefined for what is no area.
+  private areas_below(lines: readonly Line[]): (number | undefined)[] {
+    let below = 0;
+    return lines.map((line, i) => {
+      if (line.overlay === true) return undefined;
+      const found = below;
+      if (!this.hidden.has(line.name)) below = i + 1;
+      return found;
+    });
   }
 
   private toggle(name: string): void {
