@@ -30,10 +30,8 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 static_assert(std::endian::native == std::endian::little);
 
-}  // namespace
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = ~0u;
+// The functions take and return the remainder as it is between two bytes.
+uint32_t by_tables(uint32_t crc, std::string_view bytes) {
   while (bytes.size() >= 8) {
     uint64_t word;
     std::memcpy(&word, bytes.data(), 8);
@@ -43,7 +41,30 @@ uint32_t crc32c(std::string_view bytes) {
     bytes.remove_prefix(8);
   }
   for (const char byte : bytes) crc = crc >> 8 ^ kTables[0][(crc ^ static_cast<unsigned char>(byte)) & 0xff];
-  return ~crc;
+  return crc;
+}
+
+#ifdef __x86_64__
+// Some ten times as fast.
+__attribute__((target("sse4.2"))) uint32_t by_instruction(uint32_t crc, std::string_view bytes) {
+  uint64_t rest = crc;
+  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data(), 8);
+    rest = __builtin_ia32_crc32di(rest, word);
+  }
+  return by_tables(static_cast<uint32_t>(rest), bytes);
+}
+
+const auto remainder_of = __builtin_cpu_supports("sse4.2") ? by_instruction : by_tables;
+#else
+const auto remainder_of = by_tables;
+#endif
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  return ~remainder_of(~0u, bytes);
 }
 
 }  // namespace atalaya::core
