@@ -18,8 +18,9 @@ using Steady = std::chrono::steady_clock;
 
 // Two batches in flight keep a sink busy while the next one is filled.
 constexpr size_t kMaxInFlight = 2;
-// A commit costs as much as a hundred points: many small requests share one batch; a single sender does not wait.
-constexpr int64_t kBatchEvery = 5'000'000;
+// A commit costs as much as a thousand points: small requests that follow each other closely share one batch. Senders that wait
+// for their answers send no more, and a single sender does not wait.
+constexpr int64_t kMinPause = 5'000'000, kMaxPause = 25'000'000, kLull = 3'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;
 constexpr int64_t kCollectdWindow = 1'000'000'000;
@@ -115,8 +116,9 @@ std::optional<Answer> ReceiveSource::admit(Request &request, std::string_view ad
 std::optional<Answer> ReceiveSource::take(const std::shared_ptr<Request> &request) {
   const std::lock_guard lock(mutex_);
   if (stopping_ && !request->datagrams) return unavailable("The agent is stopping");
-  queue_.push({request, monotonic()});
-  wake_.notify_all();
+  last_arrival_ = monotonic();
+  if (queue_.empty()) wake_.notify_all();  // else somebody waits for the next batch already, or for a sink
+  queue_.push({request, last_arrival_});
   return std::nullopt;
 }
 
@@ -126,6 +128,11 @@ int64_t ReceiveSource::next_deadline() const {
   for (const auto &[id, pendings] : in_flight_)
     for (const Pending &pending : pendings) next = std::min(next, pending.deadline);
   return next;
+}
+
+// Call with the lock held.
+int64_t ReceiveSource::next_batch() const {
+  return std::clamp(last_arrival_ + kLull, last_batch_ + kMinPause, last_batch_ + kMaxPause);
 }
 
 // Call with the lock held. Answers senders whose sinks are too slow; their points may still be stored later.
@@ -152,9 +159,9 @@ std::optional<Waiting> ReceiveSource::next(bool begun) {
     if (stopping_) return std::nullopt;
     answer_late();
     const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
-    if (room && (begun || monotonic() >= last_batch_ + kBatchEvery)) break;
+    if (room && (begun || monotonic() >= next_batch())) break;
     if (begun || monotonic() >= own_metrics_.due_ns()) return std::nullopt;
-    const int64_t deadline = room ? std::min(next_deadline(), last_batch_ + kBatchEvery) : next_deadline();
+    const int64_t deadline = room ? std::min(next_deadline(), next_batch()) : next_deadline();
     if (deadline == INT64_MAX) {
       wake_.wait(lock);
     } else {

@@ -117,6 +117,7 @@ class ReceiveSource final : public PushSource {
   std::optional<Waiting> next(bool begun);
   void answer_late();
   int64_t next_deadline() const;
+  int64_t next_batch() const;
   void read_safely(const Waiting &waiting, Pendings &pending);
   // Adds the request to the current batch; answers it at once if nothing of it is sent to the sinks.
   void read(const Waiting &waiting, Pendings &pending);
@@ -155,7 +156,8 @@ class ReceiveSource final : public PushSource {
   std::map<uint64_t, Pendings> in_flight_;  // by batch id
   std::map<uint64_t, Code> early_;          // acked before emit returned the id
   bool emitting_ = false, stopping_ = true;
-  int64_t last_batch_ = 0;  // time of its emission
+  int64_t last_batch_ = 0;    // time of its emission
+  int64_t last_arrival_ = 0;  // of a request
 };
 
 }  // namespace atalaya::receive

@@ -25,6 +25,8 @@ void SampleBuilder::begin_request(const SenderPtr &sender, int64_t now_ns) {
   now_ns_ = now_ns;
   names_.expire(now_ns);
   first_ = batch_->samples().size();
+  last_tags_.clear();
+  last_fields_.clear();
   if (table_.size() > kKeptTable || table_.empty()) {
     table_.assign(kFirstTable, Slot{});
     table_.shrink_to_fit();
@@ -41,6 +43,16 @@ void SampleBuilder::undo_request() {
 uint32_t SampleBuilder::id_of(std::string_view name) {
   if (const uint32_t known = names_.find(name, sender_, now_ns_); known != 0) return known;
   return name.size() <= kMaxName && names_.permits(sender_.get()) ? add_name(name) : 0;
+}
+
+uint32_t SampleBuilder::id_of(std::string_view name, std::vector<KnownName> &last, size_t place) {
+  if (place >= last.size()) last.resize(place + 1);
+  KnownName &known = last[place];
+  if (known.id == 0 || known.name != name) {
+    known.id = id_of(name);
+    known.name = known.id == 0 ? std::string_view() : host_.name_of(known.id);
+  }
+  return known.id;
 }
 
 uint32_t SampleBuilder::add_name(std::string_view name) {
@@ -66,8 +78,8 @@ void SampleBuilder::declare(std::string_view name, const atalaya_metric_info &in
 bool SampleBuilder::intern(const Record &record) {
   tag_ids_.clear();
   field_ids_.clear();
-  for (const RecordTag &tag : record.tags) tag_ids_.push_back(id_of(tag.key));
-  for (const RecordField &field : record.fields) field_ids_.push_back(id_of(field.name));
+  for (size_t i = 0; i < record.tags.size(); ++i) tag_ids_.push_back(id_of(record.tags[i].key, last_tags_, i));
+  for (size_t i = 0; i < record.fields.size(); ++i) field_ids_.push_back(id_of(record.fields[i].name, last_fields_, i));
   const auto known = [](uint32_t id) { return id != 0; };
   return std::all_of(tag_ids_.begin(), tag_ids_.end(), known) && std::all_of(field_ids_.begin(), field_ids_.end(), known);
 }

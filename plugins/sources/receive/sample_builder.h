@@ -33,7 +33,14 @@ class SampleBuilder final : public Taker {
  private:
   static constexpr size_t kMaxName = 1024;
 
+  struct KnownName {
+    std::string_view name;
+    uint32_t id = 0;
+  };
+
   uint32_t id_of(std::string_view name);  // 0: limit reached
+  // The same, by the name at this place of the record before: those of a request mostly have the same ones.
+  uint32_t id_of(std::string_view name, std::vector<KnownName> &last, size_t place);
   uint32_t add_name(std::string_view name);
   void count_series(const Record &record, uint64_t entity);
   bool intern(const Record &record);
@@ -47,10 +54,11 @@ class SampleBuilder final : public Taker {
   Host host_;
   NameBudget names_;
   std::optional<Batch> batch_;
-  SenderPtr sender_;                           // of this request
-  int64_t now_ns_ = 0;                         // of this request
-  uint64_t first_ = 0;                         // of this request
-  std::vector<uint32_t> tag_ids_, field_ids_;  // of the current record
+  SenderPtr sender_;                                // of this request
+  int64_t now_ns_ = 0;                              // of this request
+  uint64_t first_ = 0;                              // of this request
+  std::vector<uint32_t> tag_ids_, field_ids_;       // of the current record
+  std::vector<KnownName> last_tags_, last_fields_;  // of the record before, in the same request
 
   struct Slot {
     uint64_t hash = 0;
