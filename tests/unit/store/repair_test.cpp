@@ -89,7 +89,7 @@ TEST_CASE("damaged rows of every table are left out of answers, listed, and left
   {
     Database database(store.path, Access::read_write);
     database.execute(("UPDATE chunks SET data = zeroblob(length(data)) WHERE id = " + std::to_string(chunk)).c_str());
-    database.execute(("UPDATE samples SET fields = '{\"1\":{\"2\":x}}' WHERE window = " + std::to_string(window)).c_str());
+    database.execute(("UPDATE samples SET fields = '[[1,[2],[x' WHERE window = " + std::to_string(window)).c_str());
     database.execute("UPDATE stacks SET numbers = '{\"1\":' WHERE window = (SELECT min(window) FROM stacks)");
     database.execute("UPDATE spans SET fields = '[]' WHERE start_ns = (SELECT min(start_ns) FROM spans)");
   }

@@ -10,7 +10,8 @@
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kMaxEntities = 200'000;  // in the cache; some 40 MB
+// In the cache, some 200 bytes each. A hub of 10,000 hosts has half of them in use.
+constexpr size_t kMaxEntities = 1'000'000;
 // An entity leaves the cache after this time without a sample. A host that compiles starts twenty processes a second.
 constexpr int64_t kSilent = 60'000'000'000;
 constexpr size_t kMaxShapes = 4096;
@@ -77,8 +78,8 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of, MetricOf metric
                    "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
       find_active_(database, "SELECT first_ns, last_ns, seen_ns FROM entities WHERE id = ?1"),
       add_entity_(database,
-                  "INSERT INTO entities(process, pid, host, tags, seen_ns, first_ns, last_ns) "
-                  "VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6, ?7, ?8)"),
+                  "INSERT INTO entities(process, pid, host, tags, seen_ns, first_ns, last_ns, id) "
+                  "VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6, ?7, ?8, ?9)"),
       see_entity_(database, "UPDATE entities SET seen_ns = max(seen_ns, ?2) WHERE id = ?1"),
       widen_entity_(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1"),
       expire_entities_(database, "DELETE FROM entities WHERE id IN " + std::string(kExpired)),
@@ -86,6 +87,7 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of, MetricOf metric
       add_shape_(database, "INSERT INTO shapes(metrics) VALUES(?1)"),
       add_entity_shape_(database, "INSERT OR IGNORE INTO entity_shapes(entity, shape) VALUES(?1, ?2)"),
       expire_shapes_(database, "DELETE FROM entity_shapes WHERE entity IN " + std::string(kExpired)),
+      entity_ids_(database),
       stacks_(database) {}
 
 int64_t Dictionary::metric(uint32_t name) {
@@ -193,9 +195,9 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
     return entity;
   }
   entity.seen_ns += kFirstAhead - kAhead;
+  entity.id = entity_ids_.next(identity.host.value_or(std::string_view()));
   add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns,
-                  entity.last_ns);
-  entity.id = database_.last_id();
+                  entity.last_ns, entity.id);
   return entity;
 }
 
@@ -244,6 +246,11 @@ int64_t Dictionary::find_shape(std::string_view metrics) {
 }
 
 void Dictionary::forget() {
+  clear_caches();
+  entity_ids_.forget();
+}
+
+void Dictionary::clear_caches() {
   metrics_.clear();
   undeclared_.clear();
   entities_.clear();
@@ -270,7 +277,7 @@ int64_t Dictionary::delete_unused_names(int64_t now_ns) {
             "UNION SELECT field FROM stacks UNION SELECT CAST(f.key AS INTEGER) FROM spans s JOIN json_each(s.fields) f)")
       .run();
   const int64_t deleted = shapes + database_.changes();
-  if (deleted > 0) forget();
+  if (deleted > 0) clear_caches();
   return deleted;
 }
 

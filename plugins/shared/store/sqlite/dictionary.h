@@ -17,6 +17,7 @@
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/identity.h"
 #include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/entity_ids.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 
 namespace atalaya::store {
@@ -42,7 +43,7 @@ class Dictionary {
   int64_t entity(const atalaya_sample &sample, std::string_view metrics, int64_t now_ns);
   StackTree &stacks() { return stacks_; }
 
-  // After a rollback: clears the caches.
+  // After a rollback.
   void forget();
   // Deletes at most `limit` entities without rows, last seen before the oldest stored arrival; returns how many.
   int64_t expire(int64_t oldest_arrived_ns, int64_t limit);
@@ -68,6 +69,7 @@ class Dictionary {
   const std::string &identity_of(const atalaya_sample &sample);  // until the next call
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
   void trim(int64_t now_ns);
+  void clear_caches();
   void widen(Entity &entity, int64_t time_ns);
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
@@ -83,6 +85,7 @@ class Dictionary {
   Statement find_metric_, add_metric_, find_declaration_, declare_metric_;
   Statement find_entity_, find_active_, add_entity_, see_entity_, widen_entity_, expire_entities_;
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
+  EntityIds entity_ids_;
   StackTree stacks_;
 
   std::vector<int64_t> metrics_;           // by name id

@@ -33,7 +33,7 @@ CREATE TABLE metrics(
   decimals INTEGER,             -- -1 = an integer
   summary TEXT);
 CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, -- entity_ids.h
   host TEXT, pid, process TEXT, -- the tags of these names; NULL = absent; pid is an INTEGER if it is a number
   tags TEXT NOT NULL,           -- the other tags, a JSON object with sorted keys
   seen_ns INTEGER NOT NULL,
