@@ -39,9 +39,11 @@ std::shared_ptr<const Rules> make_rules(Host host) {
   return std::make_shared<const Rules>(std::move(*rules));
 }
 
-// A sample without a start time matches any process of that pid.
+// A sample without a start time matches any process of that pid. Sources that read /proc know it to a tick of 10 ms, others
+// exactly.
 bool same_start(int64_t a, int64_t b) {
-  return a == b || a == 0 || b == 0;
+  constexpr int64_t kTickNs = 10'000'000;
+  return a == 0 || b == 0 || (a > b ? a - b : b - a) < kTickNs;
 }
 
 bool has_name(const KnownProcess &process) {
@@ -315,7 +317,7 @@ void Names::look(KnownProcess &process, const Sample &sample, std::string_view n
     process = KnownProcess{};
     process.pid = pid;
   }
-  if (start_ns != 0) process.start_ns = start_ns;
+  if (process.start_ns == 0) process.start_ns = start_ns;
   process.seen = window_;
   take_name(process, name);
   if (process.unresponsive) return;

@@ -225,6 +225,32 @@ TEST_CASE("exec of another program with the same name is noticed by its page fau
   CHECK(host.window({sample(7, "java", idle)}) == Lines{"process=Two"});
 }
 
+TEST_CASE("a process that ends keeps its name and its place") {
+  Host host("tags = { \"slice\" }");
+  const std::string work = " proc.faults.minor=40";
+  Process process{.pid = 7, .name = "java", .words = {"java", "a.One"}, .cgroup = "0::/jobs.slice/one.service\n"};
+  host.put(process);
+  host.window({sample(7, "java", work)});
+  host.answered();
+  process.words.clear();
+  process.image = -1000;  // no memory
+  process.executable = "/nowhere";
+  process.cgroup = "0::/\n";
+  host.put(process);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(host.window({sample(7, "java", work)}) == Lines{"process=One slice=jobs.slice"});
+    host.answered();
+  }
+}
+
+TEST_CASE("sources that know the start of a process to a tick mean the same process") {
+  Host host("wait = \"0s\"");
+  host.put({.pid = 7, .name = "java", .words = {"java", "a.One"}});
+  const std::string exact = "pid=7 process=java | proc.start.time=1699999999001655209i", tick = sample(7, "java");
+  host.becomes({exact, tick}, {"process=One", "process=One"});
+  for (int i = 0; i < 3; ++i) CHECK(host.window({tick, exact, tick}) == Lines{"process=One", "process=One", "process=One"});
+}
+
 TEST_CASE("a limited number is checked again in a window, the others in turn") {
   Host host("recheck = 2");
   const std::string idle = " proc.cpu.user=0 proc.faults.minor=0", work = " proc.cpu.user=1 proc.faults.minor=40";
