@@ -45,7 +45,7 @@ uint32_t by_tables(uint32_t crc, std::string_view bytes) {
 }
 
 #ifdef __x86_64__
-// Some ten times as fast.
+// Eight bytes an instruction.
 __attribute__((target("sse4.2"))) uint32_t by_instruction(uint32_t crc, std::string_view bytes) {
   uint64_t rest = crc;
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) {

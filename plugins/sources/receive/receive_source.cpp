@@ -18,8 +18,8 @@ using Steady = std::chrono::steady_clock;
 
 // Two batches in flight keep a sink busy while the next one is filled.
 constexpr size_t kMaxInFlight = 2;
-// A commit costs as much as a thousand points: small requests that follow each other closely share one batch. Senders that wait
-// for their answers send no more, and a single sender does not wait.
+// A commit costs as much as many points: requests that follow each other within kLull share one batch, until kMaxPause after the
+// last one. Senders that all wait for their answers wait for kLull at most; a request after a longer pause does not wait.
 constexpr int64_t kMinPause = 5'000'000, kMaxPause = 25'000'000, kLull = 3'000'000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 constexpr uint64_t kBatchSamples = 50'000;

@@ -45,7 +45,7 @@ def pipelines(preset, kind):
 
 
 class Preset(File):
-    """An agent with these pipelines. Nothing tells when it is ready: most of its windows are longer than a run."""
+    """An agent with these pipelines. It does not report when it is ready: most of its windows are longer than a run."""
 
     def ready(self):
         return True
