@@ -253,6 +253,15 @@ TEST_CASE("rows and chunks of many entities are read in one scan, each point onc
       writing.check_together(metrics, range);
 }
 
+TEST_CASE("more points than are read at once are packed as they were written") {
+  TestStore store;
+  Writing writing(store);
+  writing.many(0, 600, 200);
+  writing.rest();
+  CHECK(writing.rows() == 0);
+  writing.check_together({"x", "y", "n"}, {});
+}
+
 TEST_CASE("rows of schema 8, some of them changed since, are read and packed like others") {
   TestStore store;
   Writing writing(store);

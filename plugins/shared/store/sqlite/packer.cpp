@@ -94,9 +94,7 @@ bool Packer::step(int64_t now_ns, int64_t work) {
       case Stage::choose:
         break;
       case Stage::read:
-        if (!reader_.read(work)) break;
-        at_slice_ = 0;
-        stage_ = Stage::encode;
+        if (reader_.read(work)) stage_ = Stage::encode;
         break;
       case Stage::encode:
         encode(work);
@@ -152,6 +150,7 @@ void Packer::forget() {
 
 void Packer::start_again() {
   reader_.clear();
+  points_ = {};
   writer_.forget();
   pools_.forget();
   stage_ = Stage::clean;
@@ -248,13 +247,12 @@ void Packer::leave(OpenWindow &window) {
 }
 
 void Packer::encode(int64_t &work) {
-  std::vector<SliceReader::Entity> &slice = reader_.slice();
-  for (; at_slice_ < slice.size(); ++at_slice_) {
-    SliceReader::Entity &entity = slice[at_slice_];
-    if (pools_.wants(entity.points, entity.rows)) pools_.add(std::move(entity.points));
-    for (; !entity.points.columns.empty(); writer_.put_next(entity.points, work, Effort::quick))
+  for (int64_t rows = 0;;) {
+    for (; !points_.columns.empty(); writer_.put_next(points_, work, Effort::quick))
       if (work <= 0) return;
-    work -= entity.rows / 4 + 1;
+    if (!reader_.take(points_, rows)) break;
+    work -= rows / 4 + 1;
+    if (pools_.wants(points_, rows)) pools_.add(std::exchange(points_, {}));
   }
   pools_.flush();
   stage_ = reader_.next() ? Stage::read : Stage::finish;

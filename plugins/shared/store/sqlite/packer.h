@@ -79,7 +79,7 @@ class Packer {
   Unsettled unsettled_;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   SliceReader reader_;                   // of the windows that are being packed
-  size_t at_slice_ = 0;
+  PointsOfEntity points_;                // that are becoming chunks
   ChunkWriter writer_;
   PoolWriter pools_;
 };

@@ -2,6 +2,7 @@
 #include "plugins/shared/store/sqlite/slice_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "plugins/shared/store/sqlite/rows/block.h"
@@ -9,12 +10,35 @@
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kSliceBytes = 512 << 10;  // of rows, read before they become chunks: some megabytes in memory
-constexpr size_t kFewPoints = 128 << 10;   // the same
-constexpr size_t kPointsAColumn = 8;       // that take as much memory as a column without points
-constexpr size_t kBytesAPoint = 5;         // of a row, about
+constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
+constexpr size_t kMaxSliceBytes = 2 << 20;  // up to the end of a block: each slice with a part of a row reads all of it
+constexpr size_t kFewPoints = 256 << 10;    // that are read at once: some megabytes, too
+constexpr size_t kPointsAColumn = 8;        // that take as much memory as a column without points
+constexpr size_t kBytesAPoint = 5;          // of a row, about
 
 }  // namespace
+
+void CompactColumn::add(size_t window, const Number &value) {
+  places.push_back(static_cast<uint32_t>(window << 1 | (value.is_count ? 1 : 0)));
+  values.push_back(value.bits());
+}
+
+Column CompactColumn::column(std::span<const OpenWindow> windows) const {
+  Column all;
+  all.metric = metric;
+  all.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const OpenWindow &window = windows[places[i] >> 1];
+    Number value;
+    value.is_count = (places[i] & 1) != 0;
+    if (value.is_count)
+      value.count = static_cast<int64_t>(values[i]);
+    else
+      value.real = std::bit_cast<double>(values[i]);
+    all.add(window.time_ns, window.duration_ns, value);
+  }
+  return all;
+}
 
 SliceReader::SliceReader(Database &database, Damaged damaged)
     : damaged_(std::move(damaged)),
@@ -33,7 +57,17 @@ void SliceReader::clear() {
   windows_.clear();
   entities_.clear();
   slice_.clear();
-  reserved_ = 0;
+  taken_ = reserved_ = 0;
+}
+
+bool SliceReader::take(PointsOfEntity &points, int64_t &rows) {
+  if (taken_ == slice_.size()) return false;
+  Entity &entity = slice_[taken_++];
+  points = {entity.id, {}, entity.arrived_ns};
+  points.columns.reserve(entity.columns.size());
+  rows = entity.rows;
+  for (CompactColumn &column : entity.columns) points.columns.push_back(std::exchange(column, {}).column(windows_));
+  return true;
 }
 
 bool SliceReader::read(int64_t &work) {
@@ -51,7 +85,7 @@ void SliceReader::read_all(int64_t &work) {
     list_rows_.each(
         [&](const Row &row) {
           const bool is_too_much = points_ > kFewPoints;
-          if (!is_too_much && !add_whole_block(window, row.text(0), work)) damaged_(window);
+          if (!is_too_much && !add_whole_block(row.text(0), work)) damaged_(window);
         },
         window.id);
     if (points_ > kFewPoints) return begin_survey();
@@ -59,18 +93,20 @@ void SliceReader::read_all(int64_t &work) {
   complete();
 }
 
-bool SliceReader::add_whole_block(const OpenWindow &window, std::string_view block, int64_t &work) {
+std::vector<SliceReader::Entity>::iterator SliceReader::place_of(int64_t id) {
+  return std::lower_bound(slice_.begin(), slice_.end(), id, [](const Entity &one, int64_t wanted) { return one.id < wanted; });
+}
+
+bool SliceReader::add_whole_block(std::string_view block, int64_t &work) {
   BlockReader samples(block);
   bool are_good = true;
-  const auto has_less = [](const Entity &entity, int64_t id) { return entity.points.id < id; };
   auto entity = slice_.begin();
   for (; samples.next(); ++entity, --work) {
+    const int64_t id = samples.entity();
     // The next one nearly always.
-    if (entity == slice_.end() || entity->points.id != samples.entity())
-      entity = std::lower_bound(slice_.begin(), slice_.end(), samples.entity(), has_less);
-    if (entity == slice_.end() || entity->points.id != samples.entity())
-      entity = slice_.insert(entity, Entity{{samples.entity(), {}}});
-    are_good = add_row(*entity, window, samples.fields()) && are_good;
+    if (entity == slice_.end() || entity->id != id) entity = place_of(id);
+    if (entity == slice_.end() || entity->id != id) entity = slice_.insert(entity, Entity{id});
+    are_good = add_row(*entity, samples.fields()) && are_good;
   }
   return are_good && !samples.damaged();
 }
@@ -79,7 +115,7 @@ bool SliceReader::add_whole_block(const OpenWindow &window, std::string_view blo
 void SliceReader::begin_survey() {
   slice_.clear();
   entities_.clear();
-  at_window_ = points_ = reserved_ = 0;
+  at_window_ = points_ = taken_ = reserved_ = 0;
   are_few_ = false;
   stage_ = Stage::survey;
 }
@@ -91,8 +127,11 @@ void SliceReader::survey(int64_t &work) {
     list_rows_.each(
         [&](const Row &row) {
           BlockReader samples(row.text(0));
-          for (; samples.next(); --work) {
-            Size &size = entities_[samples.entity()];
+          auto at = entities_.end();
+          for (; samples.next(); ++at, --work) {
+            // The next one nearly always.
+            if (at == entities_.end() || at->first != samples.entity()) at = entities_.try_emplace(samples.entity()).first;
+            Size &size = at->second;
             const size_t bytes = samples.fields().text.size() + (size.samples == 0 ? kPointsAColumn * kBytesAPoint : 0);
             size.bytes += bytes;
             ++size.samples;
@@ -107,13 +146,18 @@ void SliceReader::survey(int64_t &work) {
 }
 
 // As much as fits in memory, and no less than there are windows: each slice looks into every one of them.
+bool SliceReader::has_room(const Size &size, int64_t entity) const {
+  if (size.bytes < kSliceBytes || size.samples < windows_.size()) return true;
+  return size.bytes < kMaxSliceBytes && block_of(entity) == block_of(slice_.back().id);
+}
+
 bool SliceReader::next() {
   slice_.clear();
-  at_window_ = reserved_ = 0;
+  at_window_ = taken_ = reserved_ = 0;
   Size size;
-  while (!entities_.empty() && (size.bytes < kSliceBytes || size.samples < windows_.size())) {
+  while (!entities_.empty() && has_room(size, entities_.begin()->first)) {
     const auto &[entity, more] = *entities_.begin();
-    slice_.push_back({{entity, {}}});
+    slice_.push_back({entity});
     size.bytes += more.bytes;
     size.samples += more.samples;
     entities_.erase(entities_.begin());
@@ -129,41 +173,42 @@ void SliceReader::read_slice(int64_t &work) {
     --work;
     read_rows_.each(
         [&](const Row &row) {
-          if (!add_block(window, row.text(0), work)) damaged_(window);
+          if (!add_block(row.text(0), work)) damaged_(window);
         },
-        window.id, block_of(slice_.front().points.id), block_of(slice_.back().points.id));
+        window.id, block_of(slice_.front().id), block_of(slice_.back().id));
   }
   complete();
 }
 
-bool SliceReader::add_block(const OpenWindow &window, std::string_view block, int64_t &work) {
+bool SliceReader::add_block(std::string_view block, int64_t &work) {
   BlockReader samples(block);
   bool are_good = true;
   auto entity = slice_.begin();
-  while (samples.next()) {
-    while (entity != slice_.end() && entity->points.id < samples.entity()) ++entity;
+  for (bool is_first = true; samples.next(); is_first = false) {
+    if (is_first) entity = place_of(samples.entity());
+    while (entity != slice_.end() && entity->id < samples.entity()) ++entity;
     if (entity == slice_.end()) break;
-    if (entity->points.id != samples.entity()) continue;
-    are_good = add_row(*entity, window, samples.fields()) && are_good;
+    if (entity->id != samples.entity()) continue;
+    are_good = add_row(*entity, samples.fields()) && are_good;
     --work;
   }
   return are_good && !samples.damaged();
 }
 
-bool SliceReader::add_row(Entity &entity, const OpenWindow &window, const SampleFields &fields) {
+bool SliceReader::add_row(Entity &entity, const SampleFields &fields) {
   ++entity.rows;
-  entity.points.arrived_ns = std::max(entity.points.arrived_ns, window.arrived_ns);
+  entity.arrived_ns = std::max(entity.arrived_ns, windows_[at_window_].arrived_ns);
   FieldReader reader(fields);
   while (reader.next()) {
-    std::vector<Column> &columns = entity.points.columns;
+    std::vector<CompactColumn> &columns = entity.columns;
     // Samples of an entity have their fields in the same order nearly always.
     if (entity.next >= columns.size() || columns[entity.next].metric != reader.metric()) {
-      const auto found =
-          std::find_if(columns.begin(), columns.end(), [&](const Column &column) { return column.metric == reader.metric(); });
+      const auto found = std::find_if(columns.begin(), columns.end(),
+                                      [&](const CompactColumn &column) { return column.metric == reader.metric(); });
       entity.next = static_cast<size_t>(found - columns.begin());
       if (found == columns.end()) add_column(entity, reader.metric());
     }
-    columns[entity.next++].add(window.time_ns, window.duration_ns, reader.value());
+    columns[entity.next++].add(at_window_, reader.value());
     ++points_;
   }
   entity.next = 0;
@@ -172,19 +217,20 @@ bool SliceReader::add_row(Entity &entity, const OpenWindow &window, const Sample
 
 // With memory for the likely points at once, as long as that is not too much.
 void SliceReader::add_column(Entity &entity, int64_t metric) {
-  Column &column = entity.points.columns.emplace_back();
+  CompactColumn &column = entity.columns.emplace_back();
   column.metric = metric;
   points_ += kPointsAColumn;
   if (reserved_ + likely_ > kFewPoints) return;
-  column.reserve(likely_);
+  column.places.reserve(likely_);
+  column.values.reserve(likely_);
   reserved_ += likely_;
 }
 
 void SliceReader::complete() {
   size_t columns = 0, points = 0;
   for (const Entity &entity : slice_) {
-    columns += entity.points.columns.size();
-    for (const Column &column : entity.points.columns) points += column.size();
+    columns += entity.columns.size();
+    for (const CompactColumn &column : entity.columns) points += column.values.size();
   }
   likely_ = columns > 0 ? points / columns : 0;
   stage_ = Stage::complete;

@@ -30,9 +30,6 @@ void put_raw(std::string &out, T value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof(value));
 }
 
-uint64_t bits_of(const Number &value) {
-  return value.is_count ? static_cast<uint64_t>(value.count) : std::bit_cast<uint64_t>(value.real);
-}
 size_t width_of(uint64_t greatest) {
   return (static_cast<size_t>(std::bit_width(greatest)) + 7) / 8;
 }
@@ -329,7 +326,7 @@ void ChunkEncoder::put_bits(const Column &column, bool is_count, const Timeline 
   words_.clear();
   uint64_t previous = 0, greatest = 0;
   for (const Number &value : column.values) {
-    const uint64_t bits = bits_of(value);
+    const uint64_t bits = value.bits();
     words_.push_back(bits ^ previous);
     previous = bits;
     greatest = std::max(greatest, words_.back());
@@ -358,7 +355,7 @@ void ChunkEncoder::put_bits(const Column &column, bool is_count, const Timeline 
 void ChunkEncoder::put_mixed(const Column &column) {
   constexpr size_t width = 8;
   words_.clear();
-  for (const Number &value : column.values) words_.push_back(bits_of(value));
+  for (const Number &value : column.values) words_.push_back(value.bits());
   put_layout(Codec::mixed, false, width, 0);
   fill_planes(width, segment_.raw);
   for (const Number &value : column.values) segment_.raw += static_cast<char>(value.is_count ? 1 : 0);

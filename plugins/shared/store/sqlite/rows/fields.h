@@ -3,6 +3,7 @@
 // known (block.h).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,6 +19,7 @@ struct Number {
     int64_t count;
   };
   double as_real() const { return is_count ? static_cast<double>(count) : real; }
+  uint64_t bits() const { return is_count ? static_cast<uint64_t>(count) : std::bit_cast<uint64_t>(real); }
 };
 
 // A JSON object whose keys are integers, key after key; whoever uses it steps over the values.
