@@ -7,7 +7,7 @@
 3. planted faults: RUNS normal runs for training, then 25 normal runs and 25 of each fault (fewer if RUNS is below 15),
 4. the cost of watching a program at 1 Hz, in pairs of runs.
 
-Phases are learned from training runs alone. The machine should be idle; the whole takes about 40 minutes."""
+Models are trained with training runs alone. The machine should be idle; the whole takes about 40 minutes."""
 
 import json
 import os

@@ -10,9 +10,9 @@
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kSliceBytes = 1 << 20;     // of rows, read before they become chunks: some megabytes in memory
-constexpr size_t kMaxSliceBytes = 2 << 20;  // up to the end of a block: each slice with a part of a row reads all of it
-constexpr size_t kFewPoints = 256 << 10;    // that are read at once: some megabytes, too
+constexpr size_t kSliceBytes = 512 << 10;   // of rows, read before they become chunks: some megabytes in memory
+constexpr size_t kBlockEndBytes = 2 << 20;  // up to the end of a block: two slices with parts of a row both read all of it
+constexpr size_t kFewPoints = 128 << 10;    // that are read at once: some megabytes, too
 constexpr size_t kPointsAColumn = 8;        // that take as much memory as a column without points
 constexpr size_t kBytesAPoint = 5;          // of a row, about
 
@@ -148,7 +148,7 @@ void SliceReader::survey(int64_t &work) {
 // As much as fits in memory, and no less than there are windows: each slice looks into every one of them.
 bool SliceReader::has_room(const Size &size, int64_t entity) const {
   if (size.bytes < kSliceBytes || size.samples < windows_.size()) return true;
-  return size.bytes < kMaxSliceBytes && block_of(entity) == block_of(slice_.back().id);
+  return size.bytes < kBlockEndBytes && block_of(entity) == block_of(slice_.back().id);
 }
 
 bool SliceReader::next() {

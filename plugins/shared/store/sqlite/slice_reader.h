@@ -34,7 +34,7 @@ struct CompactColumn {
 // window; else it lists their entities, and reads a slice of the entities after another.
 class SliceReader {
  public:
-  // Called for a window with a damaged row, once for each such row.
+  // Called for a window with a damaged row, at least once for each such row.
   using Damaged = std::function<void(OpenWindow &)>;
 
   SliceReader(Database &database, Damaged damaged);
@@ -73,7 +73,7 @@ class SliceReader {
   bool add_block(std::string_view block, int64_t &work);
   // The same for all of its entities, which are added to the slice.
   bool add_whole_block(std::string_view block, int64_t &work);
-  // Of the first entity that is none before `id`.
+  // Of the first entity with this id or a greater one.
   std::vector<Entity>::iterator place_of(int64_t id);
   bool has_room(const Size &size, int64_t entity) const;
   void add_column(Entity &entity, int64_t metric);
@@ -85,7 +85,7 @@ class SliceReader {
   std::vector<OpenWindow> windows_;
   std::map<int64_t, Size> entities_;  // of the windows, without those of a slice
   std::vector<Entity> slice_;         // ascending by entity
-  size_t taken_ = 0;                  // entities of it
+  size_t taken_ = 0;                  // entities that were taken from it
   size_t at_window_ = 0;
   size_t points_ = 0;    // about, that take memory
   bool are_few_ = true;  // the points of the last windows
