@@ -14,12 +14,15 @@ namespace {
 constexpr int64_t kTime = kNow - kNow % kHour + kSecond;
 
 // The bytes that packing a window with this number of entities needs at most, between its steps.
-size_t bytes_to_pack(int entities) {
+size_t bytes_to_pack(int entities, int metrics) {
   TestStore store;
   Writer writer = store.writer();
   for (int first = 0; first < entities; first += 1000) {
     auto samples = store.samples();
-    for (int i = first; i < first + 1000; ++i) samples.metrics(kTime, {{"job", std::to_string(i)}}).real("x", 1);
+    for (int i = first; i < first + 1000; ++i) {
+      samples.metrics(kTime, {{"job", std::to_string(i)}}).real("x", 1);
+      for (int metric = 1; metric < metrics; ++metric) samples.real("y" + std::to_string(metric), 1);
+    }
     writer.write(samples.span(), kNow);
   }
   for (int i = 0; i < 40; ++i) writer.write({}, kNow);
@@ -36,9 +39,12 @@ size_t bytes_to_pack(int entities) {
 }
 
 TEST_CASE("a window of many entities is packed in parts") {
-  const size_t wide = bytes_to_pack(150'000);
+  const size_t wide = bytes_to_pack(150'000, 1);
   CAPTURE(wide);
   CHECK(wide < size_t{32} << 20);
+  const size_t full = bytes_to_pack(20'000, 30);
+  CAPTURE(full);
+  CHECK(full < size_t{8} << 20);
 }
 
 }  // namespace

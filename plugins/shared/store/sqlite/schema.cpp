@@ -116,8 +116,8 @@ static_assert(kBlockBits == 5);
 
 // CROSS JOIN: windows before samples, so that a condition on the time reads no sample outside it; the tags before the numbers. A
 // group `g` is an element of the row, a sample `i` is an element of it; a field `f` is an element of a list, or the sample. Rows of
-// older schemas are objects: a group is a sample then. The texts of arrays are taken from the row: those of json_each are made again
-// for each use.
+// older schemas are objects: a group is a sample then. The texts of arrays are taken from the row: those of json_each are made
+// again for each use.
 constexpr const char *kPoints = R"sql(
 CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   SELECT w.time_ns / 1000000, m.name, e.host, e.pid, e.process, e.tags, iif(i.type IN ('array', 'object'), f.value, i.value)
@@ -147,8 +147,10 @@ void renew_windows(Database &database) {
 
 std::string select_windows(const std::string &columns, const std::string &condition) {
   std::string sql;
-  for (const char *part : {"packed = 0", "packed > 0 AND packed = 1", "packed > 0 AND packed = 2"})
-    sql += (sql.empty() ? "SELECT " : " UNION ALL SELECT ") + columns + " FROM windows WHERE " + part + condition;
+  for (const char *part : {"packed = 0", "packed > 0 AND packed = 1", "packed > 0 AND packed = 2"}) {
+    sql += sql.empty() ? "SELECT " : " UNION ALL SELECT ";
+    (((sql += columns) += " FROM windows WHERE ") += part) += condition;
+  }
   return sql;
 }
 

@@ -10,11 +10,10 @@
 namespace atalaya::store {
 namespace {
 
-constexpr size_t kSliceBytes = 512 << 10;   // of rows, read before they become chunks: some megabytes in memory
-constexpr size_t kBlockEndBytes = 2 << 20;  // up to the end of a block: two slices with parts of a row both read all of it
-constexpr size_t kFewPoints = 128 << 10;    // that are read at once: some megabytes, too
-constexpr size_t kPointsAColumn = 8;        // that take as much memory as a column without points
-constexpr size_t kBytesAPoint = 5;          // of a row, about
+constexpr size_t kSlicePoints = 128 << 10;     // read before they become chunks: some megabytes in memory
+constexpr size_t kBlockEndPoints = 512 << 10;  // up to the end of a block: two slices with parts of a row both read all of it
+constexpr size_t kPointsAColumn = 10;          // that take as much memory as a column without points
+constexpr size_t kBytesAPoint = 5;             // of a row until schema 8, about
 
 }  // namespace
 
@@ -84,11 +83,11 @@ void SliceReader::read_all(int64_t &work) {
     --work;
     list_rows_.each(
         [&](const Row &row) {
-          const bool is_too_much = points_ > kFewPoints;
+          const bool is_too_much = points_ > kSlicePoints;
           if (!is_too_much && !add_whole_block(row.text(0), work)) damaged_(window);
         },
         window.id);
-    if (points_ > kFewPoints) return begin_survey();
+    if (points_ > kSlicePoints) return begin_survey();
   }
   complete();
 }
@@ -132,23 +131,25 @@ void SliceReader::survey(int64_t &work) {
             // The next one nearly always.
             if (at == entities_.end() || at->first != samples.entity()) at = entities_.try_emplace(samples.entity()).first;
             Size &size = at->second;
-            const size_t bytes = samples.fields().text.size() + (size.samples == 0 ? kPointsAColumn * kBytesAPoint : 0);
-            size.bytes += bytes;
+            const SampleFields fields = samples.fields();
+            const size_t fresh = fields.metrics.empty() ? fields.text.size() / kBytesAPoint + 1 : fields.metrics.size();
+            const size_t points = size.samples == 0 ? fresh * (1 + kPointsAColumn) : fresh;
+            size.points += points;
             ++size.samples;
-            points_ += bytes / kBytesAPoint;
+            points_ += points;
           }
           if (samples.damaged()) damaged_(window);  // it may lie beyond all that will be read
         },
         window.id);
   }
-  are_few_ = points_ < kFewPoints / 2;
+  are_few_ = points_ < kSlicePoints / 2;
   next();
 }
 
 // As much as fits in memory, and no less than there are windows: each slice looks into every one of them.
 bool SliceReader::has_room(const Size &size, int64_t entity) const {
-  if (size.bytes < kSliceBytes || size.samples < windows_.size()) return true;
-  return size.bytes < kBlockEndBytes && block_of(entity) == block_of(slice_.back().id);
+  if (size.points < kSlicePoints || size.samples < windows_.size()) return true;
+  return size.points < kBlockEndPoints && block_of(entity) == block_of(slice_.back().id);
 }
 
 bool SliceReader::next() {
@@ -158,7 +159,7 @@ bool SliceReader::next() {
   while (!entities_.empty() && has_room(size, entities_.begin()->first)) {
     const auto &[entity, more] = *entities_.begin();
     slice_.push_back({entity});
-    size.bytes += more.bytes;
+    size.points += more.points;
     size.samples += more.samples;
     entities_.erase(entities_.begin());
   }
@@ -220,7 +221,7 @@ void SliceReader::add_column(Entity &entity, int64_t metric) {
   CompactColumn &column = entity.columns.emplace_back();
   column.metric = metric;
   points_ += kPointsAColumn;
-  if (reserved_ + likely_ > kFewPoints) return;
+  if (reserved_ + likely_ > kSlicePoints) return;
   column.places.reserve(likely_);
   column.values.reserve(likely_);
   reserved_ += likely_;

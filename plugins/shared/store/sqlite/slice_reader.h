@@ -61,7 +61,7 @@ class SliceReader {
     int64_t arrived_ns = INT64_MIN;  // the last of them
   };
   struct Size {
-    size_t bytes = 0, samples = 0;
+    size_t points = 0, samples = 0;  // points: about, that take memory
   };
 
   void read_all(int64_t &work);
