@@ -179,32 +179,28 @@ class Tasks(AgentCase):
         before = self.stolen()
         tasks = self.run_pool(agent, pool)
         stolen = self.stolen() - before  # the kernel counts it as CPU time, but takes no samples
-        seconds = {}
+        near = 0
         for number, (index, _, _, cpu) in tasks.items():
             own = self.stacks(pool.pid, attempt=number)
             self.assertLessEqual({(s["tags"]["stage"], s["tags"]["task"]) for s in own}, {("2", f"2.{index}")})
-            seconds[number] = self.sum(own) / FREQUENCY
-            self.assertLess(seconds[number], cpu * 1.15 + 0.05)  # chance of sampling: 4 deviations
-        # On a busy host a dump costs more, so there are fewer: no dump, no name.
-        unnamed = sum(sample["fields"].get("perf.tasks.unnamed", 0) for sample in so_far(self.samples)) / FREQUENCY
-        total = sum(task[3] for task in tasks.values())
-        self.assertGreater(sum(seconds.values()) + unnamed, 0.9 * total - stolen)
-        self.assertGreater(sum(seconds.values()), 0.3 * total)
+            seconds = self.sum(own) / FREQUENCY
+            self.assertLess(seconds, cpu * 1.15 + 0.05)  # chance of sampling: 4 deviations
+            near += cpu if seconds > cpu * 0.85 - 0.05 - stolen else 0
+        self.assertGreaterEqual(near, 0.9 * sum(task[3] for task in tasks.values()))
         all = self.sum(self.stacks(pool.pid))
         rest = self.sum([s for s in self.stacks(pool.pid) if "attempt" not in s["tags"]])
         self.assertEqual(sum(self.sum(self.stacks(pool.pid, attempt=number)) for number in tasks) + rest, all)
         self.history(tasks)
         slow = [number for number, task in tasks.items() if task[0] % 8 == SLOW]
-        longest = max(slow, key=seconds.get)
         own = ("--tag", f"pid={pool.pid}", "--format", "folded")  # other JVMs of this host may have such tasks
-        one = self.flamegraph("--task", longest, *own).stdout
-        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in one.splitlines()), self.sum(self.stacks(pool.pid, attempt=longest)))
-        self.assertEqual(self.flamegraph("--task", f"2.{tasks[longest][0]}", *own).stdout, one)
+        one = self.flamegraph("--task", slow[0], *own).stdout
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in one.splitlines()), self.sum(self.stacks(pool.pid, attempt=slow[0])))
+        self.assertEqual(self.flamegraph("--task", f"2.{SLOW}", *own).stdout, one)
         compared = self.flamegraph("--stage", "2", "--slow-against-median", *own)
         self.assertIn(f"stage 2 has {len(slow)} slow tasks", compared.stderr)
-        # Its only caller, a lambda, has its samples and may have one more.
-        first = [line for line in compared.stderr.splitlines() if line.startswith("  +")][:2]
-        self.assertTrue(any("void TaskPool.planted()" in line for line in first), first)
+        # The lambda that calls it has its samples, and may have one of its own.
+        first = [line for line in compared.stderr.splitlines() if line.startswith("  +") and "$$Lambda" not in line][0]
+        self.assertIn("void TaskPool.planted()", first)
         self.assertIn("planted", compared.stdout)
         self.assertIn("no stacks of task 999", self.flamegraph("--task", "999", status=1).stderr)
         self.assertIn("no job in this range has ended tasks of this stage",
