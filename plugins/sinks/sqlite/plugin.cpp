@@ -148,8 +148,13 @@ class SqliteSink final : public Sink {
 
   Code write(std::span<const Sample> samples, int64_t & /*retry_after_ns*/) override {
     const int64_t now = host_.realtime();
-    ensure_place();
-    answer([&] { report(writer_->write(samples, now)); });
+    ensure_open();
+    try {
+      answer([&] { report(writer_->write(samples, now)); });
+    } catch (const Failure &) {
+      check_place();
+      throw;
+    }
     check_place();
     if (trace_files_) add_recordings(samples);
     try {
@@ -189,8 +194,8 @@ class SqliteSink final : public Sink {
         if (const auto time = recorded_time(sample.time_ns, sample.duration_ns)) trace_files_->add(*time);
   }
   // Only a start may fail for good: a batch waits for the store.
-  void ensure_place() {
-    if (writer_) return check_place();
+  void ensure_open() {
+    if (writer_) return;
     try {
       open();
     } catch (const store::Error &error) {

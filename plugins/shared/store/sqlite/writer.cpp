@@ -80,7 +80,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   Refused refused;
   batch_size_ = static_cast<int64_t>(samples.size());
   waiting_samples_ += batch_size_;
-  check_size(now_ns);
+  if (may_be_over_size_) check_size(now_ns);
   windows_.begin_batch();
   packer_.begin_batch();
   try {
@@ -88,6 +88,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
     dictionary_.complete_declarations(now_ns);
     put_all(samples, now_ns, refused);
     stack_writer_.flush();
+    may_be_over_size_ = retention_.is_over_size();  // within the transaction it takes no locks of its own
     transaction.commit();
   } catch (const Error &error) {
     forget();

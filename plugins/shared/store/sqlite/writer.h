@@ -91,8 +91,9 @@ class Writer final : public StoreWriter {
   std::vector<RowWriter::Sample> rows_;  // of the running batch
   std::vector<uint64_t> given_;          // by name id: the number of the last sample that had the field
   uint64_t sample_number_ = 0;
-  int64_t batch_size_ = 0;       // of the last batch
-  int64_t waiting_samples_ = 0;  // that were written since the last step of `maintain`
+  int64_t batch_size_ = 0;        // of the last batch
+  bool may_be_over_size_ = true;  // before the first batch, or after the last one
+  int64_t waiting_samples_ = 0;   // that were written since the last step of `maintain`
   int64_t maintained_ns_ = INT64_MIN;
   std::string fields_, metrics_, scratch_;
 };
