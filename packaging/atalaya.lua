@@ -15,7 +15,8 @@ a.pipeline "host" {
 
 a.pipeline "processes" {
   every = "5s",
-  a.source.proc { host = false, cgroups = false },
+  -- Those that do not run have one sample per minute, unless they are large.
+  a.source.proc { host = false, cgroups = false, rest = "1m", rest_below = "10 MiB" },
   -- java becomes NodeManager, executor or kafka; python3 becomes the script. Containers, units and jobs are tags.
   a.translate.names { tags = { "container", "unit", "job" } },
   -- Idle processes, those below all of these limits, have one sample per 5 minutes: averages and sums stay the same.

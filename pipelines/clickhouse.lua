@@ -13,7 +13,7 @@ local store = a.sink.clickhouse {
 
 a.pipeline "host" {
   every = "10s",
-  a.source.proc {},
+  a.source.proc { rest = "1m", rest_below = "10 MiB" },
   a.filter.value {
     rest = "5m",
     ["proc.cpu.user"] = 0.1,

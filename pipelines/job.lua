@@ -18,7 +18,7 @@ a.pipeline "host" {
 
 a.pipeline "processes" {
   every = "1s",
-  a.source.proc { host = false, cgroups = false },
+  a.source.proc { host = false, cgroups = false, rest = "1m" },
   a.translate.names { tags = { "container" } },
   -- Processes with little work have one sample per minute: averages and sums stay the same.
   a.filter.value {

@@ -31,6 +31,13 @@ core::MatcherList patterns(const Host &host, const char *path) {
   return std::move(*list);
 }
 
+// In KiB, as the gauge.
+uint64_t rest_below(const Host &host) {
+  if (!host.find("rest_below")) return UINT64_MAX;
+  if (!host.find("rest")) throw Failure(Code::bad_config, "parameter \"rest_below\" needs the parameter \"rest\"");
+  return static_cast<uint64_t>(host.integer("rest_below")) >> 10;
+}
+
 ProcessOptions process_options(const Host &host) {
   return {.root = host.text("root"),
           .backend = host.text("backend"),
@@ -42,7 +49,8 @@ ProcessOptions process_options(const Host &host) {
           .exited = host.boolean("exited"),
           .unattributed = host.boolean("unattributed"),
           .exited_groups = static_cast<size_t>(host.integer("exited_groups")),
-          .rest_ns = host.find("rest") ? host.integer("rest") : 0};
+          .rest_ns = host.find("rest") ? host.integer("rest") : 0,
+          .rest_below_kib = rest_below(host)};
 }
 
 constexpr auto kOwnParams = std::to_array<Param>({
@@ -65,6 +73,9 @@ constexpr auto kOwnParams = std::to_array<Param>({
                     "Emit one sample per this time of a process that does not run; it covers all of that time (default: one per "
                     "window; backend bpf)")
         .range(1e8, 300e9),
+    param::size("rest_below",
+                "Only processes with less resident memory rest; larger ones have a sample per window (default: all rest)")
+        .range(0, 9.2e18),
     param::list("tags", kTagParam, "Extra tags of processes"),
     param::record("command_lines", kCommandLines,
                   "The extra tag command: arguments of allowed processes, without secrets (default: none)"),

@@ -61,12 +61,14 @@ class RandomHost final : public ProcessBackend {
 // The integrals over time of all samples of a collector on such a host.
 class IntegralsOfHost {
  public:
-  IntegralsOfHost(uint32_t seed, int64_t rest_ns) {
+  IntegralsOfHost(uint32_t seed, int64_t rest_ns, uint64_t rest_below_kib = UINT64_MAX) {
     auto backend = std::make_unique<RandomHost>(seed);
     backend_ = backend.get();
-    collector_.emplace(host_.host(),
-                       ProcessOptions{.expensive_budget = 0, .exited = false, .unattributed = false, .rest_ns = rest_ns},
-                       std::move(backend));
+    collector_.emplace(
+        host_.host(),
+        ProcessOptions{
+            .expensive_budget = 0, .exited = false, .unattributed = false, .rest_ns = rest_ns, .rest_below_kib = rest_below_kib},
+        std::move(backend));
     collector_->start();
   }
   void collect(int64_t time_ns, int64_t duration_ns) {
@@ -85,6 +87,9 @@ class IntegralsOfHost {
       const std::string process = std::string(view(sample.tags[0].value)) + " " + std::string(view(sample.tags[1].value));
       int64_t &covered = covered_[process];
       if (until_ns - length_ns < covered) overlaps = true;
+      for (uint32_t i = 0; i < sample.field_count; ++i)
+        if (host_.name(sample.fields[i].name) == "proc.mem.resident" && length_ns > duration_ns)
+          largest_merged_mib = std::max(largest_merged_mib, as_double(sample.fields[i]));
       covered = until_ns;
       for (uint32_t i = 0; i < sample.field_count; ++i)
         sums[process + " " + std::string(host_.name(sample.fields[i].name))] +=
@@ -95,6 +100,7 @@ class IntegralsOfHost {
   std::map<std::string, double> sums;
   size_t samples = 0;
   bool overlaps = false;
+  double largest_merged_mib = 0;
 
  private:
   TestHost host_;
@@ -121,6 +127,22 @@ TEST_CASE("with rest, the integral of each field of each process is that of one 
     CHECK_FALSE(each.overlaps);
     CHECK_FALSE(merged.overlaps);
     CHECK(merged.samples < each.samples / 2);
+  }
+}
+
+TEST_CASE("with rest_below, only processes with less memory rest, and the integrals stay the same") {
+  constexpr int64_t kMinute = 60 * kSecond, kBegin = 28'333'334 * kMinute;
+  constexpr uint64_t kLimitMib = 40;
+  for (uint32_t seed = 1; seed <= 10; ++seed) {
+    IntegralsOfHost each(seed, 0), all(seed, kMinute), small(seed, kMinute, kLimitMib << 10);
+    for (int64_t second = 1; second <= 600; ++second)
+      for (IntegralsOfHost *one : {&each, &all, &small}) one->collect(kBegin + second * kSecond, kSecond);
+    for (const auto &[name, sum] : each.sums)
+      CHECK_MESSAGE(std::abs(small.sums.at(name) - sum) <= 1e-6 * (1 + std::abs(sum)), name);
+    CHECK_FALSE(small.overlaps);
+    CHECK(all.largest_merged_mib >= kLimitMib);
+    CHECK(small.largest_merged_mib > 0);
+    CHECK(small.largest_merged_mib < kLimitMib);
   }
 }
 

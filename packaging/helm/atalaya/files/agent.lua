@@ -19,7 +19,7 @@ a.pipeline "host" {
 
 a.pipeline "processes" {
   every = "5s",
-  a.source.proc { host = false, cgroups = false },
+  a.source.proc { host = false, cgroups = false, rest = "1m", rest_below = "10 MiB" },
   -- The tag pod needs the state files of the container runtime; the tag container is the id without them.
   a.translate.names { root = "/host", tags = { "container", "pod", "namespace", "workload" } },
   -- Idle processes, those below all of these limits, have one sample per 5 minutes: averages and sums stay the same.

@@ -100,12 +100,19 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   exits_.emit(batch);
 }
 
+// A process that rests already has the same memory: it was not read since.
+bool ProcessCollector::may_rest(const Process &process) const {
+  const auto &gauges = process.now.gauges;
+  return process.rest_until_ns != 0 || !gauges.has(Gauge::resident_kib) ||
+         gauges.get(Gauge::resident_kib) < options_.rest_below_kib;
+}
+
 // Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
 // for each. It ends at a multiple of the parameter `rest`.
 bool ProcessCollector::rests(Process &process, const Window &window, Batch &batch) {
   if (options_.rest_ns == 0) return false;
   const int64_t from_ns = window.time_ns - window.duration_ns;
-  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0;
+  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0 && may_rest(process);
   const auto report = [&] {
     emit_rest(process, batch);
     process.rest_from_ns = process.rest_until_ns = 0;

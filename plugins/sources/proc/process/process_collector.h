@@ -28,8 +28,9 @@ struct ProcessOptions {
   CommandLines commands;          // the extra tag of allowed processes
   size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
-  size_t exited_groups = 100;  // per window
-  int64_t rest_ns = 0;         // 0: a process that rests has a sample in each window
+  size_t exited_groups = 100;            // per window
+  int64_t rest_ns = 0;                   // 0: a process that rests has a sample in each window
+  uint64_t rest_below_kib = UINT64_MAX;  // of resident memory: a larger process has a sample in each window, too
 };
 
 // The samples of processes.
@@ -54,6 +55,7 @@ class ProcessCollector {
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();
   void take_turns();
+  bool may_rest(const Process &process) const;
   bool rests(Process &process, const Window &window, Batch &batch);
   void emit_rest(Process process, Batch &batch);
   void emit(const Process &process, Batch &batch);

@@ -15,10 +15,14 @@ PROGRAM = Program(
     "CPU time of its hooks at the end of a process, which the kernel charges to that process")
 
 
+EACH = 'backend = "bpf"'
+SHIPPED = EACH + ', rest = "1m", rest_below = "10 MiB"'  # as in the shipped pipelines
+
+
 class Agent(Peer):
     """The agent with a pipeline of processes. `binary` is the one under test."""
 
-    def __init__(self, group, folder, binary, source='backend = "bpf"', stages=("names", ACTIVE, SQLITE, FILE), every=1):
+    def __init__(self, group, folder, binary, source=SHIPPED, stages=("names", ACTIVE, SQLITE, FILE), every=1):
         super().__init__(group, folder, every)
         self.atalaya = Atalaya(binary)
         self.source, self.stages = source, stages
@@ -36,10 +40,10 @@ class Agent(Peer):
 
 
 class SourceAlone(Agent):
-    """The source with a filter that removes all samples: to compare with the floor."""
+    """The source, with a sample of each process in each window, and a filter that removes them: to compare with the floor."""
 
     def __init__(self, group, folder, binary, every=1):
-        super().__init__(group, folder, binary, stages=(NONE, FILE), every=every)
+        super().__init__(group, folder, binary, source=EACH, stages=(NONE, FILE), every=every)
 
 
 class HostPipeline(Agent):
