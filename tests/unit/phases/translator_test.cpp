@@ -31,6 +31,20 @@ struct Watched {
   }
   Lines window(const Lines &in) {
     const Lines out = bench->process(in, second++);
+    keep_spans();
+    return out;
+  }
+  // The engine starts over after a step of the clock: a window without a length.
+  void step_clock(int64_t by_seconds) {
+    second += by_seconds;
+    atalaya_window window = testing::window_at(second++);
+    window.flags = ATALAYA_WINDOW_BASELINE;
+    window.duration_ns = 0;
+    bench->batch.clear();
+    bench->run(window);
+    keep_spans();
+  }
+  void keep_spans() {
     for (const atalaya_sample &sample : std::span(bench->batch.raw().samples, bench->batch.count())) {
       if (sample.kind != ATALAYA_SPAN || view(sample.text) != "phase") continue;
       const int64_t start = (sample.time_ns - testing::kWindowTime) / kSecond + 1;
@@ -38,7 +52,6 @@ struct Watched {
       for (uint32_t i = 0; i < sample.tag_count; ++i) tags += (i == 0 ? "" : " ") + std::string(view(sample.tags[i].value));
       spans[{tags.substr(0, tags.find(' ')), start}] = {start, sample.duration_ns < 0 ? -1 : sample.duration_ns / kSecond, tags};
     }
-    return out;
   }
   void repeat(int windows, const Lines &in) {
     for (int i = 0; i < windows; ++i) window(in);
@@ -115,6 +128,25 @@ TEST_CASE("without windows of a process its phases end, and do not reach over th
     CHECK(watched.spans.begin()->second.seconds == 50);
     CHECK(watched.spans.rbegin()->second.start == 50 + gap);
     CHECK(watched.spans.rbegin()->second.seconds == 50);
+  }
+}
+
+TEST_CASE("a step of the clock ends the phases before it, and later ones are complete, forward and back") {
+  for (const int64_t step : {-100'000, -7, 30, 100'000}) {
+    CAPTURE(step);
+    Watched watched;
+    watched.repeat(50, kRead);
+    watched.step_clock(step);
+    const int64_t begin = watched.second;
+    watched.repeat(50, kRead);
+    watched.repeat(50, kSort);
+    watched.repeat(8, {});
+    std::map<int64_t, std::string> found;
+    for (const auto &[key, span] : watched.spans) {
+      CHECK(span.seconds == 50);
+      found[span.start] = span.tags.substr(0, span.tags.find('-'));
+    }
+    CHECK(found == std::map<int64_t, std::string>{{0, "7 Sort parse"}, {begin, "7 Sort parse"}, {begin + 50, "7 Sort merge"}});
   }
 }
 
