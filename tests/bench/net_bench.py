@@ -38,8 +38,8 @@ CHEAP = ("default", "connections")
 class NetHogs:
     """Its lines are totals a process: name, bytes sent, bytes received."""
 
-    def __init__(self, process):
-        self.process = process
+    def __init__(self, process, program):
+        self.process, self.program = process, program
         self.lost = None
 
     def reported(self, moved):
@@ -47,7 +47,7 @@ class NetHogs:
         self.process.terminate()
         text = self.process.communicate()[0]
         sent = {}
-        for match in re.finditer(r"^(\S*iperf3[^\t]*)\t([0-9.e+]+)\t", text, re.M):
+        for match in re.finditer(rf"^(\S*{self.program}[^\t]*)\t([0-9.e+]+)\t", text, re.M):
             sent[match[1]] = max(sent.get(match[1], 0), float(match[2]))
         return sum(sent.values())
 
@@ -67,7 +67,8 @@ class Ours:
 
 
 @contextlib.contextmanager
-def contender(binary, mode):
+def contender(binary, mode, program="iperf3"):
+    """`program` moves the data."""
     if mode != "nethogs":
         with net_tools.agent(binary, MODES[mode]) as agent:
             yield Ours(agent)
@@ -76,7 +77,7 @@ def contender(binary, mode):
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             time.sleep(2)
-            yield NetHogs(process)
+            yield NetHogs(process, program)
         finally:
             process.terminate()
 
@@ -89,8 +90,6 @@ class Costs:
     error: list = field(default_factory=list)  # per cent of bytes
     lost: list = field(default_factory=list)  # a transfer
 
-    plain: list = field(default_factory=list)  # bytes a second, no agent
-
     def add_pair(self, binary, mode, size):
         first = iperf3("-n", AMOUNTS[size], "-l", size)
         with contender(binary, mode) as one:
@@ -99,7 +98,6 @@ class Costs:
             self.own.append((cpu_ns(one.process.pid) - before) / 1e7 / (time.monotonic() - begin))
             reported = one.reported(moved)
         plain = [first, iperf3("-n", AMOUNTS[size], "-l", size)]
-        self.plain.append(statistics.mean(each.rate for each in plain))
         self.cpu.append((sum(each.cpu / each.sent for each in moved) / sum(each.cpu / each.sent for each in plain) - 1) * 100)
         self.slower.append((1 - sum(each.rate for each in moved) / sum(each.rate for each in plain)) * 100)
         # iperf3 leaves some of its data unread: the true amount is between the numbers of its ends.

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from bench_tools import Ended  # noqa: E402
 from peers import floors, growth, page, program, table  # noqa: E402
 from peers.programs import LIST, prometheus  # noqa: E402
-from peers.tables import ALL, hub, presets, short_lives  # noqa: E402
+from peers.tables import ALL, hub, network, presets, short_lives  # noqa: E402
 from peers.turns import Recorder, TimeIsUp, limit  # noqa: E402
 
 PAGE = "docs/benchmarks.md"
@@ -173,6 +173,21 @@ class Growth(unittest.TestCase):
         self.assertTrue(found["names"] >= 100_000 > found["chunks"] >= 50_000 > found["rows"] == page_size, found)
 
 
+class Transfers(unittest.TestCase):
+    def test_a_pair_finds_the_loss_on_a_machine_that_becomes_slower(self):
+        dice = random.Random(4)
+        for _ in range(200):
+            rate, cost, loss, more = dice.uniform(1, 4), dice.uniform(0.2, 1), dice.uniform(-0.1, 0.5), dice.uniform(-0.1, 0.5)
+            drift, legs = dice.uniform(-0.1, 0.1), []
+            for moment in range(4):
+                with_it = moment in (1, 2)
+                moved, ns = int((rate + drift * moment) * (1 - loss * with_it) * 2e9), 2_000_000_000
+                legs.append(network.Leg(moved, ns, int(moved * (cost + drift * moment) * (1 + more * with_it))))
+            found = network.compared([legs[0], legs[3]], legs[1:3])
+            self.assertAlmostEqual(found["slower"], 100 * loss, places=5)
+            self.assertAlmostEqual(found["byte"], 100 * more, places=5)
+
+
 class Presets(unittest.TestCase):
     """The experiment of the reference: its pipelines, its turns and its per cents."""
 
@@ -195,22 +210,33 @@ class Presets(unittest.TestCase):
             self.assertEqual(presets.wait_for_begin(60, minute + int(late * 1e9)), minute)
         self.assertEqual(presets.wait_for_begin(60, minute - 10**7), minute)
 
+    def test_rows_with_a_goal_have_a_turn_in_each_round_and_the_others_in_every_second(self):
+        turns = [name for names in presets.TURNS for name in names]
+        self.assertEqual({name: turns.count(name) for name in presets.VARIANTS},
+                         {name: len(presets.TURNS) if name in presets.JUDGED else 1 for name in presets.VARIANTS})
+        self.assertGreaterEqual(presets.ROUNDS / len(presets.TURNS), 15)  # pairs that an interval needs
+
     def test_a_run_is_compared_with_those_without_an_agent_before_and_after(self):
         dice, expected = random.Random(3), {}
         recorder = Recorder(presets.TABLES[0].rows)
-        for _ in range(presets.ROUNDS):
-            moments, start, slope = iter(range(8)), dice.uniform(3, 6), dice.uniform(-0.1, 0.1)  # of a machine that gets faster or slower
+        for number in range(presets.ROUNDS):
+            moments = iter(range(8))
+            of_machine = {key: (dice.uniform(3, 9), dice.uniform(-0.1, 0.1)) for key in ("seconds", "cpu")}  # that gets faster or slower
 
-            def once(name, moments=moments, start=start, slope=slope):
+            def once(name, moments=moments, of_machine=of_machine):
                 moment = next(moments)
-                by, later = (0, 0) if name == presets.NONE else (dice.uniform(-5, 30), dice.uniform(0, 1))
-                expected.setdefault(name, []).append(by + later)
-                return moment, {"seconds": (start + slope * moment) * (1 + by / 100), "later": later}
-            presets.one_round(recorder, once)
+                more = {key: 0 if name == presets.NONE else dice.uniform(-5, 30) for key in of_machine}
+                share, later = dice.uniform(0, 1), dice.uniform(0, 1)
+                expected.setdefault(name, []).append((more["seconds"] + later, more["cpu"] + share))
+                values = {key: (start + slope * moment) * (1 + more[key] / 100) for key, (start, slope) in of_machine.items()}
+                return moment, share, dict(values, later=later)
+            presets.one_round(recorder, once, presets.TURNS[number % len(presets.TURNS)])
         for name in presets.VARIANTS:
-            for found, by in zip(recorder.rows[name]["values"]["longer"], expected[name], strict=True):
-                self.assertAlmostEqual(found, by, places=9)
-        self.assertNotIn("longer", recorder.rows[presets.NONE]["values"])
+            values = recorder.rows[name]["values"]
+            for found, by in zip(zip(values["longer"], values["full"], strict=True), expected[name], strict=True):
+                self.assertAlmostEqual(found[0], by[0], places=9)
+                self.assertAlmostEqual(found[1], by[1], places=9)
+        self.assertFalse({"longer", "full"} & set(recorder.rows[presets.NONE]["values"]))
 
     def test_a_preset_that_does_not_run_stops_no_other(self):
         moments = iter(range(16))
@@ -218,10 +244,10 @@ class Presets(unittest.TestCase):
         def once(name):
             if name == "default, both":
                 raise Ended("no BPF")
-            return next(moments), {"seconds": 5.0, "later": 0}
+            return next(moments), 0, {"seconds": 5.0, "cpu": 8.0, "later": 0}
         recorder = Recorder(presets.TABLES[0].rows)
         for _ in range(2):
-            presets.one_round(recorder, once)
+            presets.one_round(recorder, once, presets.VARIANTS)
         self.assertEqual([name for name in recorder.rows if recorder.is_missing(name)], ["default, both"])
         self.assertEqual(recorder.rows["aggressive, both"]["values"]["longer"], [0, 0])
 
