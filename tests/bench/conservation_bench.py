@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from bench_tools import SECOND, Atalaya, Ended, next_second, running, sleep_until, verdict
+from bench_tools import SECOND, Atalaya, Ended, bpf_clock, next_second, running, sleep_until, verdict
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count()
@@ -210,8 +210,6 @@ def programs_of(pid):
 @contextlib.contextmanager
 def bpf_statistics():
     """The kernel counts the cost of its BPF programs. Yields a function of a pid: [(runs, ns)] of that agent's hooks so far."""
-    switch = "/proc/sys/kernel/bpf_stats_enabled"
-
     def read(pid):
         if not shutil.which("bpftool"):
             return []
@@ -220,19 +218,13 @@ def bpf_statistics():
         return [(program.get("run_cnt", 0), program.get("run_time_ns", 0)) for program in programs
                 if program["id"] in held and program.get("name", "").startswith(HOOKS)]
 
-    try:
-        with open(switch) as file:
-            before = file.read()
-        with open(switch, "w") as file:
-            file.write("1\n")
-    except OSError:
-        yield lambda pid: []
-        return
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(bpf_clock())
+        except OSError:
+            yield lambda pid: []
+            return
         yield read
-    finally:
-        with open(switch, "w") as file:
-            file.write(before)
 
 
 class Run:

@@ -119,7 +119,7 @@ def open_sockets(pairs):
 
 
 def bpf_ns(pid):
-    """Run time of the BPF programs that a process holds, by the kernel's clock, which runs in bpf_clock()."""
+    """Run time of the BPF programs that a process holds, by the kernel's clock, which runs in bench_tools.bpf_clock()."""
     found = {}
     for entry in os.scandir(f"/proc/{pid}/fdinfo"):
         with open(entry.path) as file:
@@ -127,18 +127,6 @@ def bpf_ns(pid):
         if "run_time_ns" in lines:
             found[int(lines["prog_id"])] = int(lines["run_time_ns"])
     return sum(found.values())
-
-
-@contextlib.contextmanager
-def bpf_clock():
-    with open("/proc/sys/kernel/bpf_stats_enabled", "r+") as switch:
-        before = switch.read()
-        switch.write("1")
-        switch.flush()
-        try:
-            yield
-        finally:
-            switch.write(before)
 
 
 def markdown(header, rows):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import net_bench
 import net_tools
-from bench_tools import SECOND, cpu_ns, running
+from bench_tools import SECOND, bpf_clock, cpu_ns, running
 from peers.program import binary
 from peers.table import Column, Goal, Table, at_most, average_of_pairs, loss
 
@@ -93,7 +93,7 @@ def of_pair(bench, data, mode):
 def measure(bench, recorder):
     with recorder.turn(NETHOGS):
         binary("nethogs")
-    with one_core(), net_tools.bpf_clock(), connection(bench.tool("transfer")) as data:
+    with one_core(), bpf_clock(), connection(bench.tool("transfer")) as data:
         for number in range(bench.rounds or PAIRS):
             for name in MODES if number % OF_NETHOGS == 0 else (OURS,):
                 if not recorder.is_missing(name):
