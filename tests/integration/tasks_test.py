@@ -179,14 +179,15 @@ class Tasks(AgentCase):
         before = self.stolen()
         tasks = self.run_pool(agent, pool)
         stolen = self.stolen() - before  # the kernel counts it as CPU time, but takes no samples
-        near = 0
-        for number, (index, _, _, cpu) in tasks.items():
+        near, found = 0, {}
+        for number, (index, begin, _, cpu) in tasks.items():
             own = self.stacks(pool.pid, attempt=number)
             self.assertLessEqual({(s["tags"]["stage"], s["tags"]["task"]) for s in own}, {("2", f"2.{index}")})
             seconds = self.sum(own) / FREQUENCY
             self.assertLess(seconds, cpu * 1.15 + 0.05)  # chance of sampling: 4 deviations
             near += cpu if seconds > cpu * 0.85 - 0.05 - stolen else 0
-        self.assertGreaterEqual(near, 0.9 * sum(task[3] for task in tasks.values()))
+            found[number] = (begin, cpu, seconds)
+        self.assertGreaterEqual(near, 0.9 * sum(task[3] for task in tasks.values()), (found, stolen))
         all = self.sum(self.stacks(pool.pid))
         rest = self.sum([s for s in self.stacks(pool.pid) if "attempt" not in s["tags"]])
         self.assertEqual(sum(self.sum(self.stacks(pool.pid, attempt=number)) for number in tasks) + rest, all)
