@@ -20,7 +20,8 @@ namespace {
 
 // Dumps take 2 % of a core: after one that took some CPU time, here and in the JVM, 49 times this time passes.
 constexpr int64_t kPauses = 49, kLeastPause = 50'000'000;
-constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 10'000'000'000, kMaxBackOff = 600'000'000'000;
+// A JVM on a busy host may be late once: the next request follows soon.
+constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 1'000'000'000, kMaxBackOff = 600'000'000'000;
 constexpr size_t kMaxJvms = 256, kMaxMaps = size_t{32} << 20;
 
 // The last number of "NSpid:\t812\t17": in the innermost namespace. 0: it has ended.
@@ -61,6 +62,7 @@ void TaskNamer::add(const std::vector<Renamed> &renamed) {
   {
     const std::lock_guard lock(mutex_);
     for (const Renamed &one : renamed) threads_.renamed(one);
+    has_news_ = true;
     is_idle_ = false;
   }
   changed_.notify_all();
@@ -77,6 +79,7 @@ std::optional<tasks::TaskTags> TaskNamer::find(const StackCount &stack, bool &is
   if (is_unnamed && stack.epoch == 0) {
     threads_.meet(stack.process, stack.thread, stack.thread_name);
     is_unnamed = threads_.is_unnamed(stack.thread, stack.epoch);
+    has_news_ = has_news_ || is_unnamed;
     is_idle_ = is_idle_ && !is_unnamed;
     changed_.notify_all();
   }
@@ -94,22 +97,23 @@ void TaskNamer::run() {
   std::unique_lock lock(mutex_);
   while (!stops_) {
     std::optional<int64_t> next;
+    has_news_ = false;
     try {
       next = name_threads(lock);
     } catch (const std::exception &) {  // out of memory: names stay unknown
     }
-    is_idle_ = !next;
     settled_.notify_all();
-    if (stops_) return;
+    const auto may_continue = [this] { return stops_ || has_news_; };
     if (next)
-      changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(*next - core::monotonic(), 1'000'000)));
+      changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(*next - core::monotonic(), 1'000'000)), may_continue);
     else
-      changed_.wait(lock, [this] { return stops_ || !is_idle_; });
+      changed_.wait(lock, may_continue);
   }
 }
 
 std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &lock) {
   std::optional<int64_t> next;
+  bool answers = false;
   if (jvms_.size() >= kMaxJvms) forget_ended();
   for (const auto &[id, threads] : threads_.unnamed()) {
     if (stops_) return next;
@@ -119,8 +123,10 @@ std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &loc
       continue;
     }
     if (jvm->next_ns <= core::monotonic()) dump(id, *jvm, threads, lock);
-    if (jvm->back_off_ns == 0) next = std::min(next.value_or(INT64_MAX), jvm->next_ns);
+    next = std::min(next.value_or(INT64_MAX), jvm->next_ns);
+    answers = answers || jvm->back_off_ns == 0;
   }
+  is_idle_ = !answers && !has_news_;  // a window does not wait for JVMs that do not answer
   return next;
 }
 

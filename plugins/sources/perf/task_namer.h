@@ -64,7 +64,9 @@ class TaskNamer {
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_, settled_;
   TaskThreads threads_;
-  bool stops_ = false, is_idle_ = true;
+  bool stops_ = false;
+  bool has_news_ = false;  // since the thread looked for unknown names
+  bool is_idle_ = true;    // no name is unknown that a JVM may tell soon
 
   std::map<ProcessId, Jvm> jvms_;  // used by the thread only
   std::string bytes_;
