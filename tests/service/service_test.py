@@ -135,7 +135,7 @@ class Service(unittest.TestCase):
 
     def restart_with(self, text):
         self.host.write(CONFIGURATION, text)
-        self.host.run(f"rm -f {LOG}; systemctl restart atalaya")
+        self.host.run(f"systemctl stop atalaya; rm -f {LOG}; systemctl start atalaya")  # the old one would write it again
 
     def points(self):
         """Without spans: the kernel's log may have one at any time."""
