@@ -30,7 +30,7 @@ struct Watched {
     bench.emplace(written);
   }
   Lines window(const Lines &in) {
-    const Lines out = bench->process(in, second++);
+    Lines out = bench->process(in, second++);
     keep_spans();
     return out;
   }
@@ -165,15 +165,15 @@ TEST_CASE("collections and shuffles are phases of their own, waiting threads are
 
 // A JVM without a dump in a window, because of the budget, was not idle: its phases are those of a JVM with dumps in all windows.
 TEST_CASE("windows without a thread dump are a part of the next one, and never idle") {
-  const std::string kDumped = "pid=7 process=Sort | jvm.gc.time=1 jvm.profile.rate=1",
-                    kNotDumped = "pid=7 process=Sort | jvm.gc.time=1";
+  const std::string dumped = "pid=7 process=Sort | jvm.gc.time=1 jvm.profile.rate=1",
+                    not_dumped = "pid=7 process=Sort | jvm.gc.time=1";
   for (const int every : {1, 2, 3, 6}) {
     CAPTURE(every);
     Watched watched;
     for (int second = 1; second <= 720; ++second) {
       Lines window = second <= 360 ? kRead : kSort;
       if (second % every != 0) window.erase(window.begin());
-      window.push_back(second % every == 0 ? kDumped : kNotDumped);
+      window.push_back(second % every == 0 ? dumped : not_dumped);
       watched.window(window);
     }
     watched.repeat(8, {});

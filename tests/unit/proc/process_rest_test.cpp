@@ -110,6 +110,12 @@ class IntegralsOfHost {
   std::map<std::string, int64_t> covered_;
 };
 
+void check_equal(const std::map<std::string, double> &each, const std::map<std::string, double> &merged) {
+  REQUIRE(each.size() == merged.size());
+  for (const auto &one : each)
+    CHECK_MESSAGE(std::abs(merged.at(one.first) - one.second) <= 1e-6 * (1 + std::abs(one.second)), one.first);
+}
+
 TEST_CASE("with rest, the integral of each field of each process is that of one sample per window") {
   constexpr int64_t kTenth = kSecond / 10, kBegin = 1'700'000'000 * kSecond;
   for (uint32_t seed = 1; seed <= 10; ++seed) {
@@ -120,9 +126,7 @@ TEST_CASE("with rest, the integral of each field of each process is that of one 
       for (IntegralsOfHost *one : {&each, &merged}) one->collect(kBegin + tenth * kTenth, (tenth - before) * kTenth);
       before = tenth;
       if (tenth % 10 != 0) continue;
-      REQUIRE(each.sums.size() == merged.sums.size());
-      for (const auto &[name, sum] : each.sums)
-        CHECK_MESSAGE(std::abs(merged.sums.at(name) - sum) <= 1e-6 * (1 + std::abs(sum)), name);
+      check_equal(each.sums, merged.sums);
     }
     CHECK_FALSE(each.overlaps);
     CHECK_FALSE(merged.overlaps);
@@ -137,8 +141,7 @@ TEST_CASE("with rest_below, only processes with less memory rest, and the integr
     IntegralsOfHost each(seed, 0), all(seed, kMinute), small(seed, kMinute, kLimitMib << 10);
     for (int64_t second = 1; second <= 600; ++second)
       for (IntegralsOfHost *one : {&each, &all, &small}) one->collect(kBegin + second * kSecond, kSecond);
-    for (const auto &[name, sum] : each.sums)
-      CHECK_MESSAGE(std::abs(small.sums.at(name) - sum) <= 1e-6 * (1 + std::abs(sum)), name);
+    check_equal(each.sums, small.sums);
     CHECK_FALSE(small.overlaps);
     CHECK(all.largest_merged_mib >= kLimitMib);
     CHECK(small.largest_merged_mib > 0);
