@@ -117,6 +117,16 @@ struct signal_struct {
   struct task_struct *group_exec_task; /* the thread that runs another program; since 5.17: 60700e38fb68 */
 };
 
+struct thread_struct {
+#if defined(__TARGET_ARCH_x86)
+  unsigned long fsbase;
+#else
+  struct {
+    unsigned long tp_value;
+  } uw;
+#endif
+};
+
 struct task_struct {
   unsigned int __state; /* since 5.14: 2f064a59a11f */
   unsigned int flags;
@@ -139,6 +149,7 @@ struct task_struct {
   struct signal_struct *signal;
   struct task_io_accounting ioac;
   struct css_set *cgroups;
+  struct thread_struct thread;
 };
 
 struct task_struct___before_5_14 {

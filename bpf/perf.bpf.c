@@ -4,18 +4,15 @@
  * A stack is stored once, under the 64-bit hash of its frames: the kernel's own stack map uses a 32-bit hash and drops collisions.
  * Counts are in two maps; user space switches `set` to the other one and then reads the first.
  */
+#include <linux/bpf_perf_event.h>
+
+#include "perf_copies.bpf.h"
 #include "perf_regions.bpf.h"
 #include "perf_stacks.bpf.h"
 #include "perf_tasks.bpf.h"
 #include "perf_wakers.bpf.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
-
-/* PERF_COPY_* */
-const volatile __u32 copies;
-
-/* Bytes in the ring of copies that wake its reader. */
-const volatile __u32 wake_above;
 
 /* Minimum wait to report. */
 __u64 min_wait_ns;
@@ -27,115 +24,46 @@ struct {
   __type(value, struct perf_waiting);
 } waiting SEC(".maps");
 
-struct {
-  __uint(type, BPF_MAP_TYPE_LRU_HASH);
-  __uint(max_entries, 8192);
-  __type(key, struct perf_process);
-  __type(value, __u8);
-} listed SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 8 << 20);
-} stack_copies SEC(".maps");
-
-/* ---- Copies of stacks ---- */
-
-static void number_registers(__u64 *to, const struct pt_regs *from) {
-#if defined(__TARGET_ARCH_x86)
-  to[0] = from->rax;
-  to[1] = from->rdx;
-  to[2] = from->rcx;
-  to[3] = from->rbx;
-  to[4] = from->rsi;
-  to[5] = from->rdi;
-  to[6] = from->rbp;
-  to[7] = from->rsp;
-  to[8] = from->r8;
-  to[9] = from->r9;
-  to[10] = from->r10;
-  to[11] = from->r11;
-  to[12] = from->r12;
-  to[13] = from->r13;
-  to[14] = from->r14;
-  to[15] = from->r15;
-  to[16] = from->rip;
-#else
-  const struct user_pt_regs *registers = (const struct user_pt_regs *)from;
-  for (int i = 0; i < 31; ++i) to[i] = registers->regs[i];
-  to[31] = registers->sp;
-  to[32] = registers->pc;
-#endif
-}
-
-#if defined(__TARGET_ARCH_x86)
-#define STACK_POINTER(registers) ((registers)[7])
-typedef struct pt_regs user_registers;
-#else
-#define STACK_POINTER(registers) ((registers)[31])
-typedef struct user_pt_regs user_registers;
-#endif
-
-/* False: the ring is full. */
-static bool copy_stack(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
-  struct task_struct *task = bpf_get_current_task_btf();
-  user_registers registers;
-  if (bpf_probe_read_kernel(&registers, sizeof(registers), (void *)bpf_task_pt_regs(task)) != 0) return false;
-  struct perf_copy *copy = bpf_ringbuf_reserve(&stack_copies, sizeof(*copy), 0);
-  if (!copy) return false;
-  copy->process = key->process;
-  copy->kernel = key->kernel;
-  copy->set = now;
-  copy->thread = key->thread;
-  copy->epoch = key->epoch;
-  copy->region = key->flags >> PERF_REGION_SHIFT;
-  copy->unused = 0;
-  __builtin_memcpy(copy->comm, comm, PERF_COMM);
-  __builtin_memcpy(copy->thread_name, thread, PERF_COMM);
-  __builtin_memset(copy->registers, 0, sizeof(copy->registers));
-  number_registers(copy->registers, (const struct pt_regs *)&registers);
-  copy->begin = STACK_POINTER(copy->registers) & ~(__u64)(PERF_COPY_PART - 1);
-  __u32 parts = 0;
-  for (; parts < PERF_COPY_PARTS; ++parts) {
-    const __u64 from = copy->begin + (__u64)parts * PERF_COPY_PART;
-    if (bpf_probe_read_user(copy->bytes + parts * PERF_COPY_PART, PERF_COPY_PART, (void *)from) != 0) break;
-  }
-  copy->size = (__u64)parts * PERF_COPY_PART;
-  /* The reader polls twice a second; wake it early only when the ring fills. */
-  const bool much = bpf_ringbuf_query(&stack_copies, BPF_RB_AVAIL_DATA) > wake_above;
-  bpf_ringbuf_submit(copy, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-  return true;
-}
-
-static bool try_copy(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
-  if (key->process.image == 0) return false;
-  if (copies == PERF_COPY_LISTED && !bpf_map_lookup_elem(&listed, &key->process)) return false;
-  if (copies == PERF_COPY_UNLISTED && bpf_map_lookup_elem(&listed, &key->process)) return false;
-  if (copy_stack(key, comm, thread, now)) {
-    __sync_fetch_and_add(&totals[now].samples, 1);
-    return true;
-  }
-  __sync_fetch_and_add(&totals[now].not_copied, 1);
-  return false;
-}
-
 /* ---- On-CPU ---- */
 
+/* The stack of a known count is stored: then it is only marked as used now and again, so that its LRU map keeps it. */
+static __always_inline bool is_due(const struct perf_count *count) {
+  return !count || count->count < 2 || count->count % 8 == 0;
+}
+
+static __always_inline void count_tick(struct perf_key *key, void *context, const struct task_struct *task, const char *thread,
+                                       __u32 now) {
+  struct perf_stack *stack = key->process.image ? read_frames(context, BPF_F_USER_STACK, TICK, PERF_FRAMES) : 0;
+  if (stack) key->user = hash_of(stack);
+  struct perf_count *count = count_of(key, now);
+  if (is_due(count)) {
+    char comm[PERF_COMM] = {};
+    read_comm(comm, task);
+    if (stack) keep(&tick_stacks, key->user, stack);
+    announce(&key->process, comm, TICK);
+    if (!count) count = first_count(key, comm, thread, now);
+  }
+  add_to(count, 0, now);
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define IS_USER_MODE(registers) (((registers)->cs & 3) != 0)
+#else
+#define IS_USER_MODE(registers) (((registers)->pstate & 15) == 0)
+#endif
+
 SEC("perf_event")
-int on_tick(void *context) {
+int on_tick(struct bpf_perf_event_data *context) {
   const __u64 begin = bpf_ktime_get_ns();
   const __u32 now = set & 1;
   const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
-  char comm[PERF_COMM] = {}, thread[PERF_COMM] = {};
-  begin_key(&key, comm, thread, context, task, TICK);
+  char thread[PERF_COMM] = {};
+  begin_key(&key, thread, task);
+  if (!IS_USER_MODE(&context->regs)) key.kernel = keep_stack(context, 0, TICK);
   drop_young(&key, begin);
-  if (copies == PERF_COPY_NONE || !try_copy(&key, comm, thread, now)) {
-    add_user(&key, context, TICK);
-    add(&key, comm, thread, 0, now);
-  }
-  announce(&key.process, comm, TICK);
+  if (!is_copied(&key.process) || !copy_tick(&key, task, thread, now)) count_tick(&key, context, task, thread, now);
   __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
   return 0;
 }
@@ -146,8 +74,9 @@ int on_tick(void *context) {
 static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  begin_key(&entry.key, entry.comm, entry.thread, context, task, SWITCH);
-  add_user(&entry.key, context, SWITCH);
+  begin_key(&entry.key, entry.thread, task);
+  read_comm(entry.comm, task);
+  add_stacks(&entry.key, context, SWITCH);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 
@@ -155,10 +84,8 @@ static void begin_wait(void *context, const struct task_struct *task, __u64 now)
 static void begin_queue(const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .woken_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  describe(&entry.key.process, task);
-  add_thread(&entry.key, entry.thread, task);
-  bpf_probe_read_kernel_str(entry.comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
-  if (entry.key.process.image) entry.key.flags |= PERF_HAS_USER;
+  begin_key(&entry.key, entry.thread, task);
+  read_comm(entry.comm, task);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
 

@@ -114,7 +114,7 @@ enum { PERF_COPY_NONE, PERF_COPY_LISTED, PERF_COPY_UNLISTED, PERF_COPY_ALL };
 
 /* A copy of a thread's stack, for programs built without frame pointers. */
 enum {
-  PERF_COPY_PART = 512, /* read at once: a page holds whole parts, and the stack whole pages */
+  PERF_COPY_PART = 512, /* a page holds whole parts, and the stack whole pages */
   PERF_COPY_PARTS = 128,
   PERF_REGISTERS = 33, /* by DWARF's numbers: 17 on x86-64, 33 on arm64 */
 };
@@ -130,8 +130,8 @@ struct perf_copy {
   __u32 region; /* 1 + its number, 0: none */
   __u32 unused;
   __u64 registers[PERF_REGISTERS];
-  __u64 begin, size; /* of the copy */
-  __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS];
+  __u64 begin, size;                            /* of the copy */
+  __u8 bytes[PERF_COPY_PART * PERF_COPY_PARTS]; /* a record of the ring has the first ones, `size` of them or more */
 };
 
 /* ---- Wakers ---- */

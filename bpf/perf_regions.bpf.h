@@ -69,7 +69,7 @@ static void end_run(__u32 thread, const struct inside *run, __u64 now) {
   const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
   __builtin_memset(record, 0, sizeof(*record));
   describe(&record->process, task);
-  bpf_probe_read_kernel_str(record->comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+  read_comm(record->comm, task);
   record->begin_ns = begin;
   record->end_ns = now;
   record->thread = thread;

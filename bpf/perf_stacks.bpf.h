@@ -65,12 +65,18 @@ static __always_inline void *stacks_of(__u32 program) {
   return program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
 }
 
-static __always_inline __u64 keep(void *stacks, struct perf_stack *stack, long bytes) {
+static __always_inline void keep(void *stacks, __u64 hash, const struct perf_stack *stack) {
+  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
+}
+
+/* The innermost frames of the current stack, in a buffer of the program; null: no stack. */
+static __always_inline struct perf_stack *read_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
+  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
+  if (!stack) return 0;
+  const long bytes = bpf_get_stack(context, stack->frames, frames * sizeof(__u64), flags);
   if (bytes <= 0) return 0;
   stack->size = bytes / sizeof(__u64);
-  const __u64 hash = hash_of(stack);
-  if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
-  return hash;
+  return stack;
 }
 
 /* Stores the innermost frames of the current stack and returns its hash; 0: no stack. If the map is full, user space does not find
@@ -78,9 +84,11 @@ static __always_inline __u64 keep(void *stacks, struct perf_stack *stack, long b
  */
 static __always_inline __u64 keep_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
   void *stacks = stacks_of(program);
-  struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
+  struct perf_stack *stack = read_frames(context, flags, program, frames);
   if (!stack) return 0;
-  return keep(stacks, stack, bpf_get_stack(context, stack->frames, frames * sizeof(__u64), flags));
+  const __u64 hash = hash_of(stack);
+  keep(stacks, hash, stack);
+  return hash;
 }
 
 static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
@@ -118,17 +126,21 @@ static __always_inline void announce(const struct perf_process *process, const c
     bpf_map_update_elem(known, process, &one, BPF_ANY);
 }
 
-static void add(const struct perf_key *key, const char *comm, const char *thread, __u64 ns, __u32 now) {
-  void *counts = now ? (void *)&counts_1 : (void *)&counts_0;
+static __always_inline struct perf_count *count_of(const struct perf_key *key, __u32 now) {
+  return now ? bpf_map_lookup_elem(&counts_1, key) : bpf_map_lookup_elem(&counts_0, key);
+}
+
+/* Null: the map is full. */
+static struct perf_count *first_count(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
+  struct perf_count first = {};
+  __builtin_memcpy(first.comm, comm, PERF_COMM);
+  __builtin_memcpy(first.thread, thread, PERF_COMM);
+  bpf_map_update_elem(now ? (void *)&counts_1 : (void *)&counts_0, key, &first, BPF_NOEXIST);
+  return count_of(key, now);
+}
+
+static __always_inline void add_to(struct perf_count *count, __u64 ns, __u32 now) {
   __sync_fetch_and_add(&totals[now].samples, 1);
-  struct perf_count *count = bpf_map_lookup_elem(counts, key);
-  if (!count) {
-    struct perf_count first = {};
-    __builtin_memcpy(first.comm, comm, PERF_COMM);
-    __builtin_memcpy(first.thread, thread, PERF_COMM);
-    bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
-    count = bpf_map_lookup_elem(counts, key);
-  }
   if (!count) {
     __sync_fetch_and_add(&totals[now].lost, 1);
     return;
@@ -137,17 +149,26 @@ static void add(const struct perf_key *key, const char *comm, const char *thread
   if (ns) __sync_fetch_and_add(&count->ns, ns);
 }
 
-/* Sets the process and the kernel part of the stack. */
-static __always_inline void begin_key(struct perf_key *key, char *comm, char *thread, void *context, const struct task_struct *task,
-                                      __u32 program) {
-  describe(&key->process, task);
-  add_thread(key, thread, task);
-  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
-  if (key->process.image) key->flags |= PERF_HAS_USER;
-  key->kernel = keep_stack(context, 0, program);
+static void add(const struct perf_key *key, const char *comm, const char *thread, __u64 ns, __u32 now) {
+  struct perf_count *count = count_of(key, now);
+  if (!count) count = first_count(key, comm, thread, now);
+  add_to(count, ns, now);
 }
 
-static __always_inline void add_user(struct perf_key *key, void *context, __u32 program) {
+/* The name of the process. */
+static __always_inline void read_comm(char *comm, const struct task_struct *task) {
+  bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
+}
+
+/* Sets the process and the thread. */
+static __always_inline void begin_key(struct perf_key *key, char *thread, const struct task_struct *task) {
+  describe(&key->process, task);
+  add_thread(key, thread, task);
+  if (key->process.image) key->flags |= PERF_HAS_USER;
+}
+
+static __always_inline void add_stacks(struct perf_key *key, void *context, __u32 program) {
+  key->kernel = keep_stack(context, 0, program);
   if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
 }
 

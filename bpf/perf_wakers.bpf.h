@@ -56,11 +56,9 @@ static struct perf_blocked *cleared_blocked(void) {
 }
 
 static __always_inline void describe_waiting(struct perf_blocked *entry, const struct task_struct *task) {
-  describe(&entry->key.wait.process, task);
   entry->key.wait.flags = PERF_OFF_CPU;
-  add_thread(&entry->key.wait, entry->names.thread, task);
-  bpf_probe_read_kernel_str(entry->names.process, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
-  if (entry->key.wait.process.image) entry->key.wait.flags |= PERF_HAS_USER;
+  begin_key(&entry->key.wait, entry->names.thread, task);
+  read_comm(entry->names.process, task);
 }
 
 static void add_owner(struct perf_blocked *entry, __u64 ns) {
@@ -115,13 +113,11 @@ static void begin_blocked(void *context, const struct task_struct *task, bool ru
   struct perf_blocked *entry = cleared_blocked();
   if (!entry) return;
   entry->since_ns = now;
+  describe_waiting(entry, task);
   if (runnable) {
-    describe_waiting(entry, task);
     entry->woken_ns = now;
   } else {
-    entry->key.wait.flags = PERF_OFF_CPU;
-    begin_key(&entry->key.wait, entry->names.process, entry->names.thread, context, task, SWITCH);
-    add_user(&entry->key.wait, context, SWITCH);
+    add_stacks(&entry->key.wait, context, SWITCH);
   }
   if (bpf_map_update_elem(&blocked, &thread, entry, BPF_ANY) != 0) __sync_fetch_and_add(&burst.unknown, 1);
 }
@@ -160,7 +156,7 @@ static void add_waker(struct perf_blocked *entry, void *context, __u64 now) {
   describe(&waker->process, current);
   waker->is_kernel_thread = (current->flags & PF_KTHREAD) != 0;
   bpf_probe_read_kernel_str(entry->names.waker_thread, PERF_COMM, &current->comm);
-  bpf_probe_read_kernel_str(entry->names.waker_process, PERF_COMM, &BPF_CORE_READ(current, group_leader)->comm);
+  read_comm(entry->names.waker_process, current);
   if (waker->process.image && waker->process.pid == entry->key.wait.process.pid)
     waker->user = keep_frames(context, BPF_F_USER_STACK, SWITCH, WAKER_USER_FRAMES);
 }
@@ -173,7 +169,12 @@ static void begin_woken(struct task_struct *task, __u64 since) {
   if (!entry || !stack) return;
   entry->since_ns = since;
   describe_waiting(entry, task);
-  entry->key.wait.kernel = keep(&switch_stacks, stack, bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0));
+  const long bytes = bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0);
+  if (bytes > 0) {
+    stack->size = bytes / sizeof(__u64);
+    entry->key.wait.kernel = hash_of(stack);
+    keep(&switch_stacks, entry->key.wait.kernel, stack);
+  }
   if (bpf_map_update_elem(&blocked, &thread, entry, BPF_ANY) != 0) __sync_fetch_and_add(&burst.unknown, 1);
 }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -246,8 +247,9 @@ class BpfSampler final : public Sampler {
   // Called from C: must not throw. A negative result stops consuming.
   static int on_copy(void *self, void *data, size_t size) noexcept {
     auto &sampler = *static_cast<BpfSampler *>(self);
-    if (size < sizeof(perf_copy)) return 0;
+    static constexpr size_t kHead = offsetof(perf_copy, bytes);
     const auto &copy = *static_cast<const perf_copy *>(data);
+    if (size < kHead || size - kHead < copy.size) return 0;
     try {
       if (!sampler.skips_)
         sampler.copies_.add(copy);

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
@@ -20,19 +21,34 @@ namespace {
 
 constexpr int kFrequency = 499;
 
-double burn(double seconds) {
+double cpu_seconds() {
   timespec time{};
-  do ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  while (static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9 < seconds);
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+// Until this thread has used so much CPU time.
+double burn(double seconds) {
+  double used = 0;
+  while (used < seconds) used = cpu_seconds();
+  return used;
+}
+
+// With one frame and more than 1 KiB of the stack in use for each `kib`.
+__attribute__((noinline)) double burn_below(size_t kib, double seconds) {
+  std::array<volatile char, 1024> used{};
+  const double worked = kib == 0 ? burn(seconds) : burn_below(kib - 1, seconds);
+  used[kib] = 1;
+  return worked;
 }
 
 struct Seen {
   uint64_t own = 0, all = 0, with_frames = 0;
+  uint64_t whole = 0;  // up to the first function of the thread
   ProcessId id;
 };
 
-Seen take(Sampler &sampler, Totals &totals) {
+Seen take(Sampler &sampler, Totals &totals, size_t least_frames = 0) {
   Seen seen;
   totals = sampler.take([&](const StackCount &stack) {
     seen.all += stack.count;
@@ -40,6 +56,7 @@ Seen take(Sampler &sampler, Totals &totals) {
     seen.own += stack.count;
     seen.id = stack.process;
     if (!stack.user.empty()) seen.with_frames += stack.count;
+    if (stack.end == End::root && stack.user.size() > least_frames) seen.whole += stack.count;
   });
   return seen;
 }
@@ -110,7 +127,32 @@ TEST_CASE("from rings") {
   check(open_ring_sampler({.frequency = kFrequency}));
 }
 
-// The ring has copies of an eighth of a second: a reader that no copy wakes would miss three of four.
+TEST_CASE("a copy has all frames of a stack of less than 64 KiB, and each sample is counted once") {
+  auto opened = open_bpf_sampler({.frequency = kFrequency, .dwarf = true});
+  if (!is_open(opened)) return;
+  const Pump pump(**opened);
+  Totals totals;
+  for (const size_t kib : {0, 2, 5, 12, 20, 50}) {
+    for (const bool first_thread : {false, true}) {
+      CAPTURE(kib);
+      CAPTURE(first_thread);
+      take(**opened, totals);
+      std::thread other([&] {
+        if (!first_thread) burn_below(kib, 0.2);
+      });
+      if (first_thread) burn_below(kib, cpu_seconds() + 0.2);
+      other.join();
+      const Seen seen = take(**opened, totals, kib);
+      CHECK(seen.all + totals.lost == totals.samples);
+      CHECK(seen.own > kFrequency * 0.2 * 0.5);
+      CHECK(seen.whole > kFrequency * 0.2 * 0.5);  // the reader works, too, and its stack is not as deep
+    }
+  }
+  for (int i = 0; i < 6000 && !pump.has_reported(); ++i) ::usleep(10'000);
+  CHECK(pump.has_reported());
+}
+
+// The ring has copies of large stacks for an eighth of a second: a reader that no copy wakes would miss three of four.
 TEST_CASE("copies of stacks wake their reader before the ring is full") {
   const std::vector<std::string> own = {"unit_perf"};
   auto opened = open_bpf_sampler({.frequency = 999, .dwarf = true, .dwarf_processes = *core::MatcherList::parse(own)});
@@ -124,7 +166,7 @@ TEST_CASE("copies of stacks wake their reader before the ring is full") {
   bool most_copied = false;  // once in three times, because a loaded host may delay the reader, too
   for (int i = 0; i < 3 && !most_copied; ++i) {
     const auto before = totals.not_copied;
-    std::thread([] { burn(1); }).join();
+    std::thread([] { burn_below(40, 1); }).join();
     const Seen seen = take(**opened, totals);
     most_copied = seen.own > 250 && totals.not_copied - before < seen.own / 2;
   }
