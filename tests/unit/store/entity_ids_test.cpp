@@ -18,7 +18,7 @@ struct IdWriter {
   explicit IdWriter(const std::string &path)
       : database(path, Access::read_write),
         ids(database),
-        add(database, "INSERT INTO entities(id, tags, seen_ns, first_ns, last_ns) VALUES(?1, '{}', 0, 0, 0)") {}
+        add(database, "INSERT INTO entity_rows(id, tag_set, seen_s, first_s, last_s) VALUES(?1, 0, 0, 0, 0)") {}
   int64_t put(std::string_view host) {
     const int64_t id = ids.next(host);
     add.run(id);
@@ -49,7 +49,7 @@ TEST_CASE("a block has entities of one host, and no id comes twice, whatever wri
         CHECK(given.insert(id).second);
         CHECK(host_of_block.emplace(id >> kBlockBits, host).first->second == host);
       }
-      if (random() % 3 == 0) writer.database.execute("DELETE FROM entities WHERE id IN (SELECT max(id) FROM entities)");
+      if (random() % 3 == 0) writer.database.execute("DELETE FROM entity_rows WHERE id IN (SELECT max(id) FROM entity_rows)");
       if (is_lost) {
         writer.ids.forget();
       } else {

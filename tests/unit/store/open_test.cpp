@@ -102,10 +102,11 @@ TEST_CASE("a file of another program is refused and not touched") {
 TEST_CASE("a store of a newer version is refused") {
   TestStore store;
   store.writer();
-  Database(store.path, Access::read_write).execute("PRAGMA user_version = 10");
-  const std::string expected = "database " + store.path +
-                               " has schema version 10, this program knows up to 9; use the newer atalaya that wrote it, or choose "
-                               "another path";
+  Database(store.path, Access::read_write).execute("PRAGMA user_version = 11");
+  const std::string expected =
+      "database " + store.path +
+      " has schema version 11, this program knows up to 10; use the newer atalaya that wrote it, or choose "
+      "another path";
   CHECK(refusal(store.path) == expected);
   CHECK_THROWS_WITH_AS(SqliteStore(store.path), expected.c_str(), Error);
 }
@@ -136,6 +137,22 @@ CREATE UNIQUE INDEX windows_open ON windows(time_ns, duration_ns) WHERE packed =
 CREATE INDEX windows_time ON windows(time_ns);
 CREATE INDEX windows_arrived ON windows(arrived_ns);
 CREATE INDEX windows_packed ON windows(id) WHERE packed = 1;
+)sql";
+
+// The table of schema 9 and before.
+constexpr const char *kOldEntities = R"sql(
+CREATE TABLE old AS SELECT * FROM entities;
+DROP VIEW entities;
+DROP TABLE tag_sets;
+UPDATE sqlite_sequence SET name = 'entities' WHERE name = 'entity_rows';
+DROP TABLE entity_rows;
+CREATE TABLE entities(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid, process TEXT, tags TEXT NOT NULL, seen_ns INTEGER NOT NULL,
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL);
+CREATE INDEX entities_identity ON entities(process, pid, host, tags);
+CREATE INDEX entities_seen ON entities(seen_ns);
+INSERT INTO entities SELECT * FROM old;
+DROP TABLE old;
 )sql";
 
 constexpr const char *kOldView = R"sql(
@@ -180,19 +197,22 @@ void check_upgrade(const std::string &version, bool is_packed) {
     if (is_packed) rest(writer, kNow + kDay);
   }
   CHECK(store.row_count() == (is_packed ? 0 : 5));
-  make_rows_old(store.path);
+  const bool has_old_rows = version != "9";
+  if (has_old_rows) make_rows_old(store.path);
   {
     Database database(store.path, Access::read_write);
-    database.execute(kOldView);
-    if (version != "8") database.execute(kOldWindows);
+    database.execute(kOldEntities);
+    if (has_old_rows) database.execute(kOldView);
+    if (version < "8") database.execute(kOldWindows);
     database.execute(("PRAGMA user_version = " + version).c_str());
   }
-  CHECK(store.number("SELECT count(*) FROM samples WHERE fields LIKE '{\"1\":{\"1\":1.5}}'") == (is_packed ? 0 : 5));
+  CHECK(store.number("SELECT count(*) FROM samples WHERE fields LIKE '{\"1\":{\"1\":1.5}}'") ==
+        (is_packed || !has_old_rows ? 0 : 5));
   check(5);
   CHECK(store.point_count() == (is_packed ? 0 : 5));
   CHECK(store.sql("PRAGMA user_version") == std::vector<std::string>{version});
   Writer writer = store.writer();
-  CHECK(store.number("PRAGMA user_version") == 9);
+  CHECK(store.number("PRAGMA user_version") == 10);
   check(5);
   write(writer, 5);
   check(6);
@@ -208,8 +228,8 @@ void check_upgrade(const std::string &version, bool is_packed) {
   CHECK(store.sql("PRAGMA integrity_check") == std::vector<std::string>{"ok"});
 }
 
-TEST_CASE("a store of schema 6, 7 or 8 is read as it is, and continued with the present schema") {
-  for (const char *version : {"6", "7", "8"})
+TEST_CASE("a store of schema 6, 7, 8 or 9 is read as it is, and continued with the present schema") {
+  for (const char *version : {"6", "7", "8", "9"})
     for (const bool is_packed : {false, true}) check_upgrade(version, is_packed);
 }
 

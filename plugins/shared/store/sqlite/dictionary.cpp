@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plugins/shared/store/sqlite/declarations.h"
+#include "plugins/shared/store/sqlite/entity_times.h"
 
 namespace atalaya::store {
 namespace {
@@ -15,16 +16,16 @@ constexpr size_t kMaxEntities = 1'000'000;
 // An entity leaves the cache after this time without a sample. A host that compiles starts twenty processes a second.
 constexpr int64_t kSilent = 60'000'000'000;
 constexpr size_t kMaxShapes = 4096;
-// seen_ns and last_ns are set ahead by this time, so that they are written once an hour and entity.
+// seen_s and last_s are set ahead by this time, so that they are written once an hour and entity.
 constexpr int64_t kAhead = 3'600'000'000'000;
-// seen_ns of an entity that is new: most of those that come in great numbers are never seen again, and can go soon.
+// seen_s of an entity that is new: most of those that come in great numbers are never seen again, and can go soon.
 constexpr int64_t kFirstAhead = 60'000'000'000;
 constexpr int64_t kNamesEvery = 60'000'000'000;
 constexpr int64_t kDeclarationsEvery = 60'000'000'000;
 
 // The same for both tables, so that a deletion from one after the other meets the same entities.
 constexpr const char *kExpired =
-    "(SELECT id FROM entities e WHERE seen_ns < ?1 AND NOT EXISTS (SELECT 1 FROM spans WHERE entity = e.id) ORDER BY seen_ns, id "
+    "(SELECT id FROM entity_rows e WHERE seen_s < ?1 AND NOT EXISTS (SELECT 1 FROM spans WHERE entity = e.id) ORDER BY seen_s, id "
     "LIMIT ?2)";
 
 int64_t ahead(int64_t time_ns) {
@@ -74,15 +75,17 @@ Dictionary::Dictionary(Database &database, core::NameOf name_of, MetricOf metric
       declare_metric_(database,
                       "UPDATE metrics SET kind = coalesce(kind, ?2), unit = coalesce(unit, ?3), decimals = coalesce(decimals, ?4), "
                       "summary = coalesce(summary, ?5) WHERE id = ?1"),
+      find_tag_set_(database, "SELECT id FROM tag_sets WHERE process IS ?1 AND host IS ?2 AND tags = ?3"),
+      add_tag_set_(database, "INSERT INTO tag_sets(process, host, tags) VALUES(?1, ?2, ?3)"),
+      expire_tag_set_(database, "DELETE FROM tag_sets WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM entity_rows WHERE tag_set = ?1)"),
       find_entity_(database,
-                   "SELECT id FROM entities WHERE process IS ?1 AND pid IS coalesce(?2, ?3) AND host IS ?4 AND tags = ?5"),
-      find_active_(database, "SELECT first_ns, last_ns, seen_ns FROM entities WHERE id = ?1"),
-      add_entity_(database,
-                  "INSERT INTO entities(process, pid, host, tags, seen_ns, first_ns, last_ns, id) "
-                  "VALUES(?1, coalesce(?2, ?3), ?4, ?5, ?6, ?7, ?8, ?9)"),
-      see_entity_(database, "UPDATE entities SET seen_ns = max(seen_ns, ?2) WHERE id = ?1"),
-      widen_entity_(database, "UPDATE entities SET first_ns = ?2, last_ns = ?3 WHERE id = ?1"),
-      expire_entities_(database, "DELETE FROM entities WHERE id IN " + std::string(kExpired)),
+                   "SELECT id, first_s, last_s, seen_s FROM entity_rows WHERE tag_set = ?1 AND pid IS coalesce(?2, ?3) LIMIT 1"),
+      add_entity_(
+          database,
+          "INSERT INTO entity_rows(id, tag_set, pid, seen_s, first_s, last_s) VALUES(?1, ?2, coalesce(?3, ?4), ?5, ?6, ?7)"),
+      see_entity_(database, "UPDATE entity_rows SET seen_s = max(seen_s, ?2) WHERE id = ?1"),
+      widen_entity_(database, "UPDATE entity_rows SET first_s = ?2, last_s = ?3 WHERE id = ?1"),
+      expire_entities_(database, "DELETE FROM entity_rows WHERE id IN " + std::string(kExpired) + " RETURNING tag_set"),
       find_shape_(database, "SELECT id FROM shapes WHERE metrics = ?1"),
       add_shape_(database, "INSERT INTO shapes(metrics) VALUES(?1)"),
       add_entity_shape_(database, "INSERT OR IGNORE INTO entity_shapes(entity, shape) VALUES(?1, ?2)"),
@@ -175,30 +178,37 @@ Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now
                           std::string(valid_utf8(value, scratch_)));
   }
   const Identity identity = Identity::of(tags);
-  const std::string_view rest = identity.tags;
-  Entity entity{0, std::max(now_ns, expired_before_ns_) + kAhead, sample.time_ns, ahead(sample.time_ns), now_ns, {}, nullptr};
-  if (const auto id = find_entity_.number(identity.process, identity.pid, identity.pid_text, identity.host, rest)) {
-    entity.id = *id;
-    int64_t known_ns = 0;
-    find_active_.each(
-        [&](const Row &row) {
-          entity.first_ns = row.integer(0);
-          entity.last_ns = row.integer(1);
-          known_ns = row.integer(2);
-        },
-        entity.id);
-    if (known_ns < entity.seen_ns - kAhead) {
-      see_entity_.run(entity.id, entity.seen_ns);
-    } else {
-      entity.seen_ns = known_ns;
-    }
-    return entity;
+  const int64_t set = tag_set(identity);
+  const int64_t seen_ns = std::max(now_ns, expired_before_ns_) + kAhead;
+  Entity entity;
+  entity.used_ns = now_ns;
+  find_entity_.each(
+      [&](const Row &row) {
+        entity.id = row.integer(0);
+        entity.first_ns = ns_of(row.integer(1));
+        entity.last_ns = ns_of(row.integer(2));
+        entity.seen_ns = ns_of(row.integer(3));
+      },
+      set, identity.pid, identity.pid_text);
+  if (entity.id == 0) {
+    entity.id = entity_ids_.next(identity.host.value_or(std::string_view()));
+    entity.seen_ns = seen_ns + kFirstAhead - kAhead;
+    entity.first_ns = ns_of(floor_s(sample.time_ns));
+    entity.last_ns = ns_of(ceil_s(ahead(sample.time_ns)));
+    add_entity_.run(entity.id, set, identity.pid, identity.pid_text, ceil_s(entity.seen_ns), floor_s(entity.first_ns),
+                    ceil_s(entity.last_ns));
+  } else if (entity.seen_ns < seen_ns - kAhead) {
+    entity.seen_ns = seen_ns;
+    see_entity_.run(entity.id, ceil_s(seen_ns));
   }
-  entity.seen_ns += kFirstAhead - kAhead;
-  entity.id = entity_ids_.next(identity.host.value_or(std::string_view()));
-  add_entity_.run(identity.process, identity.pid, identity.pid_text, identity.host, rest, entity.seen_ns, entity.first_ns,
-                  entity.last_ns, entity.id);
   return entity;
+}
+
+int64_t Dictionary::tag_set(const Identity &identity) {
+  const std::string_view rest = identity.tags;
+  if (const auto id = find_tag_set_.number(identity.process, identity.host, rest)) return *id;
+  add_tag_set_.run(identity.process, identity.host, rest);
+  return database_.last_id();
 }
 
 void Dictionary::trim(int64_t now_ns) {
@@ -214,9 +224,9 @@ void Dictionary::trim(int64_t now_ns) {
 }
 
 void Dictionary::widen(Entity &entity, int64_t time_ns) {
-  entity.first_ns = std::min(entity.first_ns, time_ns);
-  if (time_ns > entity.last_ns) entity.last_ns = ahead(time_ns);
-  widen_entity_.run(entity.id, entity.first_ns, entity.last_ns);
+  entity.first_ns = std::min(entity.first_ns, ns_of(floor_s(time_ns)));
+  if (time_ns > entity.last_ns) entity.last_ns = ns_of(ceil_s(ahead(time_ns)));
+  widen_entity_.run(entity.id, floor_s(entity.first_ns), ceil_s(entity.last_ns));
 }
 
 void Dictionary::add_shape(Entity &entity, std::string_view metrics) {
@@ -262,9 +272,15 @@ void Dictionary::clear_caches() {
 
 int64_t Dictionary::expire(int64_t oldest_arrived_ns, int64_t limit) {
   expired_before_ns_ = std::max(expired_before_ns_, oldest_arrived_ns);
-  expire_shapes_.run(oldest_arrived_ns, limit);
-  expire_entities_.run(oldest_arrived_ns, limit);
-  return database_.changes();
+  const int64_t oldest_s = floor_s(oldest_arrived_ns);
+  expire_shapes_.run(oldest_s, limit);
+  std::vector<int64_t> tag_sets;  // of each that is deleted
+  expire_entities_.each([&](const Row &row) { tag_sets.push_back(row.integer(0)); }, oldest_s, limit);
+  const auto expired = static_cast<int64_t>(tag_sets.size());
+  std::sort(tag_sets.begin(), tag_sets.end());
+  tag_sets.erase(std::unique(tag_sets.begin(), tag_sets.end()), tag_sets.end());
+  for (const int64_t set : tag_sets) expire_tag_set_.run(set);
+  return expired;
 }
 
 int64_t Dictionary::delete_unused_names(int64_t now_ns) {

@@ -68,6 +68,7 @@ class Dictionary {
   Known *find_known(const atalaya_sample &sample);
   const std::string &identity_of(const atalaya_sample &sample);  // until the next call
   Entity look_up(const atalaya_sample &sample, int64_t now_ns);
+  int64_t tag_set(const Identity &identity);
   void trim(int64_t now_ns);
   void clear_caches();
   void widen(Entity &entity, int64_t time_ns);
@@ -83,7 +84,8 @@ class Dictionary {
   Warn warn_;
   Database &database_;
   Statement find_metric_, add_metric_, find_declaration_, declare_metric_;
-  Statement find_entity_, find_active_, add_entity_, see_entity_, widen_entity_, expire_entities_;
+  Statement find_tag_set_, add_tag_set_, expire_tag_set_;
+  Statement find_entity_, add_entity_, see_entity_, widen_entity_, expire_entities_;
   Statement find_shape_, add_shape_, add_entity_shape_, expire_shapes_;
   EntityIds entity_ids_;
   StackTree stacks_;

@@ -11,7 +11,7 @@ constexpr size_t kMaxHosts = 100'000;
 }  // namespace
 
 // SQLite's counter has the largest id of all that were ever inserted, by any writer.
-EntityIds::EntityIds(Database &database) : last_(database, "SELECT seq FROM sqlite_sequence WHERE name = 'entities'") {}
+EntityIds::EntityIds(Database &database) : last_(database, "SELECT seq FROM sqlite_sequence WHERE name = 'entity_rows'") {}
 
 int64_t EntityIds::next(std::string_view host) {
   const auto found = hosts_.find(host);

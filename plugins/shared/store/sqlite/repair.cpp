@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/schema.h"
@@ -19,7 +20,9 @@ namespace {
 constexpr int64_t kUnknownIds = 1'000'000'000;
 
 bool has_table(Database &database, const Table &table) {
-  return Statement(database, "SELECT 1 FROM sqlite_schema WHERE name = ?1").number(std::string_view(table.name)).has_value();
+  return Statement(database, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")
+      .number(std::string_view(table.name))
+      .has_value();
 }
 
 RowCounts verify_table(Database &database, const Table &table, const OnDamage &on_damage) {
@@ -43,10 +46,13 @@ RowCounts verify_table(Database &database, const Table &table, const OnDamage &o
   return counts;
 }
 
-RowCounts copy_table(Database &from, Database &to, const Table &table) {
-  const auto columns =
-      static_cast<int>(to.number(("SELECT count(*) FROM pragma_table_info('" + std::string(table.name) + "')").c_str()));
-  std::string insert = "INSERT INTO " + std::string(table.name) + " VALUES(?";
+bool is_old_entities(std::string_view table) {
+  return table == "entities";
+}
+
+RowCounts copy_table(Database &from, const Table &table, Database &to, const std::string &name) {
+  const auto columns = static_cast<int>(to.number(("SELECT count(*) FROM pragma_table_info('" + name + "')").c_str()));
+  std::string insert = "INSERT INTO " + name + " VALUES(?";
   for (int i = 1; i < columns; ++i) insert += ",?";
   Statement put(to, insert + ")");
   RowCounts counts;
@@ -67,8 +73,9 @@ RowCounts copy_table(Database &from, Database &to, const Table &table) {
 void copy_id_counters(Database &from, Database &to) {
   try {
     Statement(from, "SELECT name, seq FROM sqlite_sequence").each([&](const Row &row) {
-      Statement(to, "DELETE FROM sqlite_sequence WHERE name = ?1").run(row.text(0));
-      Statement(to, "INSERT INTO sqlite_sequence VALUES(?1, ?2)").run(row.text(0), row.integer(1));
+      const std::string_view name = is_old_entities(row.text(0)) ? "entity_rows" : row.text(0);
+      Statement(to, "DELETE FROM sqlite_sequence WHERE name = ?1").run(name);
+      Statement(to, "INSERT INTO sqlite_sequence VALUES(?1, ?2)").run(name, row.integer(1));
     });
   } catch (const Error &error) {
     if (error.cause() != Cause::permanent) throw;
@@ -87,7 +94,10 @@ RowCounts copy_good_rows(const std::string &path, const std::string &copy) {
   RowCounts all;
   for (const Table &table : tables()) {
     if (!has_table(from, table)) continue;
-    const RowCounts counts = copy_table(from, to, table);
+    const bool is_old = is_old_entities(table.name);
+    if (is_old) make_old_entities(to);
+    const RowCounts counts = copy_table(from, table, to, is_old ? "old_entities" : table.name);
+    if (is_old) take_old_entities(to);
     all.good += counts.good;
     all.damaged += counts.damaged;
   }

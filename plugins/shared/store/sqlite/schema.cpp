@@ -21,8 +21,28 @@ CREATE INDEX windows_arrived ON windows(arrived_ns);
 CREATE INDEX windows_packed ON windows(packed, time_ns) WHERE packed > 0;
 )sql";
 
-// Ids are never used twice (AUTOINCREMENT), so that a cached id never means something else. seen_ns is at least the arrival time of
-// every row that refers to the entity.
+// Who samples are about. Processes that live for a moment differ in their pid, and have the same other tags. seen_s is at least the
+// arrival time of every row that refers to the entity.
+constexpr const char *kEntities = R"sql(
+CREATE TABLE tag_sets(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  host TEXT, process TEXT,      -- the tags of these names; NULL = absent
+  tags TEXT NOT NULL);          -- the others without the pid, a JSON object with sorted keys
+CREATE INDEX tag_sets_tags ON tag_sets(process, host, tags);
+CREATE TABLE entity_rows(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, -- entity_ids.h
+  tag_set INTEGER NOT NULL,
+  pid,                          -- NULL = absent; an INTEGER if it is a number
+  seen_s INTEGER NOT NULL,      -- whole seconds (entity_times.h)
+  first_s INTEGER NOT NULL, last_s INTEGER NOT NULL); -- no sample of the entity is older or newer
+CREATE INDEX entity_rows_pid ON entity_rows(tag_set, pid);
+CREATE INDEX entity_rows_seen ON entity_rows(seen_s);
+CREATE VIEW entities(id, host, pid, process, tags, seen_ns, first_ns, last_ns) AS
+  SELECT e.id, t.host, e.pid, t.process, t.tags, e.seen_s * 1000000000, e.first_s * 1000000000, e.last_s * 1000000000
+  FROM entity_rows e JOIN tag_sets t ON t.id = e.tag_set;
+)sql";
+
+// Ids are never used twice (AUTOINCREMENT), so that a cached id never means something else.
 constexpr const char *kTables = R"sql(
 -- The declaration of a metric, NULL = nobody declared it.
 CREATE TABLE metrics(
@@ -32,14 +52,6 @@ CREATE TABLE metrics(
   unit TEXT,                    -- UCUM, "1" = a number without a unit
   decimals INTEGER,             -- -1 = an integer
   summary TEXT);
-CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, -- entity_ids.h
-  host TEXT, pid, process TEXT, -- the tags of these names; NULL = absent; pid is an INTEGER if it is a number
-  tags TEXT NOT NULL,           -- the other tags, a JSON object with sorted keys
-  seen_ns INTEGER NOT NULL,
-  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL); -- no sample of the entity is older or newer
-CREATE INDEX entities_identity ON entities(process, pid, host, tags);
-CREATE INDEX entities_seen ON entities(seen_ns);
 CREATE TABLE shapes(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   metrics TEXT NOT NULL UNIQUE); -- the fields of a sample: a JSON array of metric ids
@@ -143,7 +155,35 @@ void renew_windows(Database &database) {
   database.execute("INSERT INTO windows SELECT * FROM temp.kept_windows; DROP TABLE temp.kept_windows");
 }
 
+// Until schema 9 `entities` was a table.
+constexpr int64_t kVersionOfTagSets = 10;
+void renew_entities(Database &database) {
+  make_old_entities(database);
+  database.execute("INSERT INTO temp.old_entities SELECT * FROM entities");
+  database.execute("UPDATE sqlite_sequence SET name = 'entity_rows' WHERE name = 'entities'; DROP TABLE entities");
+  database.execute(kEntities);
+  take_old_entities(database);
+}
+
 }  // namespace
+
+void make_old_entities(Database &database) {
+  database.execute(
+      "CREATE TEMP TABLE old_entities(id INTEGER PRIMARY KEY, host TEXT, pid, process TEXT, tags TEXT NOT NULL, "
+      "seen_ns INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL)");
+}
+
+void take_old_entities(Database &database) {
+  database.execute(R"sql(
+INSERT INTO tag_sets(host, process, tags)
+  SELECT host, process, tags FROM temp.old_entities GROUP BY host, process, tags ORDER BY min(id);
+INSERT INTO entity_rows(id, tag_set, pid, seen_s, first_s, last_s)
+  SELECT o.id, t.id, o.pid, seen_ns / 1000000000 + (seen_ns % 1000000000 > 0), first_ns / 1000000000 - (first_ns % 1000000000 < 0),
+         last_ns / 1000000000 + (last_ns % 1000000000 > 0)
+  FROM temp.old_entities o CROSS JOIN tag_sets t ON t.process IS o.process AND t.host IS o.host AND t.tags = o.tags ORDER BY o.id;
+DROP TABLE temp.old_entities;
+)sql");
+}
 
 std::string select_windows(const std::string &columns, const std::string &condition) {
   std::string sql;
@@ -184,9 +224,11 @@ void prepare_for_writing(Database &database, bool full_sync) {
   Transaction transaction(database);
   if (version == 0) {
     database.execute(kWindows);
+    database.execute(kEntities);
     database.execute(kTables);
   } else {
     if (version < kVersionOfWindows) renew_windows(database);
+    if (version < kVersionOfTagSets) renew_entities(database);
     database.execute("DROP VIEW points");
   }
   database.execute(kPoints);

@@ -11,7 +11,7 @@ namespace atalaya::store {
 
 constexpr int64_t kApplicationId = 0x4174616c;  // "Atal": which program's file this is
 
-constexpr int64_t kSchemaVersion = 9;
+constexpr int64_t kSchemaVersion = 10;
 // The oldest one that is read, and brought up to date by the first writer. Since then chunks may have format 2.
 constexpr int64_t kOldestSchemaVersion = 6;
 
@@ -23,5 +23,9 @@ void check_is_store(Database &database);
 
 // Creates the tables in an empty database. Sets up journal and vacuum.
 void prepare_for_writing(Database &database, bool full_sync);
+
+// A temporary table `old_entities`, as `entities` was until schema 9; and its rows into the tables of today.
+void make_old_entities(Database &database);
+void take_old_entities(Database &database);
 
 }  // namespace atalaya::store

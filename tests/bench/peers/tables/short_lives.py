@@ -22,7 +22,7 @@ std::map<std::string, std::vector<int>> table{number};
 int look_up{number}(const std::string &name) {{ return table{number}[name].size() + {number}; }}
 """
 # Of the store: tables and indexes of names, of points that are packed, and of points that are rows.
-PARTS = {"names": ("entities", "entities_identity", "entities_seen", "sqlite_sequence", "metrics"), "chunks": ("chunks", "chunks_entity", "chunks_arrived"),
+PARTS = {"names": ("tag_sets", "tag_sets_tags", "entity_rows", "entity_rows_pid", "entity_rows_seen", "sqlite_sequence", "metrics"), "chunks": ("chunks", "chunks_entity", "chunks_arrived"),
          "rows": ("samples", "windows", "windows_open")}
 
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/shared/store/sqlite/entity_times.h"
+
 namespace atalaya::store {
 namespace {
 
@@ -16,14 +18,15 @@ constexpr size_t kPoolBytes = 64 << 10;
 
 PoolWriter::PoolWriter(Database &database, ChunkWriter &chunks)
     : chunks_(chunks),
-      find_new_(database,
-                "SELECT 1 FROM entities WHERE id = ?1 AND first_ns >= ?2 AND NOT EXISTS (SELECT 1 FROM chunks WHERE entity = ?1)"),
+      find_new_(
+          database,
+          "SELECT 1 FROM entity_rows WHERE id = ?1 AND first_s >= ?2 AND NOT EXISTS (SELECT 1 FROM chunks WHERE entity = ?1)"),
       find_pools_(database,
                   "SELECT head FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
                   "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)"),
       add_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
       // An entity is deleted when all that arrived until then is: of a pool, that of its last member.
-      see_(database, "UPDATE entities SET seen_ns = ?2 WHERE id = ?1 AND seen_ns < ?2"),
+      see_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2"),
       read_(database, "SELECT head, data, arrived_ns FROM chunks WHERE id = ?1"),
       newer_(database, "SELECT head, data FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3"),
       remove_(database, "DELETE FROM chunks WHERE id = ?1") {}
@@ -37,7 +40,7 @@ void PoolWriter::begin(int64_t first_ns, int64_t last_ns, bool is_used) {
 
 bool PoolWriter::wants(const PointsOfEntity &entity, int64_t rows) {
   if (!is_used_ || rows > kFewRows || entity.columns.empty() || entity.columns.size() > kFewColumns) return false;
-  return find_new_.number(entity.id, first_ns_).has_value() && !is_member(entity.id);
+  return find_new_.number(entity.id, floor_s(first_ns_)).has_value() && !is_member(entity.id);
 }
 
 // Its pool may be of the same times, if late samples came.
@@ -77,7 +80,7 @@ void PoolWriter::flush() {
   if (encoder_.empty()) return;
   encoder_.finish(chunk_);
   add_.run(pool_, chunk_.first_ns, chunk_.last_ns, arrived_ns_, Blob{chunk_.head}, Blob{chunk_.data});
-  for (const int64_t entity : pooled_) see_.run(entity, arrived_ns_);
+  for (const int64_t entity : pooled_) see_.run(entity, ceil_s(arrived_ns_));
   pooled_.clear();
   arrived_ns_ = INT64_MIN;
 }
