@@ -162,14 +162,13 @@ int PointsCursor::open_chunk() {
   chunk_entity_ = sqlite3_column_int64(row, 1);
   is_rolled_ = sqlite3_column_int(row, 6) != 0;
   if (!is_rolled_ && chunk_entity_ < 0) return open_pool(blob(row, 4), blob(row, 5));
-  return open_bytes(blob(row, 4), blob(row, 5));
+  return reader_.open(blob(row, 4)) ? open_chunk(blob(row, 5)) : damaged();
 }
 
-int PointsCursor::open_bytes(std::string_view head, std::string_view data) {
+int PointsCursor::open_chunk(std::string_view data) {
   sqlite3_stmt *row = chunks_.get();
   at_metric_ = point_ = points_end_ = 0;
   metrics_.clear();
-  if (!reader_.open(head)) return damaged();
   list_metrics();
   if (metrics_.empty()) return SQLITE_OK;
   reader_.set_data(data);
@@ -191,7 +190,8 @@ int PointsCursor::open_member() {
   const PoolReader::Member *member = pool_.find(members_.back());
   members_.pop_back();
   chunk_entity_ = member->entity;
-  if (const int opened = open_bytes(member->head, member->data); opened != SQLITE_OK || metrics_.empty()) return opened;
+  if (!reader_.open_member(member->head)) return damaged();
+  if (const int opened = open_chunk(member->data); opened != SQLITE_OK || metrics_.empty()) return opened;
   return find_newer() ? SQLITE_OK : table_.fail();
 }
 

@@ -58,7 +58,7 @@ class PointsCursor : public sqlite3_vtab_cursor {
   bool is_wanted(int64_t time_ns) const;
 
   int open_chunk();
-  int open_bytes(std::string_view head, std::string_view data);
+  int open_chunk(std::string_view data);  // whose head is open
   int open_pool(std::string_view head, std::string_view data);
   int open_member();
   void list_metrics();

@@ -93,10 +93,20 @@ class Statement {
   }
   template <class Callback, class... Arguments>
   void each(Callback &&callback, const Arguments &...arguments) {
+    const auto go_on = [&](const Row &row) {
+      callback(row);
+      return true;
+    };
+    each_while(go_on, arguments...);
+  }
+  // Until the callback says false.
+  template <class Callback, class... Arguments>
+  void each_while(Callback &&callback, const Arguments &...arguments) {
     const Reset reset{handle_.get()};
     int index = 0;
     (bind(++index, arguments), ...);
-    while (step()) callback(Row(handle_.get()));
+    while (step())
+      if (!callback(Row(handle_.get()))) return;
   }
   // With the first values of a row of another statement as parameters.
   void run_with(const Row &row, int count);

@@ -41,16 +41,16 @@ class Finder {
     const std::string columns = "SELECT id, host, pid, process, tags, coalesce(first_ns, ?1), coalesce(last_ns, ?2) FROM ";
     Statement statement(database_, columns + (processes_ ? "entities WHERE process IN (SELECT value FROM json_each(?3))"
                                                          : std::string(from_) + " WHERE ?3 IS NULL"));
-    statement.each([&](const Row &row) { look_at(row); }, Range{}.from_ns, Range{}.to_ns, processes_);
+    statement.each_while([&](const Row &row) { return look_at(row); }, Range{}.from_ns, Range{}.to_ns, processes_);
   }
 
  private:
-  void look_at(const Row &row) {
+  bool look_at(const Row &row) {
     const Range active{row.integer(5), row.integer(6)};
-    if (active.to_ns <= range_.from_ns || active.from_ns > range_.to_ns) return;
-    if (!wanted_(row.integer(0))) return;
+    if (active.to_ns <= range_.from_ns || active.from_ns > range_.to_ns) return true;
+    if (!wanted_(row.integer(0))) return true;
     const Tags &tags = entity_tags_.read(row, 1);
-    if (tags_.accept(tags)) visitor_(row.integer(0), {tags, active});
+    return !tags_.accept(tags) || visitor_(row.integer(0), {tags, active});
   }
 
   Database &database_;
@@ -135,7 +135,10 @@ void each_with_metrics(Database &database, const Selection &selection, const Wan
 
 Entities find_entities(Database &database, const Selection &selection) {
   Entities found;
-  const auto add = [&](int64_t id, Entity &&entity) { found.emplace_hint(found.end(), id, std::move(entity)); };
+  const auto add = [&](int64_t id, Entity &&entity) {
+    found.emplace_hint(found.end(), id, std::move(entity));
+    return true;
+  };
   Finder(
       database, "entities", selection, [](int64_t) { return true; }, add)
       .find();

@@ -43,9 +43,9 @@ class EntityTags {
   Tags::iterator next_ = tags_.end();  // where the next key was the last time
 };
 
-// `wanted` is asked first, before the tags are read: a call that has enough says no from then on.
+// `wanted` is asked first, before the tags are read. The visitor says whether it wants more.
 using Wanted = std::function<bool(int64_t entity)>;
-using EntityVisitor = std::function<void(int64_t id, Entity &&entity)>;
+using EntityVisitor = std::function<bool(int64_t id, Entity &&entity)>;
 // Entities that had numbers once.
 void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 

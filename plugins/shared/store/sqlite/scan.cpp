@@ -161,7 +161,7 @@ void Scan::read_pools(Group &group) {
 }
 
 void Scan::read_member(std::vector<Wanted> &wanted, const PoolReader::Member &member, int64_t pool) {
-  if (!reader_.open(member.head)) return damage_.add("chunks", pool);
+  if (!reader_.open_member(member.head)) return damage_.add("chunks", pool);
   reader_.set_data(member.data);
   for (Wanted &one : wanted) {
     const Part *part = reader_.find(one.metric);

@@ -69,6 +69,14 @@ std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Me
   return shapes;
 }
 
+// Where the tags of entities are, but the pid; a store of an older schema has one table for all.
+std::string table_of_tags(Database &database) {
+  return database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'tag_sets'") > 0 ? "tag_sets" : "entities";
+}
+std::string table_of(Database &database, std::string_view column) {
+  return column == "pid" ? "entities" : table_of_tags(database);
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(const std::string &path) : database_(open_for_reading(path)) {}
@@ -88,9 +96,9 @@ Catalogue SqliteStore::catalogue() {
 std::vector<std::string> SqliteStore::tag_keys() {
   std::set<std::string> keys;
   const auto add = [&](const Row &row) { keys.emplace(row.text(0)); };
-  Statement(database_, "SELECT DISTINCT j.key FROM entities e, json_each(e.tags) j").each(add);
-  for (const char *column : {"host", "pid", "process"})
-    if (database_.number(("SELECT EXISTS (SELECT 1 FROM entities WHERE " + std::string(column) + " IS NOT NULL)").c_str()) != 0)
+  Statement(database_, "SELECT DISTINCT j.key FROM " + table_of_tags(database_) + " e, json_each(e.tags) j").each(add);
+  for (const std::string column : {"host", "pid", "process"})
+    if (Statement(database_, "SELECT 1 FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL LIMIT 1").number())
       keys.emplace(column);
   return {keys.begin(), keys.end()};
 }
@@ -100,9 +108,11 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
   const auto add = [&](const Row &row) { values.emplace(row.text(0)); };
   if (key == "host" || key == "pid" || key == "process") {
     const std::string column(key);
-    Statement(database_, "SELECT DISTINCT " + column + " FROM entities WHERE " + column + " IS NOT NULL").each(add);
+    Statement(database_, "SELECT DISTINCT " + column + " FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL")
+        .each(add);
   } else {
-    Statement(database_, "SELECT DISTINCT j.value FROM entities e, json_each(e.tags) j WHERE j.key = ?1").each(add, key);
+    Statement(database_, "SELECT DISTINCT j.value FROM " + table_of_tags(database_) + " e, json_each(e.tags) j WHERE j.key = ?1")
+        .each(add, key);
   }
   return {values.begin(), values.end()};
 }
@@ -136,7 +146,6 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
   Statement shapes_of(database_, "SELECT shape FROM entity_shapes WHERE entity = ?1");
   const auto has_some = [&](int64_t entity) {
     found.clear();
-    if (result.size() >= limit) return false;
     const auto add = [&](const Row &row) {
       if (const auto shape = shapes.find(row.integer(0)); shape != shapes.end())
         found.insert(shape->second.begin(), shape->second.end());
@@ -147,6 +156,7 @@ std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit
   const auto take = [&](int64_t id, const Entity &entity) {
     for (const int64_t metric : found)
       if (result.size() < limit) result.push_back({id, metric, wanted.at(metric).name, entity.tags, wanted.at(metric).info});
+    return result.size() < limit;
   };
   each_with_metrics(database_, selection, has_some, take);
   std::sort(result.begin(), result.end(),

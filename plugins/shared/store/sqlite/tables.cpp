@@ -72,21 +72,26 @@ bool is_block(std::string_view text) {
   return !reader.damaged();
 }
 
-bool is_chunk(std::string_view head, std::string_view data) {
-  ChunkReader reader;
+bool are_points(ChunkReader &reader, std::string_view data) {
   Values values;
-  if (!reader.open(head)) return false;
   reader.set_data(data);
   for (const Part &part : reader.parts())
     if (reader.times(part) == nullptr || !reader.values(part, values)) return false;
   return true;
 }
 
+bool is_chunk(std::string_view head, std::string_view data) {
+  ChunkReader reader;
+  return reader.open(head) && are_points(reader, data);
+}
+
 bool is_pool(std::string_view head, std::string_view data) {
   PoolReader pool;
+  ChunkReader reader;
   if (!pool.open(head) || !pool.read(data)) return false;
-  return std::all_of(pool.members().begin(), pool.members().end(),
-                     [](const PoolReader::Member &member) { return is_chunk(member.head, member.data); });
+  return std::all_of(pool.members().begin(), pool.members().end(), [&](const PoolReader::Member &member) {
+    return reader.open_member(member.head) && are_points(reader, member.data);
+  });
 }
 
 bool is_rolled(const Row &row) {

@@ -32,13 +32,34 @@ ChunkReader::ChunkReader() : zstd_(ZSTD_createDCtx()) {
   if (!zstd_) throw std::bad_alloc();
 }
 
+std::string_view without_checksums(std::string_view head) {
+  constexpr size_t size = sizeof(uint32_t);
+  return head.size() < 2 * size ? std::string_view{} : head.substr(size, head.size() - 2 * size);
+}
+
 bool ChunkReader::open(std::string_view head) {
+  begin();
+  ByteReader cursor(head);
+  const auto crc = cursor.raw<uint32_t>();
+  if (!cursor.good() || crc != core::crc32c(cursor.rest()) || !read_head(cursor)) return false;
+  small_crc_ = cursor.raw<uint32_t>();
+  return cursor.good() && cursor.at_end();
+}
+
+bool ChunkReader::open_member(std::string_view head) {
+  begin();
+  small_checked_ = true;
+  ByteReader cursor(head);
+  return read_head(cursor) && cursor.good() && cursor.at_end();
+}
+
+void ChunkReader::begin() {
   data_ = {};
   small_size_ = large_size_ = 0;
   small_checked_ = false;
-  ByteReader cursor(head);
-  const auto crc = cursor.raw<uint32_t>();
-  if (!cursor.good() || crc != core::crc32c(head.substr(sizeof(crc)))) return false;
+}
+
+bool ChunkReader::read_head(ByteReader &cursor) {
   format_ = cursor.byte();
   if (format_ < kOldestFormat || format_ > kFormat) return false;
   blocks_.clear();
@@ -55,8 +76,7 @@ bool ChunkReader::open(std::string_view head) {
     part.timeline = !same_timeline ? cursor.size(UINT32_MAX) : is_first ? 0 : (&part - 1)->timeline;
     if (!read_part(cursor, part)) return false;
   }
-  small_crc_ = cursor.raw<uint32_t>();
-  return cursor.good() && cursor.at_end();
+  return true;
 }
 
 bool ChunkReader::read_timeline(ByteReader &head, Timeline &timeline) {

@@ -61,12 +61,17 @@ struct Values {
   Number at(size_t i) const;
 };
 
+// The head of a chunk without the checksums at its begin and its end; "" if it is too short.
+std::string_view without_checksums(std::string_view head);
+
 // Every call but the constructor says false, or gives nothing, where the chunk is damaged.
 class ChunkReader {
  public:
   ChunkReader();
   // The bytes live as long as they are read.
   bool open(std::string_view head);
+  // A head without its checksums, of a chunk whose bytes were already checked: large segments have theirs.
+  bool open_member(std::string_view head);
   void set_data(std::string_view data) { data_ = data; }  // needed by all functions below `parts`
   std::span<const Part> parts() const { return parts_; }
   const Part *find(int64_t metric) const;
@@ -91,6 +96,8 @@ class ChunkReader {
     std::optional<int64_t> window_ns;  // as long as it is unknown: nothing
   };
 
+  void begin();
+  bool read_head(ByteReader &head);
   bool read_timeline(ByteReader &head, Timeline &timeline);
   bool read_blocks(ByteReader &head, Timeline &timeline);
   bool read_part(ByteReader &head, Part &part);

@@ -10,11 +10,13 @@
 #include "core/base/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
+#include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 
 namespace atalaya::store {
 namespace {
 
-constexpr uint8_t kPoolFormat = 1;
+// Members of the first format have checksums of their own. They are a tenth of a pool: random bytes, which do not shrink.
+constexpr uint8_t kOldestPoolFormat = 1, kPoolFormat = 2;
 constexpr int kPoolLevel = 6;
 constexpr size_t kMostMembers = size_t{1} << kPoolBits;
 constexpr size_t kMostPoolBytes = 16 << 20;
@@ -34,10 +36,11 @@ PoolEncoder::PoolEncoder() : zstd_(ZSTD_createCCtx()) {
 }
 
 void PoolEncoder::add(int64_t entity, const Chunk &chunk) {
+  const std::string_view head = without_checksums(chunk.head);
   put_varint(members_, static_cast<uint64_t>(entity - last_entity_));
-  put_varint(members_, chunk.head.size());
+  put_varint(members_, head.size());
   put_varint(members_, chunk.data.size());
-  heads_ += chunk.head;
+  heads_ += head;
   datas_ += chunk.data;
   first_ns_ = count_ == 0 ? chunk.first_ns : std::min(first_ns_, chunk.first_ns);
   last_ns_ = count_ == 0 ? chunk.last_ns : std::max(last_ns_, chunk.last_ns);
@@ -80,7 +83,9 @@ bool PoolReader::open(std::string_view head) {
   heads_size_ = datas_size_ = 0;
   ByteReader reader(head);
   const auto crc = reader.raw<uint32_t>();
-  if (!reader.good() || crc != core::crc32c(reader.rest()) || reader.byte() != kPoolFormat) return false;
+  if (!reader.good() || crc != core::crc32c(reader.rest())) return false;
+  format_ = reader.byte();
+  if (format_ < kOldestPoolFormat || format_ > kPoolFormat) return false;
   const size_t count = reader.size(kMostMembers);
   int64_t entity = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -112,6 +117,7 @@ bool PoolReader::read(std::string_view data) {
   std::string_view heads = std::string_view(raw_).substr(0, heads_size_), datas = std::string_view(raw_).substr(heads_size_);
   for (Member &member : members_) {
     member.head = heads.substr(0, member.head_size);
+    if (format_ == kOldestPoolFormat) member.head = without_checksums(member.head);
     member.data = datas.substr(0, member.data_size);
     heads.remove_prefix(member.head_size);
     datas.remove_prefix(member.data_size);

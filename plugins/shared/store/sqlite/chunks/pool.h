@@ -50,7 +50,7 @@ class PoolReader {
  public:
   struct Member {
     int64_t entity = 0;
-    std::string_view head, data;  // "" until the data are read
+    std::string_view head, data;  // "" until the data are read; the head without checksums (ChunkReader::open_member)
     size_t head_size = 0, data_size = 0;
   };
 
@@ -68,6 +68,7 @@ class PoolReader {
   };
   std::unique_ptr<ZSTD_DCtx_s, Free> zstd_;
   std::vector<Member> members_;
+  uint8_t format_ = 0;
   size_t heads_size_ = 0, datas_size_ = 0;
   uint32_t data_crc_ = 0;
   std::string raw_;

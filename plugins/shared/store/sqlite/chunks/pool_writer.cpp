@@ -102,7 +102,7 @@ bool PoolWriter::dissolve(int64_t pool) {
 bool PoolWriter::read_members(const Row &pool, std::vector<PointsOfEntity> &members) {
   if (!reader_.open(pool.blob(0)) || !reader_.read(pool.blob(1))) return false;
   for (const PoolReader::Member &member : reader_.members()) {
-    if (!chunk_reader_.open(member.head)) return false;
+    if (!chunk_reader_.open_member(member.head)) return false;
     chunk_reader_.set_data(member.data);
     auto columns = columns_of(chunk_reader_);
     if (!columns) return false;
