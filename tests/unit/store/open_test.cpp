@@ -17,6 +17,7 @@
 
 #include "plugins/shared/store/location.h"
 #include "tests/unit/store/fixture.h"
+#include "tests/unit/store/old_schema.h"
 #include "tests/unit/store/small_disk.h"
 
 namespace atalaya::store::test {
@@ -137,22 +138,6 @@ CREATE UNIQUE INDEX windows_open ON windows(time_ns, duration_ns) WHERE packed =
 CREATE INDEX windows_time ON windows(time_ns);
 CREATE INDEX windows_arrived ON windows(arrived_ns);
 CREATE INDEX windows_packed ON windows(id) WHERE packed = 1;
-)sql";
-
-// The table of schema 9 and before.
-constexpr const char *kOldEntities = R"sql(
-CREATE TABLE old AS SELECT * FROM entities;
-DROP VIEW entities;
-DROP TABLE tag_sets;
-UPDATE sqlite_sequence SET name = 'entities' WHERE name = 'entity_rows';
-DROP TABLE entity_rows;
-CREATE TABLE entities(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid, process TEXT, tags TEXT NOT NULL, seen_ns INTEGER NOT NULL,
-  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL);
-CREATE INDEX entities_identity ON entities(process, pid, host, tags);
-CREATE INDEX entities_seen ON entities(seen_ns);
-INSERT INTO entities SELECT * FROM old;
-DROP TABLE old;
 )sql";
 
 constexpr const char *kOldView = R"sql(

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "tests/unit/store/fixture.h"
+#include "tests/unit/store/old_schema.h"
 
 namespace atalaya::store::test {
 namespace {
@@ -128,6 +129,23 @@ TEST_CASE("ids of lost names are not used again") {
   repair(store.path);
   fill(store, 10, false);
   CHECK(store.number("SELECT min(id) FROM metrics") > before);
+}
+
+TEST_CASE("a store of an older schema is repaired to the present one, with the same points and ids") {
+  TestStore store;
+  fill(store, 1300, true);
+  Database(store.path, Access::read_write).execute("DELETE FROM entity_rows WHERE id = (SELECT max(id) FROM entity_rows)");
+  const PointsOf whole = points_of(store.path);
+  const auto entities = store.sql("SELECT * FROM entities ORDER BY id");
+  const int64_t last = store.number("SELECT seq FROM sqlite_sequence WHERE name = 'entity_rows'");
+  REQUIRE(!entities.empty());
+  make_schema_9(store.path);
+  CHECK(damage_in(store.path).empty());
+  CHECK(repair(store.path).rows.damaged == 0);
+  CHECK(damage_in(store.path).empty());
+  CHECK(points_of(store.path) == whole);
+  CHECK(store.sql("SELECT * FROM entities ORDER BY id") == entities);
+  CHECK(store.number("SELECT seq FROM sqlite_sequence WHERE name = 'entity_rows'") == last);
 }
 
 TEST_CASE("a store that is being written is not repaired") {

@@ -69,12 +69,15 @@ std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Me
   return shapes;
 }
 
-// Where the tags of entities are, but the pid; a store of an older schema has one table for all.
+// A store of an older schema has one table for all tags.
+bool has_tag_sets(Database &database) {
+  return database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'tag_sets'") > 0;
+}
 std::string table_of_tags(Database &database) {
-  return database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'tag_sets'") > 0 ? "tag_sets" : "entities";
+  return has_tag_sets(database) ? "tag_sets" : "entities";
 }
 std::string table_of(Database &database, std::string_view column) {
-  return column == "pid" ? "entities" : table_of_tags(database);
+  return column == "pid" && has_tag_sets(database) ? "entity_rows" : table_of_tags(database);
 }
 
 }  // namespace
@@ -108,7 +111,10 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
   const auto add = [&](const Row &row) { values.emplace(row.text(0)); };
   if (key == "host" || key == "pid" || key == "process") {
     const std::string column(key);
-    Statement(database_, "SELECT DISTINCT " + column + " FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL")
+    // In the order of an index each host comes once per process.
+    const std::string columns = key == "host" ? "host, process" : column;
+    Statement(database_,
+              "SELECT DISTINCT " + columns + " FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL")
         .each(add);
   } else {
     Statement(database_, "SELECT DISTINCT j.value FROM " + table_of_tags(database_) + " e, json_each(e.tags) j WHERE j.key = ?1")

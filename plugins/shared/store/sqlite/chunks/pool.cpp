@@ -38,8 +38,8 @@ PoolEncoder::PoolEncoder() : zstd_(ZSTD_createCCtx()) {
 void PoolEncoder::add(int64_t entity, const Chunk &chunk) {
   const std::string_view head = without_checksums(chunk.head);
   put_varint(members_, static_cast<uint64_t>(entity - last_entity_));
-  put_varint(members_, head.size());
-  put_varint(members_, chunk.data.size());
+  put_varint(sizes_, head.size());
+  put_varint(sizes_, chunk.data.size());
   heads_ += head;
   datas_ += chunk.data;
   first_ns_ = count_ == 0 ? chunk.first_ns : std::min(first_ns_, chunk.first_ns);
@@ -49,9 +49,10 @@ void PoolEncoder::add(int64_t entity, const Chunk &chunk) {
 }
 
 void PoolEncoder::finish(Chunk &pool) {
-  heads_ += datas_;
-  pool.data.resize(ZSTD_compressBound(heads_.size()));
-  const size_t size = ZSTD_compress2(zstd_.get(), pool.data.data(), pool.data.size(), heads_.data(), heads_.size());
+  sizes_ += heads_;
+  sizes_ += datas_;
+  pool.data.resize(ZSTD_compressBound(sizes_.size()));
+  const size_t size = ZSTD_compress2(zstd_.get(), pool.data.data(), pool.data.size(), sizes_.data(), sizes_.size());
   if (ZSTD_isError(size) != 0) throw std::bad_alloc();  // there is no other reason
   pool.data.resize(size);
   std::string head(1, static_cast<char>(kPoolFormat));
@@ -64,6 +65,7 @@ void PoolEncoder::finish(Chunk &pool) {
   pool.first_ns = first_ns_;
   pool.last_ns = last_ns_;
   members_.clear();
+  sizes_.clear();
   heads_.clear();
   datas_.clear();
   count_ = 0;
@@ -80,7 +82,6 @@ PoolReader::PoolReader() : zstd_(ZSTD_createDCtx()) {
 
 bool PoolReader::open(std::string_view head) {
   members_.clear();
-  heads_size_ = datas_size_ = 0;
   ByteReader reader(head);
   const auto crc = reader.raw<uint32_t>();
   if (!reader.good() || crc != core::crc32c(reader.rest())) return false;
@@ -93,15 +94,17 @@ bool PoolReader::open(std::string_view head) {
     if ((i > 0 && step == 0) || __builtin_add_overflow(entity, step, &entity)) return false;
     Member member;
     member.entity = entity;
-    member.head_size = reader.size(kMostPoolBytes);
-    member.data_size = reader.size(kMostPoolBytes);
-    heads_size_ += member.head_size;
-    datas_size_ += member.data_size;
-    if (!reader.good() || heads_size_ + datas_size_ > kMostPoolBytes) return false;
+    if (format_ == kOldestPoolFormat) read_sizes(reader, member);
+    if (!reader.good()) return false;
     members_.push_back(member);
   }
   data_crc_ = reader.raw<uint32_t>();
   return reader.good() && reader.at_end();
+}
+
+void PoolReader::read_sizes(ByteReader &reader, Member &member) {
+  member.head_size = reader.size(kMostPoolBytes);
+  member.data_size = reader.size(kMostPoolBytes);
 }
 
 const PoolReader::Member *PoolReader::find(int64_t entity) const {
@@ -111,18 +114,22 @@ const PoolReader::Member *PoolReader::find(int64_t entity) const {
 }
 
 bool PoolReader::read(std::string_view data) {
-  if (core::crc32c(data) != data_crc_) return false;
-  raw_.resize(heads_size_ + datas_size_);
-  if (ZSTD_decompressDCtx(zstd_.get(), raw_.data(), raw_.size(), data.data(), data.size()) != raw_.size()) return false;
-  std::string_view heads = std::string_view(raw_).substr(0, heads_size_), datas = std::string_view(raw_).substr(heads_size_);
-  for (Member &member : members_) {
-    member.head = heads.substr(0, member.head_size);
-    if (format_ == kOldestPoolFormat) member.head = without_checksums(member.head);
-    member.data = datas.substr(0, member.data_size);
-    heads.remove_prefix(member.head_size);
-    datas.remove_prefix(member.data_size);
-  }
-  return true;
+  if (core::crc32c(data) != data_crc_ || !unpack(data)) return false;
+  ByteReader rest(raw_);
+  if (format_ > kOldestPoolFormat)
+    for (Member &member : members_) read_sizes(rest, member);
+  for (Member &member : members_) member.head = rest.take(member.head_size);
+  for (Member &member : members_) member.data = rest.take(member.data_size);
+  if (format_ == kOldestPoolFormat)
+    for (Member &member : members_) member.head = without_checksums(member.head);
+  return rest.good() && rest.at_end();
+}
+
+bool PoolReader::unpack(std::string_view data) {
+  const unsigned long long size = ZSTD_getFrameContentSize(data.data(), data.size());
+  if (size > kMostPoolBytes) return false;  // or it is unknown, or no frame
+  raw_.resize(size);
+  return ZSTD_decompressDCtx(zstd_.get(), raw_.data(), raw_.size(), data.data(), data.size()) == raw_.size();
 }
 
 }  // namespace atalaya::store

@@ -25,6 +25,8 @@ constexpr int64_t pool_of(int64_t entity) {
   return -1 - (entity >> kPoolBits);
 }
 
+class ByteReader;
+
 class PoolEncoder {
  public:
   PoolEncoder();
@@ -40,7 +42,7 @@ class PoolEncoder {
     void operator()(ZSTD_CCtx_s *context) const;
   };
   std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;
-  std::string members_, heads_, datas_;
+  std::string members_, sizes_, heads_, datas_;
   size_t count_ = 0;
   int64_t last_entity_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
@@ -50,8 +52,8 @@ class PoolReader {
  public:
   struct Member {
     int64_t entity = 0;
-    std::string_view head, data;  // "" until the data are read; the head without checksums (ChunkReader::open_member)
-    size_t head_size = 0, data_size = 0;
+    std::string_view head, data;          // "" until the data are read; the head without checksums (ChunkReader::open_member)
+    size_t head_size = 0, data_size = 0;  // as they are written
   };
 
   PoolReader();
@@ -66,10 +68,12 @@ class PoolReader {
   struct Free {
     void operator()(ZSTD_DCtx_s *context) const;
   };
+  static void read_sizes(ByteReader &reader, Member &member);
+  bool unpack(std::string_view data);
+
   std::unique_ptr<ZSTD_DCtx_s, Free> zstd_;
   std::vector<Member> members_;
   uint8_t format_ = 0;
-  size_t heads_size_ = 0, datas_size_ = 0;
   uint32_t data_crc_ = 0;
   std::string raw_;
 };
