@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entities that lived for a short time share rows, without effect for readers.
 #include <doctest/doctest.h>
+#include <zstd.h>
 
 #include <atomic>
 #include <exception>
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "core/base/crc32c.h"
+#include "plugins/shared/store/sqlite/chunks/pool.h"
 #include "plugins/shared/store/sqlite/repair.h"
 #include "tests/unit/store/pool_fixture.h"
 
@@ -60,6 +65,79 @@ TEST_CASE("a store that rolls up makes no pools") {
   host.run();
   host.rest(kStart + 2 * kDay);
   CHECK(store.row_count() == 0);
+  CHECK(pools(store) == 0);
+  host.check();
+}
+
+void put_number(std::string &out, uint64_t value) {
+  for (; value > 0x7f; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+void put_crc(std::string &out, uint32_t crc) {
+  out.append(reinterpret_cast<const char *>(&crc), sizeof(crc));
+}
+std::string with_crc(const std::string &bytes) {
+  std::string out;
+  put_crc(out, core::crc32c(bytes));
+  return out + bytes;
+}
+
+// The form of schema 9: heads of members with checksums, and the sizes of members in the head. All segments are small.
+std::pair<std::string, std::string> old_pool(std::string_view head, std::string_view data) {
+  PoolReader pool;
+  REQUIRE(pool.open(head));
+  REQUIRE(pool.read(data));
+  std::string list("\1", 1), heads, datas;
+  put_number(list, pool.members().size());
+  int64_t entity = 0;
+  for (const PoolReader::Member &member : pool.members()) {
+    std::string checked(member.head);
+    put_crc(checked, core::crc32c(member.data));
+    checked = with_crc(checked);
+    put_number(list, static_cast<uint64_t>(member.entity - entity));
+    put_number(list, checked.size());
+    put_number(list, member.data.size());
+    entity = member.entity;
+    heads += checked;
+    datas += member.data;
+  }
+  heads += datas;
+  std::string packed(ZSTD_compressBound(heads.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), heads.data(), heads.size(), 6));
+  put_crc(list, core::crc32c(packed));
+  return {with_crc(list), packed};
+}
+
+int64_t make_pools_old(const std::string &path) {
+  Database database(path, Access::read_write);
+  std::vector<std::tuple<int64_t, std::string, std::string>> old;
+  Statement(database, "SELECT id, head, data FROM chunks WHERE entity < 0").each([&](const Row &row) {
+    const auto [head, data] = old_pool(row.blob(1), row.blob(2));
+    old.emplace_back(row.integer(0), head, data);
+  });
+  Statement put(database, "UPDATE chunks SET head = ?2, data = ?3 WHERE id = ?1");
+  for (const auto &[id, head, data] : old) put.run(id, Blob{head}, Blob{data});
+  return static_cast<int64_t>(old.size());
+}
+
+TEST_CASE("pools of schema 9 are read, repaired and dissolved, and take more space than those of today") {
+  TestStore store;
+  Host host(store);
+  host.run();
+  host.rest(kStart + 2 * kDay);
+  constexpr const char *size = "SELECT sum(length(head) + length(data)) FROM chunks WHERE entity < 0";
+  const int64_t bytes = store.number(size);
+  REQUIRE(make_pools_old(store.path) >= 2);
+  CHECK(store.number(size) > bytes);
+  host.check();
+  host.late(kStart + 2 * kDay + kHour);
+  host.check();
+  {
+    Database database(store.path, Access::read_only);
+    CHECK(verify(database, [](const std::string &, const std::string &) {}).damaged == 0);
+  }
+  host.reopen({.rollup = {{3650 * kDay, 60 * kSecond, {}}}});  // such a store has no pools
+  host.rest(kStart + 6 * kDay);
   CHECK(pools(store) == 0);
   host.check();
 }
