@@ -27,12 +27,12 @@ def grow(store, gigabytes):
     with sqlite3.connect(store) as database:
         hosts = 1
         database.execute("PRAGMA synchronous = OFF")
-        step = database.execute("SELECT max(id) FROM entities").fetchone()[0]
-        columns = [row[1] for row in database.execute("PRAGMA table_info(entities)") if row[1] not in ("id", "host")]
-        names = ", ".join(columns)
+        step, sets = (database.execute(f"SELECT max(id) FROM {table}").fetchone()[0] for table in ("entity_rows", "tag_sets"))
         while size(store) < gigabytes:
-            database.execute(f"INSERT INTO entities(id, host, {names}) SELECT id + ?1 * ?2, 'copy' || ?1, {names} FROM entities WHERE id <= ?2",
-                             (hosts, step))
+            database.execute("INSERT INTO tag_sets(id, host, process, tags) SELECT id + ?1 * ?2, 'copy' || ?1, process, tags FROM tag_sets WHERE id <= ?2",
+                             (hosts, sets))
+            database.execute("INSERT INTO entity_rows(id, tag_set, pid, seen_s, first_s, last_s) "
+                             "SELECT id + ?1 * ?2, tag_set + ?1 * ?3, pid, seen_s, first_s, last_s FROM entity_rows WHERE id <= ?2", (hosts, step, sets))
             database.execute("INSERT INTO entity_shapes SELECT entity + ?1 * ?2, shape FROM entity_shapes WHERE entity <= ?2", (hosts, step))
             database.execute("INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) "
                              "SELECT entity + ?1 * ?2, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity BETWEEN 1 AND ?2", (hosts, step))
