@@ -163,9 +163,9 @@ class Growth(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "s.db")
             with sqlite3.connect(path) as writer:
-                for part in ("entities", "chunks", "samples"):
+                for part in ("entity_rows", "chunks", "samples"):
                     writer.execute(f"CREATE TABLE {part}(x BLOB)")
-                writer.execute("INSERT INTO entities VALUES(zeroblob(100000))")
+                writer.execute("INSERT INTO entity_rows VALUES(zeroblob(100000))")
                 writer.execute("INSERT INTO chunks VALUES(zeroblob(50000))")
             writer.close()
             found, page_size = short_lives.sizes(path), 4096
