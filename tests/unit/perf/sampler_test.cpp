@@ -34,8 +34,8 @@ double burn(double seconds) {
   return used;
 }
 
-// With one frame and more than 1 KiB of the stack in use for each `kib`.
-__attribute__((noinline)) double burn_below(size_t kib, double seconds) {
+// With one frame and more than 1 KiB of the stack in use for each `kib`. A sanitizer would make the frames larger.
+__attribute__((noinline, no_sanitize("address", "undefined"))) double burn_below(size_t kib, double seconds) {
   std::array<volatile char, 1024> used{};
   const double worked = kib == 0 ? burn(seconds) : burn_below(kib - 1, seconds);
   used[kib] = 1;
@@ -132,7 +132,7 @@ TEST_CASE("a copy has all frames of a stack of less than 64 KiB, and each sample
   if (!is_open(opened)) return;
   const Pump pump(**opened);
   Totals totals;
-  for (const size_t kib : {0, 2, 5, 12, 20, 50}) {
+  for (const size_t kib : {0, 2, 5, 12, 20, 40}) {
     for (const bool first_thread : {false, true}) {
       CAPTURE(kib);
       CAPTURE(first_thread);
