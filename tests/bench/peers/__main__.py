@@ -54,7 +54,7 @@ def parse(words):
     parser.add_argument("--results", default=results.PATH, help="results file (default: docs/benchmarks.json)")
     parser.add_argument("--page", default=page.PATH, help="page to write (default: docs/benchmarks.md)")
     parser.add_argument("--only-page", action="store_true", help="measure nothing; write the page from the results file")
-    options = parser.parse_args(words)
+    options = parser.parse_intermixed_args(words)
     unknown = [name for name in options.tables if not any(is_wanted(table, [name]) for table in ALL)]
     if unknown:
         parser.error(f"no table {', '.join(unknown)}; the tables are {', '.join(table.name for table in ALL)}")
