@@ -77,7 +77,7 @@ def compared(plain, moved):
 
 
 def of_pair(bench, data, mode):
-    """A leg without the program, two with it, and one without. Values of the program, and bytes a second without it."""
+    """Four legs, of which the program runs in the second and the third. Values of the program, and bytes a second of the others."""
     plain = [data.leg()]
     with net_bench.contender(bench.atalaya, mode, "transfer") as one:
         pid = one.process.pid
