@@ -101,6 +101,7 @@ void TaskNamer::run() {
     try {
       next = name_threads(lock);
     } catch (const std::exception &) {  // out of memory: names stay unknown
+      is_idle_ = true;
     }
     settled_.notify_all();
     const auto may_continue = [this] { return stops_ || has_news_; };
