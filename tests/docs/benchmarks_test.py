@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev bench peers without a measurement: its page, its judgements, and the bytes that it sends to a database. Needs no agent."""
+"""./dev bench peers without a measurement: its pages, its judgements, and the bytes that it sends to a database. Needs no agent."""
 
+import json
 import os
 import random
 import re
@@ -20,30 +21,49 @@ from peers.programs import LIST, prometheus  # noqa: E402
 from peers.tables import ALL, hub, network, presets, short_lives  # noqa: E402
 from peers.turns import Recorder, TimeIsUp, limit  # noqa: E402
 
-PAGE = "docs/benchmarks.md"
+PAGE, METHOD, RESULTS = "docs/benchmarks.md", "docs/benchmarks-method.md", "docs/benchmarks.json"
 
 
 def rows(**values):
     return {name: {"values": {"x": found}, "note": ""} for name, found in values.items()}
 
 
+def results():
+    with open(RESULTS) as file:
+        return json.load(file)
+
+
 class Page(unittest.TestCase):
-    def test_without_results_each_goal_is_not_measured(self):
+    maxDiff = None
+
+    def test_without_results_no_goal_is_judged(self):
         text = page.render({"tables": {}})
-        summary = next(part for part in text.split("\n## ") if part.startswith("Goals\n"))
-        self.assertEqual(summary.count("| - | not measured |\n"), sum(len(one.goals) for one in ALL))
+        goals = sum(len(one.goals) for one in ALL)
+        self.assertIn(f"Goals: 0 of {goals} pass", text)
+        self.assertEqual(text.count("| - | not measured |\n"), goals)
         self.assertNotRegex(text, r"\| (pass|short) \|")
 
-    def test_without_results_it_is_plain_and_narrow(self):
-        text = page.render({"tables": {}})
-        self.assertEqual(style.too_wide(text), [])
-        self.assertEqual(style.Phrases().find(style.markdown_prose(text)), [])
+    def test_without_results_both_pages_are_plain_and_narrow(self):
+        for text in page.render({"tables": {}}), page.render_method({"tables": {}}):
+            self.assertEqual(style.too_wide(text), [])
+            self.assertEqual(style.Phrases().find(style.markdown_prose(text)), [])
 
-    def test_the_page_in_the_tree_has_all_tables(self):
+    def test_the_pages_in_the_tree_are_those_of_the_results(self):
+        self.assertEqual(style.read(PAGE), page.render(results()))
+        self.assertEqual(style.read(METHOD), page.render_method(results()))
+
+    def test_no_table_has_more_than_four_columns(self):
+        for name in PAGE, METHOD:
+            wide = [line for line in style.read(name).splitlines() if line.startswith("|---") and line.count("---") > 4]
+            self.assertEqual(wide, [], name)
+
+    def test_each_table_has_results_and_a_method(self):
         headings = re.findall(r"^## (.*)$", style.read(PAGE), re.M)
-        self.assertEqual([one.title for one in ALL if one.title not in headings], [])
+        explained = [title for heading in re.findall(r"^## (.*)$", style.read(METHOD), re.M) for title in heading.split("; ")]
+        self.assertEqual(headings, [one.title for one in ALL])
+        self.assertEqual([one.title for one in ALL if one.title not in explained], [])
 
-    def test_a_row_without_figures_has_the_reason(self):
+    def test_a_row_without_figures_has_the_reason_below_the_table(self):
         one = ALL[0]
         names = list(one.rows)
         recorder = Recorder(one.rows)
@@ -52,9 +72,10 @@ class Page(unittest.TestCase):
         recorder.miss(names[2], "pmcd is not\ninstalled")
         entry = {"stamp": {"date": "2026-01-02", "machine": "m", "load": "0.1"}, "commit": "abc", "seconds": 3, "rows": recorder.rows}
         lines = "\n".join(page.section(one, entry))
-        self.assertIn(f"| {names[0]} | 0.125 | 20.0 | - | - | 1 |  |", lines)
-        self.assertIn(f"| {names[1]} | 1.250 | 80.0 | - | - | 10.00 |  |", lines)
-        self.assertIn(f"| {names[2]} | - | - | - | - | - | not measured: pmcd is not installed |", lines)
+        self.assertIn(f"| {names[0]} | 0.125 | 20.0 | 1 |", lines)
+        self.assertIn(f"| {names[1]} | 1.250 | 80.0 | 10.00 |", lines)
+        self.assertNotIn(f"| {names[2]} |", lines)
+        self.assertIn(f"- {names[2]}: not measured: pmcd is not installed.", lines)
         self.assertIn("| host.lua: at most 0.2 % of a core | 0.125 % | pass |", lines)
 
     def test_every_program_is_known_and_installed_by_dev(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m peers BUILD [TABLE...]: measures all tables, or those of these names, and writes the page."""
+"""python3 -m peers BUILD [TABLE...]: measures all tables, or those of these names, and writes the pages."""
 
 import argparse
 import json
@@ -52,8 +52,9 @@ def parse(words):
     parser.add_argument("--rounds", type=int, default=0, help="rounds of each table (default: its own number)")
     parser.add_argument("--seconds", type=int, default=0, help="length of a storm or a profile (default: 20)")
     parser.add_argument("--results", default=results.PATH, help="results file (default: docs/benchmarks.json)")
-    parser.add_argument("--page", default=page.PATH, help="page to write (default: docs/benchmarks.md)")
-    parser.add_argument("--only-page", action="store_true", help="measure nothing; write the page from the results file")
+    parser.add_argument("--page", default=page.PATH, help="page of results (default: docs/benchmarks.md)")
+    parser.add_argument("--method", default=page.METHOD_PATH, help="page about the method (default: docs/benchmarks-method.md)")
+    parser.add_argument("--only-page", action="store_true", help="measure nothing; write the pages from the results file")
     options = parser.parse_intermixed_args(words)
     unknown = [name for name in options.tables if not any(is_wanted(table, [name]) for table in ALL)]
     if unknown:
@@ -96,9 +97,8 @@ def main(words):
         found["tables"][table.name] = measured(table, bench)
         results.write(options.results, found)
         print("\n".join(page.section(table, found["tables"][table.name])), flush=True)
-    with open(options.page, "w") as file:
-        file.write(page.render(found))
-    print(f"wrote {os.path.relpath(options.page)}", file=sys.stderr)
+    page.write(found, options.page, options.method)
+    print(f"wrote {os.path.relpath(options.page)} and {os.path.relpath(options.method)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,46 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/benchmarks.md from the results file. A figure that was not taken is "not measured"."""
+"""docs/benchmarks.md, the results, and docs/benchmarks-method.md from the results file. A figure that was not taken is "not measured"."""
 
+import itertools
 import os
 import textwrap
 
 from bench_tools import ROOT
 from peers.programs import LIST
-from peers.table import UNMEASURED, figure, ratios
+from peers.table import PASS, UNMEASURED, figure, ratios
 from peers.tables import ALL
 
 PATH = os.path.join(ROOT, "docs", "benchmarks.md")
+METHOD_PATH = os.path.join(ROOT, "docs", "benchmarks-method.md")
 WIDTH = 120
+COLUMNS = 4  # of a table, at most
 
-INTRODUCTION = """# Benchmarks
+COMMENT = "<!-- Written by ./dev bench peers; the text is in tests/bench/peers. -->"
 
-<!-- Written by ./dev bench peers; the text is in tests/bench/peers/page.py. -->
+INTRODUCTION = """
+atalaya next to other programs on the same work, in turns on one machine. A figure is the median of several rounds, with the smallest and the largest in
+parentheses; ± is a 95 % interval. A ratio is that of the first column, in the same round. [How it is measured](benchmarks-method.md) explains each
+table, what the programs count, and the goals. `docs/benchmarks.json` has all values and the command of each row.
+"""
 
-This page compares atalaya with other programs on the same work, in one run on one machine. `./dev bench peers` installs the programs from Debian,
-takes the figures and writes this page. `./dev bench peers TABLE...` takes some: the name of a table is the first word of its header. The raw values are in
-`docs/benchmarks.json`. A program that does not run on the machine is a row with the reason.
+METHOD = """
+`./dev bench peers` installs the programs from Debian, takes the figures and writes [the results](benchmarks.md) and this page. `./dev bench peers TABLE...`
+takes some: the name of a table is the first word of its header. A program that does not run on the machine has the reason below its table.
 
-## Method
-
-- **In turns.** The programs run one after the other, in several rounds, so that each finds the same machine. A figure is the median of the
-  rounds, with the smallest and the largest in parentheses. Ratios are those of one round.
+- **In turns.** The programs run one after the other, in several rounds, so that each finds the same machine.
 - **CPU time** is user and system time of the whole process tree, children that ended included: each program runs in a control group of its own.
   Start and first windows are left out, unless the text says otherwise.
-- **Memory.** RSS is the sum over the processes of a program, PSS counts shared pages once.
+- **Memory.** RSS is the sum over the processes of a program.
 - **Goals** are those of the project. `pass` and `short` are judged by the median. A loss is judged by at least 15 pairs of runs, with its 95 %
   interval; more noise than 2 % is `inconclusive`.
 - **Growth.** A cost at several numbers is judged by its exponent: e of costs like a + b × number^e, above the smallest number. 1 is a line, 2 a
   square; up to 1.1 counts as linear, because of noise. A line through such costs has the least squares of relative errors.
 - **Floors** are costs that no program can avoid, such as one pass over all processes that reads only their pids.
-- **Versions** are those of Debian 12: some are years old, and newer ones can be better. The list at the end has their dates, and what each program
-  counts and does not count. Compare only figures of programs that count what you need.
-"""
-
-ELSEWHERE = """## Measured elsewhere, or not at all
-
-- A hub whose senders use OpenTSDB's protocol: `./dev bench receive`. Faults of nodes that `bottleneck` finds on a small cluster: `./dev bench cluster`.
-  ClickHouse: `./dev bench clickhouse`. Floor of a hub: `./dev bench protocols`.
-- telegraf, async-profiler and a JMX exporter are not in Debian 12: not measured.
+- **Versions** are those of Debian 12: some are years old, and newer ones can be better. Compare only figures of programs that count what you need.
+- **Other benchmarks**: a hub with OpenTSDB's protocol, `./dev bench receive`; faults of nodes that `bottleneck` finds, `./dev bench cluster`;
+  ClickHouse, `./dev bench clickhouse`; the floor of a hub, `./dev bench protocols`.
+- **Not measured**, because Debian 12 does not have them: telegraf, async-profiler, a JMX exporter. Stages of other collectors are not programs that can be
+  started alone.
 """
 
 
@@ -60,6 +60,14 @@ def wrapped(text):
 
 def table_lines(header, rows):
     return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def shown(table):
+    return [column for column in table.columns if not column.detail]
+
+
+def has_ratio(table):
+    return bool(table.reference) and len(shown(table)) + 2 <= COLUMNS
 
 
 def cell(row, column):
@@ -101,16 +109,19 @@ def rows_of(table, entry):
     return {name: found.get(name, {"values": {}, "note": ""}) for name in table.rows}
 
 
+def result_lines(table, rows):
+    """The rows with figures of the page's columns, and below them the remarks."""
+    header = [table.name] + [column.title for column in shown(table)] + (["ratio to atalaya"] if has_ratio(table) else [])
+    cells = {name: [cell(row, column) for column in shown(table)] for name, row in rows.items()}
+    remarks = [f"- {name}: {remark(row)}." for name, row in rows.items() if remark(row)]
+    lines = table_lines(header, ([name, *of_row, *([ratio(table, rows, name)] if has_ratio(table) else [])]
+                                 for name, of_row in cells.items() if set(of_row) != {"-"}))
+    return lines + (wrapped("\n".join(remarks)) if remarks else [])
+
+
 def section(table, entry):
     rows = rows_of(table, entry)
-    lines = [f"## {table.title}", ""]
-    for paragraph in table.text:
-        lines += wrapped(paragraph)
-    header = [table.name] + [column.title for column in table.columns] + (["ratio to atalaya"] if table.reference else []) + ["remark"]
-    lines += table_lines(header, ([name, *(cell(row, column) for column in table.columns), *([ratio(table, rows, name)] if table.reference else []),
-                                   remark(row)] for name, row in rows.items()))
-    if table.reference:
-        lines += wrapped(f"The ratio is that of the column \"{table.columns[0].title}\".")
+    lines = [f"## {table.title}", "", *result_lines(table, rows)]
     if table.goals:
         lines += table_lines(("goal", "result", ""), judged(table, rows))
     return lines + wrapped(origin(entry))
@@ -120,19 +131,21 @@ def origin(entry):
     if not entry:
         return "Not measured."
     stamp = entry["stamp"]
-    words = f"Measured on {stamp['date']} at commit {entry['commit']} in {entry['seconds']} s; load of the machine before: {stamp['load']}."
+    words = f"{stamp['date']}, commit {entry['commit']}, load before {stamp['load']}."
     return words + (f" The table is not complete: {entry['ended']}." if "ended" in entry else "")
 
 
-def machine_lines(entries):
+def machine(entries):
     machines = sorted({entry["stamp"]["machine"] for entry in entries.values()})
-    return ["## Machine", ""] + wrapped("; ".join(machines) + "." if machines else "Not measured.")
+    return wrapped("Machine: " + ("; ".join(machines) if machines else UNMEASURED) + ".")
 
 
 def summary(entries):
-    lines = ["## Goals", ""]
+    """The number of goals that are met, and those that are not."""
     rows = [(table.title, *row) for table in ALL for row in judged(table, rows_of(table, entries.get(table.name)))]
-    return lines + table_lines(("table", "goal", "result", ""), rows)
+    others = [row for row in rows if row[3] != PASS]
+    lines = wrapped(f"Goals: {len(rows) - len(others)} of {len(rows)} pass" + ("; the others:" if others else "."))
+    return lines + (wrapped("\n".join(f"- {title}, {goal}: {found}, {state}." for title, goal, found, state in others)) if others else [])
 
 
 def programs(entries):
@@ -144,28 +157,42 @@ def programs(entries):
     for program in LIST.values():
         known = seen.get(program.name, {"version": "", "packaged": ""})
         package = f"{program.package} {known['version']}".strip() or "this tree"
-        rows.append((program.name, package if known["version"] or not program.package else f"{program.package}: {UNMEASURED}", known["packaged"] or "-",
+        packaged = f" ({known['packaged']})" if known["packaged"] not in ("", "-") else ""
+        rows.append((program.name, package + packaged if known["version"] or not program.package else f"{program.package}: {UNMEASURED}",
                      program.counts, program.misses))
-    return ["## Programs", "", *table_lines(("program", "Debian package", "in Debian since", "counts", "does not count, or does otherwise"), rows)]
+    return ["## Programs", "", *table_lines(("program", "Debian package (date)", "counts", "does not count, or does otherwise"), rows)]
 
 
-def commands(entries):
-    """Of each row, those of the last table that has it. The configuration files are in tests/bench/peers/programs."""
-    found = {}
-    for entry in entries.values():
-        found.update({name: row["commands"] for name, row in entry["rows"].items() if row.get("commands")})
-    lines = [f"{name}: {command}" for name, of_row in found.items() for command in of_row]
-    return ["## Commands", "", "FOLDER is the folder of a run. Its configuration files are in `tests/bench/peers/programs`.", "", "```text",
-            *(lines or [UNMEASURED]), "```", ""]
+def explanations():
+    """A section of the method for each text; tables of one text share it."""
+    lines = []
+    for text, tables in itertools.groupby(ALL, lambda table: table.text):
+        lines += ["## " + "; ".join(table.title for table in tables), ""]
+        for paragraph in text:
+            lines += wrapped(paragraph)
+    return lines
+
+
+def finished(lines):
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def render(results):
+    """The page of results."""
     entries = {table.name: results["tables"][table.name] for table in ALL if table.name in results["tables"]}
-    head, _, items = INTRODUCTION.partition("## Method\n")
-    title, comment, text = head.split("\n\n", 2)
-    lines = [title, "", comment, "", *wrapped(text), "## Method", "", *wrapped(items), *machine_lines(entries), *summary(entries)]
+    lines = ["# Benchmarks", "", COMMENT, "", *wrapped(INTRODUCTION), *machine(entries), *summary(entries)]
     for table in ALL:
         lines += section(table, entries.get(table.name))
-    heading, _, rest = ELSEWHERE.partition("\n\n")
-    lines += [heading, "", *wrapped(rest), *programs(entries), *commands(entries)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return finished(lines)
+
+
+def render_method(results):
+    """The page about the method."""
+    return finished(["# How the benchmarks are measured", "", COMMENT, "", *wrapped(METHOD), *explanations(),
+                     *programs(results["tables"])])
+
+
+def write(results, path, method_path):
+    for name, text in ((path, render(results)), (method_path, render_method(results))):
+        with open(name, "w") as file:
+            file.write(text)

@@ -18,7 +18,7 @@ class Goal:
 class Table:
     name: str
     title: str
-    text: tuple  # paragraphs and items below the title
+    text: tuple  # paragraphs of the page about the method
     columns: tuple
     rows: dict  # name of the row: name of the program, or "" for a floor
     goals: tuple
@@ -45,6 +45,7 @@ class Column:
     title: str
     digits: int = 2
     text: Callable = figure  # of a row's values and the digits
+    detail: bool = False  # only in the results file: a table of the page has few columns
 
 
 def values(rows, name, key):

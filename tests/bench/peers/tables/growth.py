@@ -75,11 +75,9 @@ def measure(bench, recorder):
 TABLES = (Table(
     name="growth",
     title="Growth",
-    text=("The cost of one window, or of one command, at several numbers. Processes sleep and sockets are idle, in windows of 1 s: the figures are "
-          f"of the agent. Series: `atalaya query` of the median in each ten minutes, from all points of {HOURS} hours at 1 s. Stacks: `atalaya "
-          "flamegraph` of stacks of 25 frames that are all different. Commands are measured from start to end.",
-          "The exponent is e of costs like a + b × number^e, above the smallest number: 1 is a line, 2 a square. The floor of processes is a bare "
-          "pass over them."),
+    text=("The cost of one window of the agent, with sleeping processes or idle sockets, or of one command from start to end. Series: `atalaya query` of "
+          f"the median in each ten minutes, from all points of {HOURS} hours at 1 s. Stacks: `atalaya flamegraph` of stacks of 25 frames that are all "
+          "different. The floor of processes is a bare pass over them.",),
     columns=(Column("cpu", "CPU, ms"), Column("rss", "RSS, MiB", 1), Column("floor", "floor: CPU, ms")),
     rows={name: "atalaya" for name in NAMES},
     goals=(linear("processes, CPU of a window", OF_PROCESSES, "cpu", "ms"), linear("processes, memory", OF_PROCESSES, "rss", "MiB"),

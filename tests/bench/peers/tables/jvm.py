@@ -105,8 +105,8 @@ def measure(bench, recorder):
 TABLES = (Table(
     name="jvm",
     title="Counters of a JVM",
-    text=(f"CPU time of one sample of one JVM: heap spaces and collections. atalaya reads {JVMS} idle JVMs once per second; jstat reads one of "
-          "them, as a new process for each sample or as one process for all. A JMX exporter is not in Debian and was not measured.",),
+    text=(f"One sample of the heap spaces and collections of one JVM. atalaya reads {JVMS} idle JVMs once per second; jstat reads one of them, as a new "
+          "process for each sample or as one process for all.",),
     columns=(Column("ms", "CPU of a sample, ms", 4), Column("rss", "RSS, MiB", 1)),
     rows={OURS: "atalaya", MARGINAL: "atalaya", ONCE: "jstat", CONTINUOUS: "jstat"},
     goals=(Goal("whole agent: at most 1/1000 of `jstat -gc PID`", fraction(OURS, ONCE, "ms", 1000)),

@@ -186,25 +186,21 @@ def measure(bench, recorder):
 TABLES = (Table(
     name="presets",
     title="Jobs with each preset of the reference",
-    text=("The experiment of the reference, the tool BDWatchdog: how much longer a mix of jobs takes with monitoring, profiling, or both. Its default "
+    text=("How much longer a mix of jobs takes with monitoring, profiling, or both: the experiment of the reference, BDWatchdog. Its default "
           "preset has windows of 20 s, and profiles of 60 s at 101 Hz; the aggressive one has 5 s, and 30 s at 202 Hz. Here they are "
-          "`pipelines/profile.lua`, with windows of 20 s instead of 5 s, and `pipelines/aggressive.lua`, into the embedded store on the disk of the jobs. The "
-          f"jobs are {len(JOBS)} map/reduce jobs of {min(JOBS)} to {max(JOBS)} MiB on the small cluster of `tests/cluster`: four JVMs in control groups "
-          "and network namespaces, without a limit on CPU time or disk. They share one kernel, so one agent observes all of them, as on a real host.",
-          "The JVMs run for the whole time and the jobs are the same in each run. A round begins and ends with a run without an agent; the others are "
-          "compared with the time between these two. An agent starts just before its run, and windows of 20 s and longer do not end in it. So each agent "
-          "also runs for its longest window, next to the jobs, which is its CPU time in the table. "
-          "In this window all names and stacks are new to the agent and its store; later ones take less.",
-          "On full cores, jobs take longer by as much as their own CPU time grows (interrupts of the profiler, colder caches), plus the agent's share of all "
-          "cores. This is judged: CPU times of equal runs differ several times less than times by the clock, which depend on the disk and on "
-          "waits of the nodes for each other. It has no waits for the agent's disk writes, and counts cores that are idle for a "
-          "part of the time as full. The time by the clock is that of the runs; the agent's CPU time beyond that in a run is added as a share of all cores.",
-          "The figures of the reference are by the clock, its highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset "
-          "negligible."),
+          "`pipelines/profile.lua` with windows of 20 s, and `pipelines/aggressive.lua`, into the embedded store on the disk of the jobs. The "
+          f"jobs are {len(JOBS)} map/reduce jobs of {min(JOBS)} to {max(JOBS)} MiB on the small cluster of `tests/cluster`: four JVMs, which run for the "
+          "whole time, in control groups and network namespaces without limits, observed by one agent.",
+          "A round begins and ends with a run without an agent; the others are compared with the time between these two. An agent starts just before its "
+          "run, and also runs for its longest window next to the jobs, whose CPU time counts; all names and stacks are new to it.",
+          "Judged is the time on full cores: the growth of the jobs' own CPU time (interrupts, colder caches), plus the agent's share of all cores. It "
+          "differs less between equal runs than the time by the clock, but has no waits for the agent's disk writes. The time by the clock is that of "
+          "the runs, plus the agent's CPU time beyond that in a run as a share of all cores. The reference's figures are by the clock, its "
+          "highest, as means of 10 runs on a real cluster; it calls monitoring with its default preset negligible."),
     columns=(Column("full", "longer on full cores, % (mean, 95 % interval)", text=average_of_pairs),
-             Column("longer", "by the clock, % (mean, 95 % interval)", text=average_of_pairs), Column("later", "of it added, %"),
-             Column("published", "reference, %", 1), Column("core", "CPU of the agent, % of a core"), Column("cpu", "CPU of a run, s"),
-             Column("seconds", "run, s"), Column("store", "store after a window, MiB", 1)),
+             Column("longer", "by the clock, % (mean, 95 % interval)", text=average_of_pairs), Column("later", "of it added, %", detail=True),
+             Column("published", "reference, %", 1), Column("core", "CPU of the agent, % of a core", detail=True), Column("cpu", "CPU of a run, s", detail=True),
+             Column("seconds", "run, s", detail=True), Column("store", "store after a window, MiB", 1, detail=True)),
     rows={NONE: "", **{name: "atalaya" for name in VARIANTS}},
     goals=tuple(Goal(f"{name}: at most {most} %", loss(name, "full", most)) for name, most in JUDGED.items()),
     measure=measure,

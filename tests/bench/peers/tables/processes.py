@@ -41,10 +41,10 @@ def goals(count):
 TABLES = (*(Table(
     name=f"processes-{count}",
     title=f"{count:,} processes",
-    text=("CPU time of one collection of all processes, once per second: the processes sleep. In atalaya's whole pipeline those below 10 MiB "
-          "that do not run have one sample per minute, as in the files of `pipelines/`; the kernel's list is read in each window. The source "
-          "alone makes a sample of each process in each window.",),
-    columns=(Column("ms", "CPU of a window, ms"), Column("rss", "RSS, MiB", 1), Column("pss", "PSS, MiB", 1)),
+    text=("CPU time of one collection of all processes, once per second; the processes sleep. In atalaya's whole pipeline those below 10 MiB "
+          "that do not run have one sample per minute, as in the files of `pipelines/`. The source alone makes a sample of each process in each "
+          "window.",),
+    columns=(Column("ms", "CPU of a window, ms"), Column("rss", "RSS, MiB", 1), Column("pss", "PSS, MiB", 1, detail=True)),
     rows=ROWS,
     goals=goals(count),
     measure=measure(count),

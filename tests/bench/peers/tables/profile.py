@@ -170,7 +170,7 @@ def loss_table(name, title, command):
         name=f"loss-{name}",
         title=f"Loss of a {title} program that is sampled",
         text=(f"Work per CPU second at {FREQUENCY} Hz, on all cores, in pairs of legs of {LEG} s without and with the profiler, of one process. The "
-              "agent's own CPU time, in the table above, comes in addition.",),
+              "agent's own CPU time comes in addition: see the cost of a sample.",),
         columns=(Column("loss", "less work, %"),),
         rows={LOSS_OURS: "atalaya", LOSS_PERF: "perf"},
         goals=(Goal("at most 0.5 %", loss(LOSS_OURS, "loss", 0.5)),),
@@ -182,10 +182,9 @@ TABLES = (Table(
     name="profile",
     title="Profiles: cost of a sample",
     text=(f"The whole host at {FREQUENCY} Hz for {SECONDS} s, next to programs in C++, Python, JavaScript and a copy of blocks. The CPU time of "
-          "atalaya is that of a window after its first; bpfcc and bpftrace compile their programs in that time. The time in the kernel is that of "
-          "the BPF program, by its own clock.",),
+          "atalaya is that of a window after its first, and that of its BPF program in addition; bpfcc and bpftrace compile their programs in that time.",),
     columns=(Column("us", "CPU of a sample, us", 1), Column("kernel", "and in its BPF program, us", 1), Column("complete", "complete stacks, %", 1),
-             Column("rss", "RSS, MiB", 1), Column("samples", "samples", 0)),
+             Column("rss", "RSS, MiB", 1, detail=True), Column("samples", "samples", 0, detail=True)),
     rows={OURS: "atalaya", DWARF: "atalaya", PERF: "perf", BCC: "bpfcc profile", BPFTRACE: "bpftrace", SYSPROF: "sysprof"},
     goals=(Goal("at most 1/15 of perf record and perf script", fraction(OURS, PERF, "us", 15)),),
     measure=measure,

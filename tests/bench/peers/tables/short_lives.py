@@ -85,8 +85,8 @@ TABLES = (Table(
     text=(f"`pipelines/host.lua` next to `make -j2` of small C++ files for {SECONDS} s: most processes live for less than a window. The embedded "
           "store keeps the points of the last ten minutes as rows and packs them later; the second row is the same points after that "
           "(`store_bench replay`). A name is the row of a process with its tags and their indexes. The pages of an empty store are left out.",),
-    columns=(Column("bytes", "bytes a point"), Column("names", "of it names"), Column("chunks", "packed points"), Column("rows", "rows"),
-             Column("points", "points", 0), Column("entities", "entities", 0), Column("of_name", "bytes a name", 0)),
+    columns=(Column("bytes", "bytes a point"), Column("names", "of it names"), Column("chunks", "packed points"), Column("rows", "rows", detail=True),
+             Column("points", "points", 0, detail=True), Column("entities", "entities", 0, detail=True), Column("of_name", "bytes a name", 0, detail=True)),
     rows={LIVE: "atalaya", PACKED: "atalaya"},
     goals=(Goal("at most 1.5 bytes a point", at_most(PACKED, "bytes", 1.5, "bytes")),),
     measure=measure,
