@@ -1,36 +1,156 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the tables in the plugins' READMEs and in docs/reference/metrics.md equal to the descriptors of the plugins.
+"""Keeps the tables of the documentation equal to the descriptors of the plugins. Each fact is in one place:
 
-readme_tables.py --check|--update ATALAYA [--plugins FOLDER] [README...]
+    plugins/*/*/README.md          parameters, needs and metrics of a component
+    docs/reference/components.md   all components, and the parameters that many of them have
+    docs/reference/metrics.md      all metrics, with links to the components
 
-The text between `<!-- generated: atalaya plugins NAME -->` and `<!-- end -->` is the output of that command with
-`--format markdown`; after `<!-- generated: metrics -->` it is the table of metrics of each component with metrics.
---check names each README that differs; --update rewrites them.
+readme_tables.py --check|--update ATALAYA [--plugins FOLDER] [PAGE...]
+
+A block is the text between `<!-- generated: NAME -->` and `<!-- end -->`. NAME is `atalaya plugins COMPONENT`,
+`components`, `parameters` or `metrics`. --check names each page that differs; --update rewrites them.
 """
 import argparse
+import collections
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
-BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_/-]+)|metrics) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-METRICS = "### Metrics\n"
+TREE = pathlib.Path(__file__).resolve().parent.parent
+COMPONENTS = TREE / "docs" / "reference" / "components.md"
+BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_/-]+)|(components|parameters|metrics)) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+MANY = 5  # components with an equal parameter; it is then on the page of components only
+KINDS = ("source", "translator", "filter", "sink", "command")
+PARAMETERS = ("name", "type", "default", "values", "summary")
+METRICS = ("name", "unit", "kind", "source", "summary")
 
 
-def page(command, name):
-    return subprocess.run([*command, name, "--format", "markdown"], check=True, stdout=subprocess.PIPE, text=True).stdout
+def escaped(text):
+    return re.sub(r"([|*<])", r"\\\1", text)
 
 
-def metrics(command):
-    listed = json.loads(subprocess.run([*command, "--format", "json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
-    text = ""
-    for one in listed:
-        before, found, table = page(command, f"{one['kind']}/{one['name']}").partition(METRICS)
-        if found:
-            text += f"## {one['kind'].capitalize()} `{one['name']}`\n\n{before.partition(chr(10))[0]}.\n\n{table.strip()}\n\n"
-    return text
+def table(columns, rows):
+    lines = [columns, ["---"] * len(columns), *([escaped(row[column]) for column in columns] for row in rows)]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def without_default(row):
+    return tuple(row[key] for key in ("name", "type", "values", "summary"))
+
+
+class Catalogue:
+    """All components by (kind, name), and the page of each."""
+
+    def __init__(self, command):
+        def pages(*words):
+            return json.loads(subprocess.run([*command, *words, "--format", "json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        names = dict.fromkeys(row["name"] for row in pages())
+        self.components = {(page["kind"], page["name"]): page for name in names for page in pages(name)}
+        self.readmes = {}
+        for readme in sorted(TREE.glob("plugins/*/*/README.md")):
+            for found in BLOCK.finditer(readme.read_text(encoding="utf-8")):
+                for page in self.named(found[2] or ""):
+                    self.readmes[page["kind"], page["name"]] = readme
+        # (name, type, values, summary) of the parameters of many components: their defaults.
+        self.common = collections.defaultdict(list)
+        for page in self.components.values():
+            for row in page.get("parameters", []):
+                self.common[without_default(row)].append(row["default"])
+        self.common = {key: defaults for key, defaults in self.common.items() if len(defaults) >= MANY}
+
+    def named(self, name):
+        """The components of a block: KIND/NAME, or NAME of any kind."""
+        return [page for (kind, own), page in self.components.items() if name in (own, f"{kind}/{own}")]
+
+    def missing(self):
+        return [f"{kind} {name}" for kind, name in self.components if (kind, name) not in self.readmes]
+
+    def link(self, kind, name, folder):
+        return f"[`{name}`]({os.path.relpath(self.readmes[kind, name], folder)})"
+
+    def component(self, name, folder):
+        """The tables of one component, or of all with this name."""
+        pages = self.named(name)
+        texts = [self.tables(page, folder) for page in pages]
+        if len(pages) > 1:
+            texts = [f"## {page['kind']} `{page['name']}`\n\n{text}" for page, text in zip(pages, texts)]
+        return "\n".join(texts)
+
+    def tables(self, page, folder):
+        parts = [page["summary"] + "\n"]
+        own = [row for row in page.get("parameters", []) if without_default(row) not in self.common]
+        shared = [row for row in page.get("parameters", []) if without_default(row) in self.common]
+        if own or shared:
+            parts.append("### Parameters\n")
+        if own:
+            parts.append(table(PARAMETERS, own))
+        if shared:
+            target = os.path.relpath(COMPONENTS, folder) + "#common-parameters"
+            parts.append(f"{'Also the' if own else 'The'} [common parameters]({target}) {self.names_of_common(shared)}.\n")
+        if page.get("needs"):
+            parts += ["### Needs\n", table(tuple(page["needs"][0]), page["needs"])]
+        if page.get("metrics"):
+            parts += ["### Metrics\n", *self.metric_tables(page["metrics"])]
+        return "\n".join(parts)
+
+    def names_of_common(self, rows):
+        """A record stands for its members; a default that differs between components is shown."""
+        records, names = [], []
+        for row in rows:
+            differs = len(set(self.common[without_default(row)])) > 1
+            if differs or not row["name"].startswith(tuple(record + "." for record in records)) and not row["name"].endswith("[]"):
+                names.append(f"`{row['name']}`" + (f" (default: {row['default']})" if differs and row["default"] else ""))
+            if row["type"] == "record":
+                records.append(row["name"])
+        return ", ".join(names)
+
+    @staticmethod
+    def metric_tables(metrics):
+        """One for each set of tags."""
+        groups = collections.defaultdict(list)
+        for row in metrics:
+            groups[row["tags"]].append(row)
+        return [part for tags, rows in groups.items() for part in (f"Tags: {tags or 'none'}\n", table(METRICS, rows))]
+
+    def all_components(self, folder):
+        text = ""
+        for kind in KINDS:
+            text += f"## {kind.capitalize()}s\n\n"
+            for (of, name), page in self.components.items():
+                if of == kind:
+                    text += f"- {self.link(kind, name, folder)}: {escaped(page['summary'])}\n"
+            text += "\n"
+        return text
+
+    def all_common(self):
+        rows = []
+        for key, defaults in self.common.items():
+            row = dict(zip(("name", "type", "values", "summary"), key))
+            rows.append(dict(row, default=defaults[0] if len(set(defaults)) == 1 else "see the component"))
+        return table(PARAMETERS, rows)
+
+    def all_metrics(self, folder):
+        found = collections.defaultdict(list)
+        for (kind, name), page in self.components.items():
+            for row in page.get("metrics", []):
+                found[row["name"], row["unit"], row["kind"]].append(self.link(kind, name, folder))
+        text, last = "", ""
+        for (name, unit, kind), links in sorted(found.items()):
+            first = name.partition(".")[0]
+            text += f"\n## {first}\n\n" if first != last else ""
+            text += f"- `{name}`: {escaped(unit)}, {kind}, {', '.join(links)}\n"
+            last = first
+        return text.lstrip("\n") + "\n"
+
+    def block(self, match, folder):
+        if match[2]:
+            return self.component(match[2], folder)
+        return {"components": lambda: self.all_components(folder), "parameters": self.all_common,
+                "metrics": lambda: self.all_metrics(folder)}[match[3]]()
 
 
 def main():
@@ -40,28 +160,30 @@ def main():
     mode.add_argument("--update", action="store_true")
     parser.add_argument("atalaya", type=pathlib.Path)
     parser.add_argument("--plugins", help="folder of the plugins")
-    parser.add_argument("readme", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/**/*.md of the tree")
+    parser.add_argument("page", nargs="*", type=pathlib.Path, help="default: plugins/*/*/README.md and docs/**/*.md of the tree")
     arguments = parser.parse_args()
 
-    command = [arguments.atalaya, "plugins"] + (["--plugins", arguments.plugins] if arguments.plugins else [])
-    tree = pathlib.Path(__file__).resolve().parent.parent
-    readmes = arguments.readme or sorted([*tree.glob("plugins/*/*/README.md"), *tree.glob("docs/**/*.md")])
+    catalogue = Catalogue([arguments.atalaya, "plugins"] + (["--plugins", arguments.plugins] if arguments.plugins else []))
+    if catalogue.missing():
+        print(f"no README has the tables of {', '.join(catalogue.missing())}", file=sys.stderr)
+        return 1
+    pages = arguments.page or sorted([*TREE.glob("plugins/*/*/README.md"), *TREE.glob("docs/**/*.md")])
     blocks, wrong = 0, []
-    for readme in readmes:
-        text = readme.read_text(encoding="utf-8")
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
         blocks += len(BLOCK.findall(text))
-        wanted = BLOCK.sub(lambda m: m[1] + (page(command, m[2]) if m[2] else metrics(command)) + m[4], text)
+        wanted = BLOCK.sub(lambda match, folder=page.resolve().parent: match[1] + catalogue.block(match, folder) + match[5], text)
         if wanted == text:
             continue
         if arguments.update:
-            readme.write_text(wanted, encoding="utf-8")
-            print(f"{readme}: updated")
+            page.write_text(wanted, encoding="utf-8")
+            print(f"{page}: updated")
         else:
-            wrong.append(readme)
-    for readme in wrong:
-        print(f"{readme}: differs from the plugin; run tests/readme_tables.py --update {arguments.atalaya}", file=sys.stderr)
+            wrong.append(page)
+    for page in wrong:
+        print(f"{page}: differs from the plugins; run tests/readme_tables.py --update {arguments.atalaya}", file=sys.stderr)
     if blocks == 0:
-        print("no generated block found in any README", file=sys.stderr)
+        print("no generated block found in any page", file=sys.stderr)
     return 1 if wrong or blocks == 0 else 0
 
 

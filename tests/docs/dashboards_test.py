@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboards in examples/grafana: each query is in the PromQL subset of `serve`, its metrics, tags, functions and units are those
-of the catalogue in docs/reference/metrics.md, panels do not overlap, and the provisioning files load them. Needs no agent."""
+of the catalogue in the READMEs of the plugins, panels do not overlap, and the provisioning files load them. Needs no agent."""
 
 import glob
 import itertools
@@ -18,8 +18,10 @@ import yaml
 
 FOLDER = "examples/grafana"
 DASHBOARDS = sorted(glob.glob(f"{FOLDER}/dashboards/*.json"))
-CATALOGUE = "docs/reference/metrics.md"
-ROW = re.compile(r"^\| ([a-z][\w.]*) \| (\S+) \| (gauge|rate|delta|total) \| \S+ \| ([^|]*) \|", re.M)
+CATALOGUE = sorted(glob.glob("plugins/*/*/README.md"))
+# The tables of metrics that tests/readme_tables.py writes: one for each set of tags.
+TAGS = re.compile(r"^Tags: (.*)\n\n((?:\|.*\n)*)", re.M)
+ROW = re.compile(r"^\| ([a-z][\w.]*) \| (\S+) \| (gauge|rate|delta|total) \|", re.M)
 # Tags that the default rules of translate.names add to processes.
 NAMED = {"application", "executor", "attempt"}
 PREFIXES = {"Mi": 2 ** 20, "Ki": 2 ** 10, "n": 1e-9, "m": 1e-3, "M": 1e6, "": 1}
@@ -47,9 +49,10 @@ def unit_of(ucum):
 def catalogue():
     """Metric by its name in PromQL. A name that several components declare has the tags of all."""
     found = {}
-    for name, unit, kind, tags in ROW.findall(style.read(CATALOGUE)):
+    rows = ((row, tags) for path in CATALOGUE for tags, table in TAGS.findall(style.read(path)) for row in ROW.findall(table))
+    for (name, unit, kind), tags in rows:
         legal = name.replace(".", "_")
-        tags = {tag.strip("() ") for tag in tags.split(",") if tag.strip()} | {"host"}
+        tags = {tag.strip("() ") for tag in tags.split(",") if tag != "none"} | {"host"}
         if "process" in tags:
             tags |= NAMED
         if legal in found:

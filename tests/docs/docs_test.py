@@ -6,7 +6,7 @@ each ```lua block is checked as a pipeline file, or as part of one. A comment be
     <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered samples, while the block runs
 
 The help of all commands is plain English of at most 80 columns. prose_test.py checks the prose and the links of the pages,
-tests/readme_tables.py the tables of docs/reference/metrics.md."""
+tests/readme_tables.py the generated tables."""
 
 import glob
 import json
