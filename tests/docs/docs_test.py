@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the examples of README.md and the pages in docs/: each ```sh block in order, each page in a scratch folder with the pipelines;
-each ```lua block is checked as a pipeline file, or as part of one. A comment before a block changes this:
+each ```lua block, also of the plugins' READMEs, is checked as a pipeline file, or as part of one. A comment before a block changes this:
 
     <!-- not run: REASON -->                 the block is not run
     <!-- while this runs: COMMAND -->        the agent of that command runs, and has delivered samples, while the block runs
@@ -25,6 +25,7 @@ import style
 BINARY = os.path.abspath(harness.BINARY)
 # The pages whose commands have a test of their own: under a real systemd, and against an installed package.
 ELSEWHERE = {"docs/how-to/operations.md", "docs/tutorial/write-a-plugin.md"}
+READMES = sorted(glob.glob("plugins/*/*/README.md"))
 PAGES = ["README.md", *sorted(glob.glob("docs/*.md") + [page for page in glob.glob("docs/*/*.md") if "/adr/" not in page])]
 BLOCK = re.compile(r"^(?:<!-- (not run|while this runs): ([^\n]*?) -->\n+)?```(sh|lua)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
@@ -40,11 +41,11 @@ local function used(kind, build)
     end
   end })
 end
-local function of(stage) return { every = "1s", real.source.self {}, stage, real.sink.stdout {} } end
+local function of(stage) return { every = "1s", real.source.proc {}, stage, real.sink.stdout {} } end
 local a = {
   source = used("source", function(source) return { every = "1s", source, real.sink.stdout {} } end),
   translate = used("translate", of), filter = used("filter", of),
-  sink = used("sink", function(sink) return { every = "1s", real.source.self {}, sink } end),
+  sink = used("sink", function(sink) return { every = "1s", real.source.proc {}, sink } end),
 }
 """
 
@@ -95,8 +96,8 @@ class Page:
 
 
 class Docs(unittest.TestCase):
-    def blocks(self, language):
-        for path in PAGES:
+    def blocks(self, language, pages):
+        for path in pages:
             with open(path) as file:
                 text = file.read()
             for found in BLOCK.finditer(text):
@@ -107,7 +108,7 @@ class Docs(unittest.TestCase):
     def test_commands(self):
         pages, ran = {}, 0
         try:
-            for path, line, beside, script in self.blocks("sh"):
+            for path, line, beside, script in self.blocks("sh", PAGES):
                 if path in ELSEWHERE:
                     continue
                 if path not in pages:
@@ -134,7 +135,7 @@ class Docs(unittest.TestCase):
         checked = 0
         page = Page()
         self.addCleanup(page.temporary.cleanup)
-        for path, line, _, text in self.blocks("lua"):
+        for path, line, _, text in self.blocks("lua", PAGES + READMES):
             with self.subTest(f"{path}:{line}"):
                 if 'require "atalaya"' not in text:
                     text = PART_OF_A_FILE + text
