@@ -23,7 +23,7 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 COMPONENTS = TREE / "docs" / "reference" / "components.md"
 BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_/-]+)|(components|parameters|metrics)) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-MANY = 5  # components with an equal parameter; it is then on the page of components only
+MANY = 5  # components with an equal parameter, which is then on the page of components only; metrics that another table repeats
 KINDS = ("source", "translator", "filter", "sink", "command")
 PARAMETERS = ("name", "type", "default", "values", "summary")
 METRICS = ("name", "unit", "kind", "source", "summary")
@@ -40,6 +40,21 @@ def table(columns, rows):
 
 def without_default(row):
     return tuple(row[key] for key in ("name", "type", "values", "summary"))
+
+
+def first_word(row):
+    return row["name"].partition(".")[0]
+
+
+def without_first_word(row):
+    return (row["name"].partition(".")[2], *(row[key] for key in METRICS[1:]))
+
+
+def is_repeated(rows, others):
+    """All of many `rows` are in `others`, with another first word that is the same in all."""
+    words = [{first_word(row) for row in group} for group in (rows, others)]
+    return (len(rows) >= MANY and all(len(one) == 1 for one in words) and words[0] != words[1]
+            and {without_first_word(row) for row in rows} <= {without_first_word(row) for row in others})
 
 
 class Catalogue:
@@ -110,11 +125,22 @@ class Catalogue:
 
     @staticmethod
     def metric_tables(metrics):
-        """One for each set of tags."""
+        """One for each set of tags. Metrics that differ from those of an earlier table only in the first word are not repeated."""
         groups = collections.defaultdict(list)
         for row in metrics:
             groups[row["tags"]].append(row)
-        return [part for tags, rows in groups.items() for part in (f"Tags: {tags or 'none'}\n", table(METRICS, rows))]
+        parts, earlier = [], []
+        for tags, rows in groups.items():
+            parts.append(f"Tags: {tags or 'none'}\n")
+            same = next((one for one in earlier if is_repeated(one, rows)), None)
+            if same:
+                parts.append(f"All metrics `{first_word(same[0])}.*` above, as `{first_word(rows[0])}.*`.\n")
+                known = {without_first_word(row) for row in same}
+                rows = [row for row in rows if without_first_word(row) not in known]
+            else:
+                earlier.append(rows)
+            parts += [table(METRICS, rows)] if rows else []
+        return parts
 
     def all_components(self, folder):
         text = ""
