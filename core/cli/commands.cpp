@@ -19,16 +19,17 @@ constexpr OptionSpec kCommon[] = {
     {"--help", "", "Print the help of the command"},
 };
 
-// The order of the overview. Commands of other plugins come last.
+// The order of the overview, by the intention of the user. Commands of other plugins come last.
 struct GroupNames {
   std::string_view title;
   std::array<std::string_view, 7> commands;
 };
-constexpr std::array<GroupNames, 4> kGroups = {{
-    {"Collect", {"run", "check", "test", "try"}},
-    {"Look", {"query", "plot", "sql", "serve"}},
-    {"Analyse", {"report", "flamegraph", "jvms", "graph", "bottleneck", "phases", "place"}},
-    {"Manage", {"experiment", "status", "doctor", "plugins", "store", "spool", "complete"}},
+constexpr std::array<GroupNames, 5> kGroups = {{
+    {"Look", {"top", "query", "plot", "sql", "metrics", "processes", "tags"}},
+    {"Find the reason", {"explain", "flamegraph", "bottleneck", "jvms", "graph", "phases", "place"}},
+    {"Collect", {"run", "check", "test", "try", "record", "experiment"}},
+    {"Share", {"serve", "report", "trace"}},
+    {"Manage", {"status", "doctor", "plugins", "store", "spool", "complete"}},
 }};
 
 std::vector<const Command *> plugin_rows(PluginCommands &plugins, bool log_errors) {

@@ -62,7 +62,7 @@ std::string man(const CommandLine &line) {
                      "Loads plugins and connects them in pipelines that are written in Lua: sources, translators, filters, sinks.\n"
                      "Results go to standard output, everything else to standard error.\n";
   for (const CommandGroup &group : line.groups) {
-    page += ".SH \"" + upper(group.title) + " COMMANDS\"\n";
+    page += ".SH \"COMMANDS: " + upper(group.title) + "\"\n";
     for (const Command *command : group.commands) append_command(page, *command, line);
   }
   page += ".SH COMMON OPTIONS\n";

@@ -25,7 +25,7 @@ import style
 BINARY = os.path.abspath(harness.BINARY)
 # The pages whose commands have a test of their own: under a real systemd, and against an installed package.
 ELSEWHERE = {"docs/how-to/operations.md", "docs/tutorial/write-a-plugin.md"}
-PAGES = ["README.md", *sorted(glob.glob("docs/*.md") + [page for page in glob.glob("docs/*/*.md") if "/adr/" not in page])]
+PAGES = ["README.md", *sorted(glob.glob("docs/*.md") + [page for page in glob.glob("docs/*/*.md") if "/decisions/" not in page])]
 BLOCK = re.compile(r"^(?:<!-- (not run|while this runs): ([^\n]*?) -->\n+)?```(sh|lua)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 READMES = sorted(glob.glob("plugins/*/*/README.md"))

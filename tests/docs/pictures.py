@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures in docs/pictures, made of generated samples: the job of docs/tutorial/slow-job.md, and a program with phases.
+"""The pictures in docs/pictures, made of generated samples: the job of docs/tutorial/slow-job.md, also for README.md, and a program
+with phases.
 
 pictures.py --update    makes all of them again: those of commands, and with node and Chromium those of the page
 pictures.py             as a test: each picture of a command is the output of that command
@@ -21,6 +22,7 @@ sys.path[:0] = [os.path.join(TOP, "tests", folder) for folder in ("integration",
 
 import phase_runs  # noqa: E402
 import slow_job  # noqa: E402
+import terminal  # noqa: E402
 from harness import BINARY, PATIENCE, AgentCase, main  # noqa: E402
 from questions import DECLARATIONS, http  # noqa: E402
 
@@ -79,6 +81,13 @@ class Pictures(AgentCase):
                 names.append(f"slow-job-{name}.svg")
         self.assertGreater(len(names), 1)
         self.assertEqual(sorted(names), sorted(name for name in os.listdir(FOLDER) if name.startswith("slow-job-")))
+
+    def test_pictures_of_the_readme(self):
+        store = self.store_of("job", slow_job.lines(BEGIN))
+        self.check("flamegraph.svg", self.drawn(store, "flamegraph", "--by", "name", "--experiment", "before"))
+        words = [BINARY, "top", "--at", str(BEGIN + slow_job.RUNS["before"] + 150), "--store", store]  # in the third step: the network
+        screen = terminal.first_screen(words, dict(os.environ, TZ="UTC"), rows=12, until="n name", patience=PATIENCE)
+        self.check("top.svg", terminal.svg(screen))
 
     def test_picture_of_phases(self):
         runs = phase_runs.Runs()

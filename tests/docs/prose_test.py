@@ -3,6 +3,7 @@
 
 prose_test.py --count prints the findings of each file instead."""
 
+import glob
 import os
 import re
 import subprocess
@@ -45,6 +46,13 @@ class Prose(unittest.TestCase):
                     self.assertTrue(os.path.exists(target))
                     if anchor and target.endswith(".md"):
                         self.assertIn(anchor, anchors(target))
+
+    def test_decisions_are_in_the_index_and_short(self):
+        pages = {os.path.basename(path) for path in glob.glob("docs/decisions/*.md")} - {"README.md"}
+        self.assertEqual({link for link, _ in LINK.findall(style.read("docs/decisions/README.md"))}, pages)
+        for page in pages:
+            with self.subTest(page):
+                self.assertLessEqual(len(style.read(f"docs/decisions/{page}").split()), 900)
 
     def test_help_of_dev(self):
         text = subprocess.run(["./dev", "--help"], capture_output=True, text=True, check=True).stdout

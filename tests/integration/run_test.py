@@ -315,6 +315,7 @@ class Commands(AgentCase):
     def test_help_has_groups_and_three_examples_and_fits_80_columns(self):
         overview = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
         self.check_width(overview)
+        self.assertEqual(re.findall(r"^([A-Z][a-z ]+)$", overview, re.M), ["Look", "Find the reason", "Collect", "Share", "Manage", "Help"])
         self.assertRegex(overview, r"\nCollect\n  run         Run ")
         self.assertRegex(overview, r"\nManage\n(.+\n)*  spool       List, verify")
         names = re.findall(r"^  ([a-z]+)  ", overview, re.M)

@@ -13,7 +13,7 @@ namespace atalaya::receive {
 
 // The names of metrics and tags that senders have added to the agent's table. A name that no sender used for an hour no longer
 // counts against `most` and its sender's half of it. The table keeps it all the same, because ids hold for the life of the process
-// (docs/adr/0060-names-of-senders-age.md): `ever` limits all of them, and one sender has an eighth of it. For one thread.
+// (docs/decisions/hub.md): `ever` limits all of them, and one sender has an eighth of it. For one thread.
 class NameBudget {
  public:
   struct Amount {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters of numbers: k-medoids (PAM) and k-means in one dimension. docs/adr/0030-bottleneck.md has the reasons.
+// Clusters of numbers: k-medoids (PAM) and k-means in one dimension. docs/decisions/jobs-and-bottlenecks.md has the reasons.
 #pragma once
 
 #include <cstddef>

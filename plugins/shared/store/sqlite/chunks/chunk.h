@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk: many points of one entity, compressed. docs/explanation/store.md describes its bytes, chunk_format.h what writer and
-// reader of them share.
+// A chunk: many points of one entity, compressed. chunk_format.h describes its bytes.
 #pragma once
 
 #include <cstdint>

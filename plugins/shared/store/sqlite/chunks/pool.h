@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks of many entities in one row: of entities that lived for a short time a chunk is mostly head, and their heads are nearly
-// equal. docs/explanation/store.md describes the bytes.
+// Chunks of many entities in one row: of entities that lived for a short time a chunk is mostly head, and their heads are
+// nearly equal. The bytes, as in chunk_format.h:
+// - `head`: 4 bytes CRC-32C of the rest; 1 byte format, 2; v number of members; for each v distance to the entity of the member
+//   before (the first one: to 0); 4 bytes CRC-32C of `data`.
+// - `data`: a zstd frame with, for each member, v size of its head and v size of its data; then the heads of all members, then
+//   the data of all members. Each is a chunk, but its head is without the checksums at its begin and its end.
+// Pools of schema 9 have format 1: the two sizes are in `head` of the pool, behind the distance of each member, and the heads
+// of members have their checksums.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rolled points: the summary of the points of a step, in their place. docs/explanation/store.md describes their bytes, which are
-// those of a chunk with several columns a metric.
+// Rolled points: the summary of the points of a step, in their place. Their bytes are those of a chunk with up to nine columns
+// a metric. Its times are the ends of the steps, and its durations those of all samples of a step together. The number of a
+// column is the metric id times 16, plus:
+//   0  minimum
+//   1  count of samples; left out if it is 1
+//   2  ns from the last sample to the end of the step; left out if it is 0
+//   3  ns from the first sample to the last; left out if it is 0
+//   4  sum, rounded to the decimals of the samples; left out if it is minimum x count
+//   5  maximum; left out if it is the minimum
+//   6  first; left out if it is the minimum
+//   7  last; left out if it is the first
+//   8  average by durations; left out if it is sum / count
 #pragma once
 
 #include <cstdint>
