@@ -9,12 +9,7 @@ local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
-a.pipeline "profile" {
-  every = "60s",
-  a.source.perf { frequency = 101, modules = true, tasks = true, tags = { "container", "runtime" } },
-  a.translate.names {},  -- the same names as in the other pipelines
-  store,
-}
+common.profile { every = "60s", store }
 
 -- As in host.lua: in one run with it, each is collected once.
 common.host { every = "5s", store }

@@ -2,6 +2,7 @@
 --   atalaya run pipelines/traffic.lua        (as root, or with the drop-ins net-bpf, nat and proc-bpf)
 -- The store is atalaya.db in the state folder.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}  -- one for all pipelines: a store has one writer
 
@@ -16,10 +17,6 @@ a.pipeline "network" {
 -- Addresses that this host translates, such as published ports: the two ends of these connections report different ones.
 a.pipeline "translations" { every = "10s", a.source.nat {}, store }
 
--- Cores and memory of the host, and all of its processes: idle processes use memory, too.
-a.pipeline "load" {
-  every = "5s",
-  a.source.proc { cgroups = false },
-  a.translate.names { tags = { "container" } },
-  store,
-}
+-- As in host.lua: in one run with it, each is collected once.
+common.host { every = "5s", store }
+common.processes { every = "5s", store }

@@ -4,6 +4,7 @@
 --   local common = require "atalaya.common"
 --   common.host { every = "5s", SINKS... }         cores, memory, disks, interfaces, file systems, cgroups
 --   common.processes { every = "5s", SINKS... }    processes with their real names; idle ones have a sample per 5 minutes
+--   common.profile { every = "60s", SINKS... }     CPU time by stack of all processes, 101 samples per second on each CPU
 --   common.self { every = "30s", SINKS... }        the agent: its CPU time, memory and losses
 --
 -- What follows the interval is added after these sources and stages: sinks, or a function before them. `atalaya check FILE` prints
@@ -42,6 +43,13 @@ return {
         ["proc.disk.writes.mb"] = 0.01,
         ["proc.mem.resident"] = 10,
       },
+    }
+  end),
+
+  profile = pipeline("profile", function()
+    return {
+      a.source.perf { frequency = 101, modules = true, tasks = true, tags = { "container", "runtime" } },
+      a.translate.names {},  -- the same names as in the other pipelines
     }
   end),
 

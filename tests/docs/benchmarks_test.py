@@ -213,16 +213,16 @@ class Presets(unittest.TestCase):
     """The experiment of the reference: its pipelines, its turns and its per cents."""
 
     def test_each_kind_has_its_part_of_the_shipped_file_with_the_windows_of_the_reference(self):
-        windows = {"default": ({"20s"}, {"60s"}, 101), "aggressive": ({"5s", "30s"}, {"30s"}, 202)}
+        windows = {"default": ({"20s"}, {"60s"}, "common.profile {"), "aggressive": ({"5s", "30s"}, {"30s"}, "a.source.perf { frequency = 202,")}
         for name, (preset, kind) in presets.VARIANTS.items():
             with self.subTest(name):
                 text = presets.pipelines(preset, kind)
-                monitoring, profiling, frequency = windows[preset]
+                monitoring, profiling, profile = windows[preset]
                 found = {"processes": monitoring} if kind == "monitoring" else {"perf": profiling} if kind == "profiling" else {
                     "processes": monitoring, "perf": profiling}
                 self.assertEqual("common.processes {" in text, "processes" in found)
                 self.assertEqual("common.host {" in text, "processes" in found)
-                self.assertEqual(f"a.source.perf {{ frequency = {frequency}," in text, "perf" in found)
+                self.assertEqual(profile in text, "perf" in found)
                 self.assertEqual(set(re.findall(r'every = "([^"]*)"', text)), set().union(*found.values()))
 
     def test_an_agent_starts_with_a_window(self):

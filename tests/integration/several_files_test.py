@@ -5,6 +5,7 @@ import collections
 import os
 import re
 import subprocess
+import sys
 
 from harness import BINARY, PATIENCE, Agent, AgentCase, main, so_far
 
@@ -70,6 +71,27 @@ class SeveralFiles(AgentCase):
         self.assertIn("proc.mem.resident", {metric for metric, _, _ in values})
         self.assertEqual([key for key, count in values.items() if count > 1], [])
 
+    def test_shipped_files_report_the_same_usage_alone_and_together(self):
+        """A file that read the processes itself, with other tags, would store their CPU time again, as other series."""
+        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        self.addCleanup(busy.wait)
+        self.addCleanup(busy.kill)
+        for names in (("host",), ("traffic",), ("host", "traffic"), ("host", "profile", "traffic")):
+            out = self.path("-".join(names) + ".jsonl")
+            sink = f'a.sink.file {{ path = "{out}", format = "samples" }}'
+            agent = self.run_files(*(shipped(name, self.EVERY, sink) for name in names)).running()
+
+            def samples():
+                return [sample for sample in so_far(out)
+                        if sample["tags"].get("pid") == str(busy.pid) and "proc.cpu.user" in sample["fields"]]
+
+            agent.wait_status(lambda _: len({sample["time"] for sample in samples()}) >= 10)
+            self.assertEqual(agent.stop(), 0, agent.errors())
+            found = samples()
+            self.assertEqual(set(collections.Counter(sample["time"] for sample in found).values()), {1}, names)
+            host = collections.Counter(sample["time"] for sample in so_far(out) if "sys.mem.total" in sample["fields"])
+            self.assertEqual(set(host.values()), {1}, names)
+
     def test_one_run_collects_what_separate_runs_do(self):
         """Two files read one log by a pipeline that they share, and another log each by a pipeline of their own."""
         lines = 300
@@ -105,7 +127,7 @@ class SeveralFiles(AgentCase):
         return [point for point in so_far(path) if re.fullmatch(r"btrace\.(shared|a|b)\d", point["metric"])]
 
     def test_the_common_pipelines_are_equal_in_all_files_and_in_that_of_the_service(self):
-        names = ("host", "alerts", "profile", "hardware", "network")
+        names = ("host", "alerts", "profile", "hardware", "network", "traffic")
         service = os.path.join(TOP, "packaging", "atalaya.lua")
         for paths in (self.shipped(*names), [service, *self.shipped(*names)], [service, *self.shipped("aggressive")]):
             done = self.check(*paths)
@@ -149,11 +171,14 @@ class SeveralFiles(AgentCase):
 
     def test_shipped_files_that_belong_together(self):
         """Nothing is collected twice by the combinations that the documentation names."""
+        for names in (("profile", "jvm-profile", "traffic"), ("network", "traffic"), ("alerts", "traffic")):
+            done = self.check(*self.shipped("host", *names))
+            self.assertEqual((done.returncode, done.stderr), (0, ""), names)
         service = os.path.join(TOP, "packaging", "atalaya.lua")
         for first in (*self.shipped("host"), service):
             done = self.check(first, *self.shipped("profile", "jvm", "network", "hardware", "btrace", "regions", "alerts"))
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for alone in ("traffic", "power", "containers"):
+        for alone in ("power", "containers"):
             done = self.check(*self.shipped("host", alone))
             self.assertIn("values that both collect are stored twice", done.stderr)
 

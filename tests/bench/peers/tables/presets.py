@@ -24,7 +24,8 @@ PUNCTUAL = 0.04  # of a window: an agent that starts so late after its begin sti
 WINDOW = re.compile(r'every = "(\d+)s"')
 NONE = "no agent"
 # Of a pipeline file: what stands for each of the reference's two tools.
-PARTS = {"monitoring": re.compile(r"^common\..*\n", re.M), "profiling": re.compile(r'^a\.pipeline "profile" \{\n.*?^\}\n', re.M | re.S)}
+PARTS = {"monitoring": re.compile(r"^common\.(?!profile ).*\n", re.M),
+         "profiling": re.compile(r'^common\.profile [^\n]*\n|^a\.pipeline "profile" \{\n.*?^\}\n', re.M | re.S)}
 FILES = {"default": "profile.lua", "aggressive": "aggressive.lua"}
 KINDS = {"monitoring": ("profiling",), "profiling": ("monitoring",), "both": ()}  # and the parts that are left out
 VARIANTS = {f"{preset}, {kind}": (preset, kind) for preset in FILES for kind in KINDS}
