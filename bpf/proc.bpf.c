@@ -13,7 +13,7 @@ __u64 lost_exits;
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 1 << 20);
+  __uint(max_entries, PROC_ENDS_BYTES);
 } exits SEC(".maps");
 
 /* LRU: evicts zombies, and the few processes whose freeing the kernel never reports. */
@@ -89,7 +89,9 @@ int BPF_PROG(process_exits, struct task_struct *task) {
   if (signal->live.counter != 0) return 0; /* other threads still run */
   struct proc_leaving entry = {.exit_ns = bpf_ktime_get_ns(),
                                .cgroup = cgroup_of(leader),
-                               .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0};
+                               .solo = signal->nr_threads == 1 && signal->sum_sched_runtime == 0,
+                               .flags = kernel_flags()};
+  if (entry.solo) read_only_thread(&entry.counts, task);
   BPF_CORE_READ_INTO(&entry.comm, leader, comm);
   BPF_CORE_READ_INTO(&entry.parent, leader, real_parent, group_leader, comm);
   bpf_map_update_elem(&leaving, &key, &entry, BPF_ANY);
@@ -119,7 +121,8 @@ static void report_end(struct task_struct *task, const struct proc_leaving *entr
   } else {
     add_ended_calls(&end->counts, task);
   }
-  bpf_ringbuf_submit(end, BPF_RB_NO_WAKEUP);
+  const bool much = bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) >= PROC_ENDS_BYTES / 2;
+  bpf_ringbuf_submit(end, much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* Here the last CPU time is included in the time of the task; at the exit it is not. */

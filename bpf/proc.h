@@ -17,6 +17,7 @@ enum {
   PROC_MAX_FILES = 64,     /* words of 64 descriptors that are counted */
   PROC_MAX_CPUS = 64,      /* maximum for exact memory of a process */
   PROC_PASS_BYTES = 2 << 20,
+  PROC_ENDS_BYTES = 1 << 20, /* ring of ended processes; half full, it wakes its reader */
 };
 
 /* Bits of proc_record.flags. */
@@ -74,7 +75,9 @@ struct proc_calls {
 struct proc_leaving {
   __u64 exit_ns; /* monotonic */
   __u64 cgroup;
-  __u64 solo; /* it never had another thread */
+  __u32 solo;                /* it never had another thread */
+  __u32 flags;               /* as of a record */
+  struct proc_counts counts; /* of a solo one, up to the exit: the last ones where the kernel does not report the freeing */
   char comm[PROC_COMM];
   char parent[PROC_COMM];
 };

@@ -102,21 +102,25 @@ static __u32 transfer_count(struct signal_struct *signal) {
   return sequence;
 }
 
+static void read_only_thread(struct proc_counts *counts, struct task_struct *task) {
+  counts->exec_ns = task->se.sum_exec_runtime;
+  counts->user_ns = task->utime;
+  counts->system_ns = task->stime;
+  counts->min_flt = task->min_flt;
+  counts->maj_flt = task->maj_flt;
+  counts->nvcsw = task->nvcsw;
+  counts->nivcsw = task->nivcsw;
+  if (bpf_core_field_exists(task->sched_info.run_delay)) counts->delay_ns = task->sched_info.run_delay;
+  add_disk(counts, &task->ioac);
+  add_calls(counts, &task->ioac);
+}
+
 static void read_counts_once(struct proc_record *record, struct task_struct *task, struct signal_struct *signal) {
   struct proc_counts *counts = &record->counts;
   __builtin_memset(counts, 0, sizeof(*counts));
   if (has_one_thread(task)) {
     record->threads = 1;
-    counts->exec_ns = task->se.sum_exec_runtime;
-    counts->user_ns = task->utime;
-    counts->system_ns = task->stime;
-    counts->min_flt = task->min_flt;
-    counts->maj_flt = task->maj_flt;
-    counts->nvcsw = task->nvcsw;
-    counts->nivcsw = task->nivcsw;
-    if (bpf_core_field_exists(task->sched_info.run_delay)) counts->delay_ns = task->sched_info.run_delay;
-    add_disk(counts, &task->ioac);
-    add_calls(counts, &task->ioac);
+    read_only_thread(counts, task);
   } else {
     struct walk walk = {.leader = task, .counts = counts};
     if (!walk_threads(&walk, signal)) record->flags |= PROC_PARTIAL;

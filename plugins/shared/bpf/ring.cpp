@@ -49,8 +49,12 @@ int Ring::on_record(void *self, void *data, size_t size) noexcept {
 
 std::unique_lock<std::mutex> Ring::drain() {
   auto lock = hold();
-  ring_buffer__consume(ring_.get());
+  drain_held();
   return lock;
+}
+
+void Ring::drain_held() {
+  ring_buffer__consume(ring_.get());
 }
 
 }  // namespace atalaya::bpf

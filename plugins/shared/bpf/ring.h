@@ -25,9 +25,11 @@ class Ring {
   ~Ring();
   bool open(int map, const char *thread_name);
 
-  // The lock protects the data that `keep` fills. drain() first passes all records in the ring to `keep`.
+  // The lock protects the data that `keep` fills. drain() first passes all records in the ring to `keep`; drain_held() does it for
+  // a caller that holds the lock.
   std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
   std::unique_lock<std::mutex> drain();
+  void drain_held();
 
  private:
   struct Deleter {

@@ -93,6 +93,7 @@ struct ProcessReading {
   int32_t pid = 0;
   bool kernel_thread = false;
   bool partial = false;  // its counters could not be read consistently this time, and are absent
+  bool ended = false;    // a zombie, whose end with all its usage has been reported, or will be with the next ends
   Name name;
   uint64_t start_ns = 0;     // since boot; with the pid it is the identity
   int64_t monotonic_ns = 0;  // time of the reading

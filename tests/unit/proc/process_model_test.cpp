@@ -112,9 +112,9 @@ TEST_CASE("a process that has ended is forgotten") {
   model.end();
   CHECK(model.live().empty());
   CHECK(model.find(7) == nullptr);
-  model.begin(pass(110));
+  model.begin(pass(141));
   model.end();
-  CHECK_FALSE(one(model, pass(111), reading(7, 10, 111, kSecond)).rates.has(Counter::user_ns));
+  CHECK_FALSE(one(model, pass(142), reading(7, 10, 142, kSecond)).rates.has(Counter::user_ns));
 }
 
 TEST_CASE("a process that ended recently still has its last reading, for the account of its end") {
@@ -128,11 +128,55 @@ TEST_CASE("a process that ended recently still has its last reading, for the acc
   CHECK(model.last_growth(reading(8, 100, 102, 9)).value().get(Counter::user_ns) == 9);
   CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: unknown
   model.end();
-  model.begin(pass(110));
+  model.begin(pass(103));
+  CHECK_FALSE(model.last_growth(reading(7, 10, 103, 8)));  // it was counted
   model.end();
-  CHECK_FALSE(model.last_growth(reading(7, 10, 110, 8)));
-  model.begin(pass(111));
-  CHECK_FALSE(model.last_growth(reading(8, 100, 111, 9)));  // too late to be sure that it was never seen
+}
+
+TEST_CASE("the end of a process that was seen counts after a window of any length, and after another one has its pid") {
+  for (const int64_t window_s : {1, 20, 600}) {
+    ProcessModel model;
+    const auto new_s = static_cast<uint64_t>(99 + window_s);
+    one(model, pass(100), reading(7, 10, 100, 5 * kSecond));
+    model.begin(pass(100 + window_s));
+    model.update(reading(7, new_s, 100 + window_s, kSecond));
+    CHECK(model.last_growth(reading(7, 10, 100 + window_s, 8 * kSecond)).value().get(Counter::user_ns) == 3 * kSecond);
+    CHECK_FALSE(model.live().front()->ends);
+    CHECK(model.sees(7, new_s * kSecond));
+    CHECK_FALSE(model.sees(7, 10 * kSecond));
+    model.end();
+  }
+}
+
+TEST_CASE("an unknown process is new, unless one as young was forgotten without an end") {
+  ProcessModel model;
+  one(model, pass(100), reading(7, 100, 100, 0));
+  for (const int64_t at_s : {101, 141}) {
+    model.begin(pass(at_s));
+    model.end();
+  }
+  model.begin(pass(150));
+  CHECK_FALSE(model.last_growth(reading(7, 100, 150, 9)));
+  CHECK(model.last_growth(reading(8, 101, 150, 9)).value().get(Counter::user_ns) == 9);
+  model.end();
+}
+
+TEST_CASE("a zombie whose end is reported apart counts once, whether the end comes before it or after it") {
+  for (const bool before : {false, true}) {
+    ProcessModel model;
+    model.begin(pass(100));
+    model.end();
+    ProcessReading zombie = reading(7, 101, 102, 4);
+    if (before) CHECK(model.whole_growth(zombie).get(Counter::user_ns) == 4);
+    model.begin(pass(102));
+    zombie.ended = true;
+    model.update(zombie);
+    CHECK_FALSE(model.live().front()->rates.has(Counter::user_ns));
+    if (!before) CHECK(model.last_growth(zombie).value().get(Counter::user_ns) == 4);
+    model.end();
+    zombie.monotonic_ns += kSecond;
+    CHECK_FALSE(one(model, pass(103), zombie).ran());
+  }
 }
 
 TEST_CASE("the end of a process in any window, reaped or not, adds its last usage once") {

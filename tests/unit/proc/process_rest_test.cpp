@@ -26,7 +26,8 @@ class RandomHost final : public ProcessBackend {
   explicit RandomHost(uint32_t seed) : random_(seed) {}
 
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(now_ns); }
-  void take_exits(const ProcessModel &, const TakeExit &) override {}
+  void follow_exits(const ProcessModel &, TakeExit) override {}
+  void take_exits() override {}
   std::optional<uint64_t> lost_exits() const override { return std::nullopt; }
   void read(ProcessModel &model) override {
     for (int32_t pid = 1; pid <= 8; ++pid) {
@@ -161,9 +162,10 @@ class Ending final : public ProcessBackend {
     if (pass < 3 || (pass == 3 && in_list_))
       for (const int32_t pid : {7, 8}) model.update(reading(pid));
   }
-  void take_exits(const ProcessModel &, const TakeExit &take) override {
+  void follow_exits(const ProcessModel &, TakeExit take) override { take_ = std::move(take); }
+  void take_exits() override {
     if (pass != 3) return;
-    for (const int32_t pid : {7, 8}) take({reading(pid), Name(pid == 8 ? "parent" : "init"), 0});
+    for (const int32_t pid : {7, 8}) take_({reading(pid), Name(pid == 8 ? "parent" : "init"), 0});
   }
 
   int64_t pass = 0;
@@ -181,6 +183,7 @@ class Ending final : public ProcessBackend {
     return process;
   }
   const bool in_list_;
+  TakeExit take_;
 };
 
 // Rules about ended processes select by the parent: it must be known for those that lived for hours too.

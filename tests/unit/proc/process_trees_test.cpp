@@ -109,9 +109,13 @@ int64_t monotonic() {
 // Sums bytes read by the processes of the tree over all windows.
 class Meter {
  public:
-  explicit Meter(ProcessBackend &backend) : backend_(backend) { pass(); }
+  explicit Meter(ProcessBackend &backend) : backend_(backend) {
+    backend.follow_exits(model_, [this](const ExitReading &exit) { ends_.push_back(exit); });
+    pass();
+  }
 
   void pass() {
+    const auto lock = backend_.hold_exits();
     const int64_t previous_ns = time_ns_;
     time_ns_ = monotonic();
     model_.begin({time_ns_, backend_.uptime(), false});
@@ -126,15 +130,17 @@ class Meter {
       read_ns.emplace(pid, process->unread ? time_ns_ : process->now.monotonic_ns);
     }
     read_ns_ = std::move(read_ns);
-    backend_.take_exits(model_, [this](const ExitReading &exit) {
+    backend_.take_exits();
+    for (const ExitReading &exit : ends_) {
       const Counters used = model_.last_growth(exit.last).value_or(Counters());
-      if (exit.last.name.text() != kTreeName) return;
+      if (exit.last.name.text() != kTreeName) continue;
       ++exits_;
       if (used.has(Counter::reads_bytes))
         bytes_ += static_cast<double>(used.get(Counter::reads_bytes));
       else
         ++unknown_;
-    });
+    }
+    ends_.clear();
     model_.end();
   }
   uint64_t bytes() const { return static_cast<uint64_t>(bytes_ + 0.5); }
@@ -146,12 +152,12 @@ class Meter {
   ProcessModel model_;
   int64_t time_ns_ = 0;
   std::map<int32_t, int64_t> read_ns_;
+  std::vector<ExitReading> ends_;  // since the last pass
   double bytes_ = 0;
   size_t exits_ = 0, unknown_ = 0;  // unknown: ends without counters
 };
 
-Meter measure(ProcessBackend &backend, const Plan &plan, Random &random) {
-  Meter meter(backend);
+void measure(Meter &meter, const Plan &plan, Random &random) {
   const pid_t keeper = start(plan);
   bool running = true;
   // The kernel reports ends late.
@@ -162,7 +168,6 @@ Meter measure(ProcessBackend &backend, const Plan &plan, Random &random) {
   }
   if (running) ::waitpid(keeper, nullptr, 0);
   CHECK(meter.exits() == plan.processes() + 1);
-  return meter;
 }
 
 uint32_t seed() {
@@ -181,7 +186,8 @@ TEST_CASE("with BPF each byte that a tree of processes reads counts once") {
     CAPTURE(first + round);
     Random random(first + round);
     const Plan plan = random_plan(random, true, 4);
-    const Meter meter = measure(**bpf, plan, random);
+    Meter meter(**bpf);
+    measure(meter, plan, random);
     CHECK(meter.bytes() <= plan.bytes());
     if (meter.unknown() == 0) CHECK(meter.bytes() == plan.bytes());  // the kernel does not report each freeing
     CHECK(meter.unknown() <= 3 + plan.processes() / 20);
@@ -202,7 +208,8 @@ TEST_CASE("with procfs no byte counts twice, and nearly none is lost of processe
     Random random(first + round);
     const bool threads = round % 2 == 1;
     const Plan plan = random_plan(random, threads, 4);
-    const Meter meter = measure(procfs, plan, random);
+    Meter meter(procfs);
+    measure(meter, plan, random);
     CHECK(meter.bytes() <= plan.bytes());
     if (threads) continue;
     planned += plan.bytes();

@@ -241,14 +241,16 @@ TEST_CASE("the start of an ended process is that of the live one") {
   CHECK_FALSE(matches(start_ns + 5'000'000'000, found[0], suspended_ns));
 }
 
-TEST_CASE("a process that was born and ended since the last drain is reported as born since then") {
+TEST_CASE("a process that was born and ended since the last pass is reported as born since then, also with drains in between") {
   Listening host;
   if (!host) return;
   for (int i = 0; i < 20; ++i) {
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
     host.drain();
+    host.listener.begin_pass();
     const pid_t pid = fork_child([] {});
+    if (i % 2 == 0) host.drain();
     wait_for(pid);
     const auto found = of_pid(host.drain(), pid);
     REQUIRE(found.size() == 1);

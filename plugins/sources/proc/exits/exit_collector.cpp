@@ -43,20 +43,50 @@ ExitCollector::ExitCollector(Host host, ExitOptions options)
   for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
 }
 
-void ExitCollector::start() {
+void ExitCollector::start(ProcessBackend &backend, ProcessModel &model) {
   folder_ = open_root(options_.root, "proc");
   cgroups_.open(options_.root);
   unattributed_ = Unattributed(noise_ns());
   previous_ns_ = 0;
   lost_before_ = 0;
+  drop();
+  if (options_.exited || options_.unattributed)
+    backend.follow_exits(model, [this, &model](const ExitReading &exit) { add(exit, model); });
+}
+
+// Of processes without known usage nothing counts: it is in the remainder.
+void ExitCollector::drop() {
+  exits_.begin();
+  cgroups_.begin();
+  exited_ = {};
+  older_.clear();
+  seen_.clear();
+  parents_.clear();
+  remainder_.reset();
+  lost_.reset();
+  elapsed_ns_ = 0;
+  unseen_from_ns_ = UINT64_MAX;
+}
+
+void ExitCollector::open(std::optional<uint64_t> uptime) {
+  drop();
+  if (uptime) unseen_from_ns_ = *uptime;
+}
+
+void ExitCollector::add(const ExitReading &exit, ProcessModel &model) {
+  if (exit.last.start_ns < unseen_from_ns_) return older_.push_back(exit);
+  add_group(exit, model.whole_growth(exit.last));
 }
 
 void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
   const bool first = previous_ns_ == 0;
   elapsed_ns_ = first || pass.baseline ? 0 : pass.monotonic_ns - previous_ns_;
   previous_ns_ = pass.monotonic_ns;
-  take_exits(backend, model);
-  remainder_.reset();
+  backend.take_exits();
+  lost_ = backend.lost_exits();
+  if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
+  if (elapsed_ns_ > 0)
+    for (const ExitReading &exit : older_) add_last(exit, model);
   HostBusy busy;
   if (!options_.unattributed || !read_busy(busy)) return;
   const CpuTime &live = model.used();
@@ -64,33 +94,32 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
       unattributed_.add(busy, {live.user_ns + exited_.user_ns, live.kernel_ns + exited_.kernel_ns}, first || pass.baseline);
 }
 
+void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
+  const Counters used = model.last_growth(exit.last).value_or(Counters());
+  const ProcessReading *seen = model.last_reading(exit.last.pid, exit.last.start_ns);
+  // Two samples with one pid would be one series, and the last one would win.
+  if (seen == nullptr || seen != model.last_reading(exit.last.pid)) return add_group(exit, used);
+  add_used(used);
+  if (!options_.exited) return;
+  parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
+  // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
+  if (!model.sees(exit.last.pid, exit.last.start_ns))
+    seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
+}
+
+// A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
+void ExitCollector::add_group(const ExitReading &exit, const Counters &used) {
+  add_used(used);
+  if (!options_.exited) return;
+  ExitReading shown = exit;
+  shown.cgroup = cgroups_.same(exit.cgroup);
+  exits_.add(shown, used);
+}
+
 // Ended processes of unknown usage are in the remainder.
-void ExitCollector::take_exits(ProcessBackend &backend, ProcessModel &model) {
-  exits_.begin();
-  cgroups_.begin();
-  exited_ = {};
-  seen_.clear();
-  parents_.clear();
-  backend.take_exits(model, [&](const ExitReading &exit) {
-    if (elapsed_ns_ <= 0) return;
-    const Counters used = model.last_growth(exit.last).value_or(Counters());
-    exited_.user_ns += known(used, Counter::user_ns);
-    exited_.kernel_ns += known(used, Counter::kernel_ns);
-    if (!options_.exited) return;
-    const ProcessReading *seen = model.last_reading(exit.last.pid);
-    if (seen != nullptr && seen->start_ns == exit.last.start_ns) {
-      parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
-      // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
-      if (model.find(exit.last.pid) == nullptr) seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
-      return;
-    }
-    // A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
-    ExitReading shown = exit;
-    shown.cgroup = cgroups_.same(exit.cgroup);
-    exits_.add(shown, used);
-  });
-  lost_ = backend.lost_exits();
-  if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
+void ExitCollector::add_used(const Counters &used) {
+  exited_.user_ns += known(used, Counter::user_ns);
+  exited_.kernel_ns += known(used, Counter::kernel_ns);
 }
 
 std::string_view ExitCollector::parent_of(const ProcessReading &process) const {

@@ -29,9 +29,14 @@ struct ExitOptions {
 class ExitCollector {
  public:
   ExitCollector(Host host, ExitOptions options);
-  void start();
-  // Call between the reading of the processes and the end of the model's pass. The window begins at the last call.
+  // Receives ends from now on, also between passes.
+  void start(ProcessBackend &backend, ProcessModel &model);
+  // Around each pass: hold the backend's lock from `close` before it to `open` after the samples of this window. `take` is between
+  // the reading of the processes and the end of the model's pass; the window begins at its last call.
+  void close() { unseen_from_ns_ = UINT64_MAX; }
   void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
+  // `uptime` as of the end of the pass.
+  void open(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + seen_.size(); }
   // A process that earlier passes saw, but not the last one: its last usage belongs to its own series.
   struct Seen {
@@ -49,7 +54,11 @@ class ExitCollector {
   void emit(Batch &batch);
 
  private:
-  void take_exits(ProcessBackend &backend, ProcessModel &model);
+  void add(const ExitReading &exit, ProcessModel &model);
+  void add_last(const ExitReading &exit, ProcessModel &model);
+  void add_group(const ExitReading &exit, const Counters &used);
+  void add_used(const Counters &used);
+  void drop();
   bool read_busy(HostBusy &busy);
   void emit_group(const ExitGroup &group, Batch &batch);
   void emit_remainder(const Remainder &remainder, Batch &batch);
@@ -66,6 +75,9 @@ class ExitCollector {
   CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;
+  // Processes born from here on were not seen: they are summed at once. A window may have millions of them.
+  uint64_t unseen_from_ns_ = UINT64_MAX;
+  std::vector<ExitReading> older_;  // the others, until the next pass shows whether they were seen: as many as that pass had
   std::vector<Seen> seen_;
   struct Parent {
     int32_t pid;

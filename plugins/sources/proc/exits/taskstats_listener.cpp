@@ -60,7 +60,7 @@ core::Status TaskstatsListener::start() {
       return status;
     }
   }
-  drained_ns_ = core::clock_ns(CLOCK_BOOTTIME);
+  drained_ns_ = pass_ns_ = core::clock_ns(CLOCK_BOOTTIME);
   return core::Done{};
 }
 
@@ -239,7 +239,7 @@ void TaskstatsListener::count_lost() {
 }
 
 // The process ended since the last drain and within the second of its record: the estimate is the middle of that interval. If it
-// may have been born since the last drain, it was: the start of an older process comes from its last reading (see matches). If the
+// may have been born since the last pass, it was: the start of an older process comes from its last reading (see matches). If the
 // intervals do not overlap (the clock was set), the start is unknown.
 uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   const int64_t second_ns = end.end_s * kSecond_ns - boot_ns_;
@@ -248,7 +248,7 @@ uint64_t TaskstatsListener::start_of(const ProcessEnd &end) const {
   const int64_t lived_ns = static_cast<int64_t>(end.elapsed_us) * 1000;
   const int64_t start_ns = first + (last - first) / 2 - lived_ns;
   if (first > last || start_ns < 0) return 0;
-  return static_cast<uint64_t>(std::max(start_ns, std::min(previous_drain_ns_, last - lived_ns)));
+  return static_cast<uint64_t>(std::max(start_ns, std::min(pass_ns_, last - lived_ns)));
 }
 
 // A parent that ended too is found among the ended processes; no pass saw it if it lived for less than one.

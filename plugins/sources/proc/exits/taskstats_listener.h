@@ -41,9 +41,12 @@ class TaskstatsListener {
   // The error says why taskstats is unavailable on this host, and the remedy.
   core::Status start();
   void stop();
-  // Passes on the processes that ended since the start or the last drain. Never waits. `name_of` is called for parents, and for
-  // processes whose name was lost.
+  // Passes on the processes that ended since the start or the last drain, at any time between passes too. Never waits. `name_of` is
+  // called for parents, and for processes whose name was lost.
   void drain(const NameOf &name_of, const Take &take);
+  // A process that may have been born after this call was: one that is older is known by its reading.
+  void begin_pass() { pass_ns_ = drained_ns_; }
+  int socket() const { return socket_.get(); }
 
   const Errors &errors() const { return errors_; }
   // The clock of start times runs while the host is suspended, that of taskstats does not: their current difference.
@@ -82,6 +85,7 @@ class TaskstatsListener {
   std::vector<Ended> ended_;                          // in this drain
   std::vector<std::pair<int32_t, uint32_t>> by_pid_;  // of those, with the index
   int64_t drained_ns_ = 0, previous_drain_ns_ = 0;    // since boot
+  int64_t pass_ns_ = 0;                               // the last drain of a pass
   int64_t boot_ns_ = 0;                               // Unix time of it, as of this drain
   uint64_t suspended_ns_ = 0;
 };

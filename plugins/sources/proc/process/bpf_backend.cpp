@@ -22,6 +22,7 @@
 #include "core/base/files.h"
 #include "core/base/now.h"
 #include "plugins/shared/bpf/loading.h"
+#include "plugins/shared/bpf/ring.h"
 #include "plugins/shared/procfs/files.h"
 #include "plugins/sources/proc/process/bpf_pass.h"
 #include "plugins/sources/proc/process/bpf_records.h"
@@ -35,17 +36,13 @@ namespace {
 constexpr size_t kBuffer = size_t{64} << 10;
 // At first all processes are reported in full, as many in each call as fit. Later an overflow means that too many run.
 constexpr uint32_t kFirstOverflows = 8, kIterations = 64;
-constexpr uint64_t kUnfreedAfter = 3'000'000'000;
+constexpr uint64_t kUnfreedAfter = 12'000'000'000, kSweepEvery = 3'000'000'000;
 constexpr size_t kMaxUnfreed = 8192;  // the map's size: a walk through a map that changes may meet a key twice
 
 struct SkeletonDeleter {
   void operator()(proc_bpf *skeleton) const { proc_bpf__destroy(skeleton); }
 };
 using Skeleton = std::unique_ptr<proc_bpf, SkeletonDeleter>;
-
-struct RingDeleter {
-  void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
-};
 
 class BpfBackend final : public ProcessBackend {
  public:
@@ -89,11 +86,18 @@ class BpfBackend final : public ProcessBackend {
     iterate(turn, model);
   }
 
-  void take_exits(const ProcessModel &model, const TakeExit &take) override {
-    if (!ring_) return;
-    take_exit_ = &take;
-    ring_buffer__consume(ring_.get());
-    take_unfreed(model, take);
+  void follow_exits(const ProcessModel &model, TakeExit take) override {
+    const auto lock = hold_exits();
+    model_ = &model;
+    take_exit_ = std::move(take);
+  }
+
+  std::unique_lock<std::mutex> hold_exits() override { return ring_ ? ring_->hold() : std::unique_lock<std::mutex>(); }
+
+  void take_exits() override {
+    if (!ring_ || !take_exit_) return;
+    ring_->drain_held();
+    take_unfreed();
   }
 
   std::optional<uint64_t> lost_exits() const override {
@@ -179,34 +183,29 @@ class BpfBackend final : public ProcessBackend {
   bool attach_exits(proc_bpf &skeleton) {
     exit_.reset(bpf_program__attach_trace(skeleton.progs.process_exits));
     free_.reset(bpf_program__attach_trace(skeleton.progs.process_is_freed));
-    ring_.reset(ring_buffer__new(bpf_map__fd(skeleton.maps.exits), on_exit, this, nullptr));
-    return exit_ && free_ && ring_;
+    ring_ = std::make_unique<bpf::Ring>([this](const void *data, size_t size) {
+      if (take_exit_ && size >= sizeof(proc_exit)) take_exit_(reading_of(*static_cast<const proc_exit *>(data)));
+    });
+    return exit_ && free_ && ring_->open(bpf_map__fd(skeleton.maps.exits), "proc ends");
   }
 
-  static int on_exit(void *self, void *data, size_t size) {
-    if (size >= sizeof(proc_exit))
-      (*static_cast<BpfBackend *>(self)->take_exit_)(reading_of(*static_cast<const proc_exit *>(data)));
-    return 0;
-  }
-
-  // The kernel does not report the freeing of a few processes in a thousand (seen with Linux 6.18). They have ended, only their
-  // usage since the last reading is unknown.
-  void take_unfreed(const ProcessModel &model, const TakeExit &take) {
+  // The kernel frees a process after a grace period, which may take 10 s on an idle host (CONFIG_RCU_LAZY). Of a few in a
+  // thousand it does not report the freeing at all (seen with Linux 6.18): their usage up to the exit counts.
+  void take_unfreed() {
     const auto time = static_cast<uint64_t>(core::monotonic());
     if (time < next_sweep_ns_) return;
-    next_sweep_ns_ = time + kUnfreedAfter;
+    next_sweep_ns_ = time + kSweepEvery;
     const int map = bpf_map__fd(skeleton_->maps.leaving);
     unfreed_.clear();
     proc_key key{};
     proc_leaving entry{};
     for (const proc_key *last = nullptr; bpf_map_get_next_key(map, last, &key) == 0 && unfreed_.size() < kMaxUnfreed; last = &key) {
       if (bpf_map_lookup_elem(map, &key, &entry) != 0 || entry.exit_ns + kUnfreedAfter > time) continue;
-      if (model.find(static_cast<int32_t>(key.pid)) == nullptr)
-        unfreed_.emplace_back(key, entry);  // else it is a zombie, or its pid is in use again
+      if (!model_->sees(static_cast<int32_t>(key.pid), key.start_ns)) unfreed_.emplace_back(key, entry);  // else it is a zombie
     }
     for (const auto &[ended_key, end] : unfreed_) {
       bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.ended_threads), &ended_key);
-      if (bpf_map_delete_elem(map, &ended_key) == 0) take(reading_of(ended_key, end));
+      if (bpf_map_delete_elem(map, &ended_key) == 0) take_exit_(reading_of(ended_key, end));
     }
   }
 
@@ -241,14 +240,15 @@ class BpfBackend final : public ProcessBackend {
   std::unique_ptr<BpfPass> pass_;  // null: the kernel is too old
   uint32_t overflows_ = 0, iterations_left_ = 0;
   bpf::Link iterator_, exit_, free_;
-  std::unique_ptr<ring_buffer, RingDeleter> ring_;
-  const TakeExit *take_exit_ = nullptr;
   std::string limitation_;
   uint64_t next_sweep_ns_ = 0;
   std::vector<std::pair<proc_key, proc_leaving>> unfreed_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
   core::Descriptor procfs_{::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)};
   std::unordered_map<int32_t, LongName> long_names_;
+  const ProcessModel *model_ = nullptr;
+  TakeExit take_exit_;
+  std::unique_ptr<bpf::Ring> ring_;  // last: its thread uses the other members
 };
 
 }  // namespace

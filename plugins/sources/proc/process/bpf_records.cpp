@@ -95,6 +95,10 @@ ExitReading reading_of(const proc_key &key, const proc_leaving &end) {
   reading.last.pid = static_cast<int32_t>(key.pid);
   reading.last.name = name_of(end.comm);
   reading.last.start_ns = key.start_ns;
+  if (end.solo != 0) {
+    reading.last.counters = counters_of(end.counts, end.flags);
+    reading.last.exec_ns = end.counts.exec_ns;
+  }
   reading.parent = name_of(end.parent);
   reading.cgroup = end.cgroup;
   return reading;

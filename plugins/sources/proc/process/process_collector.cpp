@@ -28,12 +28,12 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options, std::uniqu
       pid_id_(host.intern("pid")),
       process_id_(host.intern("process")),
       start_id_(host.intern(view(kStartTimeMetric.name))),
-      backend_(std::move(backend)),
       exits_(host, {options_.root, options_.exited, options_.unattributed, options_.exited_groups}),
       users_(options_.root),
       texts_({listed(options_.tags, "cgroup") || listed(options_.tags, "unit") || listed(options_.tags, "container"),
               options_.commands}),
-      turns_(options_.expensive_budget) {
+      turns_(options_.expensive_budget),
+      backend_(std::move(backend)) {
   if (options_.backend == "bpf" && options_.root != "/")
     throw Failure(Code::bad_config,
                   "backend \"bpf\" reads the running kernel, not the tree below " + options_.root + "; omit root or the backend");
@@ -51,7 +51,7 @@ void ProcessCollector::start() {
   if (!backend_) backend_ = open_backend();
   folder_ = open_root(options_.root, "proc");
   read_boot_time();
-  exits_.start();
+  exits_.start(*backend_, model_);
 }
 
 // Detaches all hooks.
@@ -84,12 +84,15 @@ void ProcessCollector::read_boot_time() {
 }
 
 void ProcessCollector::collect(const Window &window, Batch &batch) {
+  const auto lock = backend_->hold_exits();
+  exits_.close();
   Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
   pass.uptime_ns = backend_->uptime();
   model_.begin(pass);
   backend_->read(model_);
   if (options_.exited || options_.unattributed) exits_.take(*backend_, model_, pass);
   model_.end();
+  const std::optional<uint64_t> read_until = backend_->uptime();
   if (wants(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
   for (const Process &process : model_.rested()) emit_rest(process, batch);
@@ -98,6 +101,7 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   for (Process *process : model_.live())
     if (shows(*process) && !rests(*process, window, batch)) emit(*process, batch);
   exits_.emit(batch);
+  exits_.open(read_until);
 }
 
 // A process that rests already has the same memory: it was not read since.

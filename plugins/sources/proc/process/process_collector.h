@@ -74,7 +74,6 @@ class ProcessCollector {
   std::array<uint32_t, kCounters> rate_ids_{};
   std::array<uint32_t, kGauges> gauge_ids_{};
 
-  std::unique_ptr<ProcessBackend> backend_;
   bool counts_files_ = false;  // the backend reports them
   core::Descriptor folder_;    // proc below the root
   ProcessModel model_;
@@ -84,6 +83,7 @@ class ProcessCollector {
   Turns turns_;
   std::vector<std::pair<int32_t, uint64_t>> open_files_;  // of this window's turns, by pid
   std::optional<int64_t> boot_time_ns_;
+  std::unique_ptr<ProcessBackend> backend_;  // last: its thread uses the model and the exits
 };
 
 }  // namespace atalaya::proc

@@ -6,8 +6,9 @@
 namespace atalaya::proc {
 namespace {
 
-// Maximum delay between the removal of a process from the list of processes and its freeing, which reports its end.
-constexpr int64_t kMaxEndDelay = 5'000'000'000;
+// A process that disappears without an end is kept for this time: its end is reported when it is freed, which may be 10 s later
+// (CONFIG_RCU_LAZY), and with BPF after 12 s and a window at the latest.
+constexpr int64_t kMaxEndDelay = 40'000'000'000;
 
 uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counter counter) {
   const uint64_t from = before == nullptr || !before->counters.has(counter) ? 0 : before->counters.get(counter);
@@ -105,8 +106,6 @@ void ProcessModel::begin(const Pass &pass) {
   live_.clear();
   rested_.clear();
   used_ = {};
-  ended_before_.swap(ended_);
-  ended_.clear();
 }
 
 // Passes come in a similar order: usually the next one is right after the last one.
@@ -118,13 +117,22 @@ ProcessModel::Places::iterator ProcessModel::place_of(int32_t pid) {
   return is_before ? std::lower_bound(places_.begin(), at, pid, below) : std::lower_bound(at, places_.end(), pid, below);
 }
 
-Process &ProcessModel::process_of(int32_t pid) {
-  auto at = place_of(pid);
-  if (at == places_.end() || at->pid != pid) {
-    if (free_.empty()) free_.push_back(&processes_.emplace_back());
-    *free_.back() = {};
-    at = places_.insert(at, {pid, free_.back()});
-    free_.pop_back();
+Process *ProcessModel::new_process() {
+  if (free_.empty()) free_.push_back(&processes_.emplace_back());
+  Process *process = free_.back();
+  free_.pop_back();
+  *process = {};
+  return process;
+}
+
+Process &ProcessModel::process_of(const ProcessReading &reading) {
+  auto at = place_of(reading.pid);
+  if (at == places_.end() || at->pid != reading.pid) {
+    at = places_.insert(at, {reading.pid, new_process()});
+  } else if (at->process->now.start_ns != reading.start_ns) {
+    end_rest(*at->process);
+    replaced_.push_back(at->process);
+    at->process = new_process();
   }
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
   return *at->process;
@@ -133,12 +141,12 @@ Process &ProcessModel::process_of(int32_t pid) {
 void ProcessModel::update(const ProcessReading &read) {
   ProcessReading &reading = held_;
   reading = read;
-  Process &process = process_of(reading.pid);
+  Process &process = process_of(reading);
   end_rest(process);
   process.rates = {};
-  const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
+  const bool known = process.pass != 0;
   if (known) hold_calls(process.now, reading);
-  process.ended = known ? process.ended : end_was_counted(reading.pid);
+  if (!known) process.whole = process.ended = reading.ended && born_since_previous_pass(reading.start_ns);
   if (reading.partial && !now_.baseline && known) {
     keep_counters(process, reading);
   } else {
@@ -146,7 +154,7 @@ void ProcessModel::update(const ProcessReading &read) {
     process.now = reading;
   }
   process.pass = passes_;
-  process.seen_ns = now_.monotonic_ns;
+  process.missed_ns = 0;
   process.unread = process.rested = process.ends = false;
   live_.push_back(&process);
 }
@@ -177,7 +185,7 @@ bool ProcessModel::rests(int32_t pid) {
   if (!process.unread || process.ends) process.rates = {};
   process.ends = false;
   process.pass = passes_;
-  process.seen_ns = now_.monotonic_ns;
+  process.missed_ns = 0;
   process.unread = true;
   process.rested = !now_.baseline;
   live_.push_back(&process);
@@ -191,7 +199,7 @@ bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
 
 void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
   if (process.ended) return;
-  const bool known = process.pass != 0 && process.now.start_ns == reading.start_ns;
+  const bool known = process.pass != 0;
   // Unknown for a process that existed at the previous pass without a reading.
   if (!known && !born_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
@@ -209,19 +217,25 @@ void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
 }
 
 std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
+  Process *before = known(last.pid, last.start_ns);
+  if (before == nullptr) return lived_between_passes(last.start_ns) ? std::optional(whole_growth(last)) : std::nullopt;
+  add_ended_ticks(last);
+  const Counters growth = growth_of(before->whole ? nullptr : &before->now, last, ended_ticks_);
+  before->ended = true;
+  before->whole = false;
+  if (before->pass == passes_) add_last(*before, growth);
+  return growth;
+}
+
+Counters ProcessModel::whole_growth(const ProcessReading &last) {
+  add_ended_ticks(last);
+  return growth_of(nullptr, last, ended_ticks_);
+}
+
+void ProcessModel::add_ended_ticks(const ProcessReading &last) {
   const auto ticks = [&last](Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
   ended_ticks_.user_ns += ticks(Counter::user_ns);
   ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
-  Process *before = known(last.pid);
-  if (before != nullptr && before->now.start_ns == last.start_ns) {
-    before->ended = true;
-    const Counters growth = growth_of(&before->now, last, ended_ticks_);
-    if (before->pass == passes_) add_last(*before, growth);
-    return growth;
-  }
-  if (!lived_between_passes(last.start_ns)) return std::nullopt;
-  ended_.push_back(last.pid);
-  return growth_of(nullptr, last, ended_ticks_);
 }
 
 void ProcessModel::add_last(Process &process, const Counters &growth) const {
@@ -237,31 +251,40 @@ void ProcessModel::add_last(Process &process, const Counters &growth) const {
   process.rested = false;
 }
 
-// It was never seen. Had it lived during a pass, it would still be known.
+// It is not known. Had it lived during a pass, it would be known or forgotten.
 bool ProcessModel::lived_between_passes(uint64_t start_ns) const {
-  return first_uptime_ns_ && now_.uptime_ns && start_ns >= *first_uptime_ns_ &&
-         static_cast<int64_t>(*now_.uptime_ns - start_ns) < kMaxEndDelay;
-}
-
-// taskstats reports an end before the process becomes a zombie, which may be seen for the first time in the next pass.
-bool ProcessModel::end_was_counted(int32_t pid) const {
-  return std::find(ended_before_.begin(), ended_before_.end(), pid) != ended_before_.end();
+  return first_uptime_ns_ && start_ns >= *first_uptime_ns_ && start_ns > forgotten_start_ns_;
 }
 
 void ProcessModel::end() {
+  std::erase_if(replaced_, [this](Process *process) { return is_forgotten(*process); });
   if (places_.size() == live_.size()) return;
-  std::erase_if(places_, [this](const Place &place) {
-    if (place.process->pass != passes_) end_rest(*place.process);
-    if (place.process->pass == passes_ || now_.monotonic_ns - place.process->seen_ns < kMaxEndDelay) return false;
-    free_.push_back(place.process);
-    return true;
-  });
+  std::erase_if(places_, [this](const Place &place) { return is_forgotten(*place.process); });
+}
+
+// The time counts from the first pass that missed it: windows may be longer than the delay.
+bool ProcessModel::is_forgotten(Process &process) {
+  if (process.pass == passes_) return false;
+  end_rest(process);
+  if (process.missed_ns == 0) process.missed_ns = now_.monotonic_ns;
+  if (!process.ended && now_.monotonic_ns - process.missed_ns < kMaxEndDelay) return false;
+  if (!process.ended) forgotten_start_ns_ = std::max(forgotten_start_ns_, process.now.start_ns);
+  free_.push_back(&process);
+  return true;
 }
 
 Process *ProcessModel::known(int32_t pid) const {
   const auto at =
       std::lower_bound(places_.begin(), places_.end(), pid, [](const Place &place, int32_t wanted) { return place.pid < wanted; });
   return at == places_.end() || at->pid != pid ? nullptr : at->process;
+}
+
+Process *ProcessModel::known(int32_t pid, uint64_t start_ns) const {
+  Process *last = known(pid);
+  if (last != nullptr && last->now.start_ns == start_ns) return last;
+  const auto is_it = [&](const Process *process) { return process->now.pid == pid && process->now.start_ns == start_ns; };
+  const auto found = std::find_if(replaced_.begin(), replaced_.end(), is_it);
+  return found == replaced_.end() ? nullptr : *found;
 }
 
 const Process *ProcessModel::find(int32_t pid) const {
@@ -272,6 +295,16 @@ const Process *ProcessModel::find(int32_t pid) const {
 const ProcessReading *ProcessModel::last_reading(int32_t pid) const {
   const Process *process = known(pid);
   return process == nullptr ? nullptr : &process->now;
+}
+
+const ProcessReading *ProcessModel::last_reading(int32_t pid, uint64_t start_ns) const {
+  const Process *process = known(pid, start_ns);
+  return process == nullptr ? nullptr : &process->now;
+}
+
+bool ProcessModel::sees(int32_t pid, uint64_t start_ns) const {
+  const Process *process = known(pid, start_ns);
+  return process != nullptr && process->pass == passes_;
 }
 
 }  // namespace atalaya::proc

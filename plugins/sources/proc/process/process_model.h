@@ -32,12 +32,13 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after, co
 
 // Most processes of a host are idle, and their memory is cold in each window: what a pass uses of them is one cache line.
 struct alignas(64) Process {
-  uint64_t pass = 0;  // the last one that saw it, and its time
-  int64_t seen_ns = 0;
-  bool unread = false;  // in that pass there was no reading: nothing has changed since the last one
-  bool rested = false;  // nor was it a baseline: the rates of all its counters are 0
-  bool ended = false;   // its end was counted; it is still seen until its parent reaps it
-  bool ends = false;    // its end was counted in that pass: the rates include its last usage
+  uint64_t pass = 0;      // the last one that saw it
+  int64_t missed_ns = 0;  // time of the first pass after it; 0: there is none
+  bool unread = false;    // in that pass there was no reading: nothing has changed since the last one
+  bool rested = false;    // nor was it a baseline: the rates of all its counters are 0
+  bool ended = false;     // its end was counted; it is still seen until its parent reaps it
+  bool ends = false;      // its end was counted in that pass: the rates include its last usage
+  bool whole = false;     // it was first seen as a zombie with an end of its own: that counts all its usage
   // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
   int64_t rest_from_ns = 0, rest_until_ns = 0;
   ProcessReading now;
@@ -56,13 +57,15 @@ class ProcessModel {
   void update(const ProcessReading &read);
   // Instead of a reading: the process exists and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
-  // Forgets processes not seen for some seconds: until then their ends may still be reported.
+  // Forgets processes that were not seen and whose end was counted, or was not reported for some seconds.
   void end();
 
   // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
-  // two passes: all its usage counts. Unknown for a process older than the first pass, and for an unknown start. A process that
-  // this pass saw gets it into its rates.
+  // two passes: all its usage counts. Unknown for a process older than the first pass or than a forgotten one, and for an unknown
+  // start. A process that this pass saw gets it into its rates.
   std::optional<Counters> last_growth(const ProcessReading &last);
+  // The same of a process that was certainly never seen, because it was born after the last pass; call it outside of passes.
+  Counters whole_growth(const ProcessReading &last);
 
   // The processes with a reading, in the order of the readings. Valid until the next begin.
   std::span<Process *const> live() const { return live_; }
@@ -70,8 +73,19 @@ class ProcessModel {
   std::span<const Process> rested() const { return rested_; }
   // Null for a pid that is not alive.
   const Process *find(int32_t pid) const;
-  // Of a process that is alive or was some seconds ago; else null.
+  // Of the last process with that pid which is alive or whose end may still be reported; else null.
   const ProcessReading *last_reading(int32_t pid) const;
+  // Of the one that started then: several processes may have had the pid.
+  const ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
+  // Calls `take` with the readings of all of them.
+  template <class Take>
+  void each_reading(int32_t pid, Take take) const {
+    if (const ProcessReading *last = last_reading(pid)) take(*last);
+    for (const Process *process : replaced_)
+      if (process->now.pid == pid) take(process->now);
+  }
+  // Whether this pass saw it.
+  bool sees(int32_t pid, uint64_t start_ns) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
 
@@ -84,19 +98,23 @@ class ProcessModel {
 
   Places::iterator place_of(int32_t pid);
   Process *known(int32_t pid) const;
-  Process &process_of(int32_t pid);
+  Process *known(int32_t pid, uint64_t start_ns) const;
+  Process &process_of(const ProcessReading &reading);
+  Process *new_process();
   bool born_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
-  bool end_was_counted(int32_t pid) const;
+  bool is_forgotten(Process &process);
   void set_rates(Process &process, const ProcessReading &reading);
+  void add_ended_ticks(const ProcessReading &last);
   void add_last(Process &process, const Counters &growth) const;
   void end_rest(Process &process);
   void keep_counters(Process &process, const ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; forgotten ones are reused
   std::vector<Process *> free_;
-  Places places_;      // by pid
-  size_t cursor_ = 0;  // one after the last reading
+  Places places_;                    // by pid
+  std::vector<Process *> replaced_;  // their pids have other processes now, and their ends may still be reported
+  size_t cursor_ = 0;                // one after the last reading
   std::vector<Process *> live_;
   std::vector<Process> rested_;
   CpuTime used_;
@@ -104,8 +122,9 @@ class ProcessModel {
   Pass now_;
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
-  ProcessReading held_;                        // a copy that is changed; it keeps its memory from process to process
-  std::vector<int32_t> ended_, ended_before_;  // never seen, in this pass and the previous one
+  uint64_t forgotten_start_ns_ =
+      0;                 // the last one of processes that were forgotten without an end: an older one may have been seen
+  ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
   uint64_t passes_ = 0;
 };
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/proc/process/procfs_backend.h"
 
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <array>
+#include <utility>
 
 namespace atalaya::proc {
 namespace {
+
+constexpr int kGather_ms = 1000;
 
 ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -41,19 +49,53 @@ void ProcfsBackend::listen() {
             "processes that end within a window have no samples, their CPU time is in unattributed: " + listening.error());
 }
 
-void ProcfsBackend::take_exits(const ProcessModel &model, const TakeExit &take) {
-  if (!listener_) return;
-  const auto name_of = [&model](int32_t pid) {
-    const ProcessReading *known = model.last_reading(pid);
+void ProcfsBackend::follow_exits(const ProcessModel &model, TakeExit take) {
+  const auto lock = hold_exits();
+  model_ = &model;
+  take_exit_ = std::move(take);
+  if (!listener_ || thread_.joinable()) return;
+  stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!stop_) return;  // then the buffer is drained by passes alone
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "proc ends");
+}
+
+ProcfsBackend::~ProcfsBackend() {
+  if (!thread_.joinable()) return;
+  const uint64_t one = 1;
+  (void)!::write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+// The first record wakes it, and those of the next second come with it.
+void ProcfsBackend::run() {
+  std::array<pollfd, 2> waits{{{stop_.get(), POLLIN, 0}, {listener_->socket(), POLLIN, 0}}};
+  for (;;) {
+    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
+    if (waits[0].revents != 0 || ::poll(waits.data(), 1, kGather_ms) > 0) return;
+    const std::lock_guard lock(mutex_);
+    drain_exits();
+  }
+}
+
+void ProcfsBackend::take_exits() {
+  if (!listener_ || !take_exit_) return;
+  drain_exits();
+  listener_->begin_pass();
+}
+
+void ProcfsBackend::drain_exits() {
+  const auto name_of = [this](int32_t pid) {
+    const ProcessReading *known = model_->last_reading(pid);
     return known == nullptr ? Name() : known->name;
   };
-  listener_->drain(name_of, [&](const ExitReading &exit) {
+  listener_->drain(name_of, [this](const ExitReading &exit) {
     // Start times of the listener are exact to half a second.
-    const ProcessReading *known = model.last_reading(exit.last.pid);
-    if (known == nullptr || !matches(known->start_ns, exit, listener_->suspended_ns())) return take(exit);
     ExitReading same = exit;
-    same.last.start_ns = known->start_ns;
-    take(same);
+    model_->each_reading(exit.last.pid, [&](const ProcessReading &known) {
+      if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
+    });
+    take_exit_(same);
   });
 }
 
@@ -68,7 +110,17 @@ std::optional<uint64_t> ProcfsBackend::uptime() {
 }
 
 void ProcfsBackend::read(ProcessModel &model) {
-  reader_.read([&model](const ProcessReading &reading) { model.update(reading); });
+  // taskstats sends the end of a process before it becomes a zombie. The first thread alone becomes one while others run.
+  const auto is_ended = [this](const ProcessReading &reading) {
+    const auto has = [&](Gauge gauge, uint64_t value) { return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value; };
+    return listener_ && has(Gauge::state, 'Z') && has(Gauge::threads, 1);
+  };
+  reader_.read([&](const ProcessReading &reading) {
+    if (!is_ended(reading)) return model.update(reading);
+    ProcessReading ended = reading;
+    ended.ended = true;
+    model.update(ended);
+  });
   log_errors();
 }
 

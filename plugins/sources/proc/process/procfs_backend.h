@@ -4,9 +4,12 @@
 
 #include <atalaya/plugin.hpp>
 
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
+#include "core/base/files.h"
 #include "plugins/sources/proc/exits/taskstats_listener.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "plugins/sources/proc/process/process_reader.h"
@@ -17,20 +20,30 @@ class ProcfsBackend final : public ProcessBackend {
  public:
   // Throws Failure when there is no procfs. The running kernel reports ends of processes (taskstats), only for its root.
   ProcfsBackend(Host host, const std::string &root, bool exits);
+  ~ProcfsBackend() override;
 
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
-  void take_exits(const ProcessModel &model, const TakeExit &take) override;
+  void follow_exits(const ProcessModel &model, TakeExit take) override;
+  std::unique_lock<std::mutex> hold_exits() override { return std::unique_lock(mutex_); }
+  void take_exits() override;
   std::optional<uint64_t> lost_exits() const override;
 
  private:
   void listen();
+  void drain_exits();
+  void run();
   void log_errors();
 
   Host host_;
   ProcessReader reader_;
   std::optional<TaskstatsListener> listener_;
   bool denied_io_logged_ = false, denied_logged_ = false, malformed_logged_ = false;
+  const ProcessModel *model_ = nullptr;
+  TakeExit take_exit_;
+  std::mutex mutex_;
+  core::Descriptor stop_;
+  std::thread thread_;  // drains the listener between passes
 };
 
 }  // namespace atalaya::proc
