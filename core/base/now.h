@@ -28,4 +28,21 @@ inline int64_t clock_ns(clockid_t clock) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+// The three clocks of one moment.
+struct ClockReading {
+  int64_t monotonic = 0;  // does not step, stops in suspend
+  int64_t realtime = 0;   // Unix time, may step
+  int64_t boottime = 0;   // monotonic plus the time in suspend
+};
+
+// Reads again if the thread lost the processor in between: that would look like a step of a clock.
+inline ClockReading read_clocks() {
+  constexpr int64_t kMoment = 10'000'000;
+  for (;;) {
+    const int64_t before = clock_ns(CLOCK_BOOTTIME);
+    const ClockReading now{monotonic(), realtime(), clock_ns(CLOCK_BOOTTIME)};
+    if (now.boottime - before < kMoment) return now;
+  }
+}
+
 }  // namespace atalaya::core

@@ -15,6 +15,7 @@
 #include <future>
 #include <thread>
 
+#include "core/base/clock_steps.h"
 #include "core/base/log.h"
 #include "core/pipeline/clock.h"
 #include "core/plugin/active_call.h"
@@ -31,6 +32,12 @@ void report_long_call(std::string &reported) {
   const std::string call = longest_call(kLongCall).value_or("");
   if (!call.empty() && call != reported) log(LogLevel::warning, call + " has not returned for 30 s" + kIsolateIt);
   reported = call;
+}
+
+// Steps of the wall clock, each once.
+void report_clock_step(ClockSteps &steps) {
+  if (const auto step = steps.look(read_clocks()))
+    log(LogLevel::warning, step_text(*step) + "; windows start again, and nothing stored expires by it");
 }
 
 sigset_t handled_signals() {
@@ -87,6 +94,8 @@ int run_agent(Engine &engine, const AgentOptions &options) {
   std::future<Status> reload;
   bool reload_wanted = false;
   std::string long_call;
+  ClockSteps steps;
+  report_clock_step(steps);
   for (bool stopping = false; !stopping;) {
     int64_t wait = reload.valid() ? kReloadPoll : options.tick_ns;
     if (options.for_ns > 0) wait = std::min(wait, std::max<int64_t>(begin + options.for_ns - read_clocks().monotonic, 0));
@@ -101,6 +110,7 @@ int run_agent(Engine &engine, const AgentOptions &options) {
     stopping = signal == SIGTERM || signal == SIGINT || signal == SIGUSR2 || (options.prints_only && output_is_closed()) ||
                (options.for_ns > 0 && read_clocks().monotonic - begin >= options.for_ns);
     report_long_call(long_call);
+    report_clock_step(steps);
     if (!stopping && signal < 0 && options.tick) options.tick();
   }
   if (options.stopping) options.stopping();

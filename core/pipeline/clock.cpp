@@ -2,23 +2,10 @@
 #include "core/pipeline/clock.h"
 
 #include <cstdlib>
-#include <ctime>
 
-#include "core/base/now.h"
+#include "core/base/clock_steps.h"
 
 namespace atalaya::core {
-namespace {
-
-// NTP slews at 500 ppm at most. A clock that moves by more than twice that, and by more than 0.3 s, was stepped.
-int64_t step_threshold(int64_t interval) {
-  return 300'000'000 + interval / 1000;
-}
-
-}  // namespace
-
-ClockReading read_clocks() {
-  return {monotonic(), realtime(), clock_ns(CLOCK_BOOTTIME)};
-}
 
 atalaya_window last_call_after(atalaya_window window) {
   window.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second one for components that know no last window

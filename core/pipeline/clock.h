@@ -5,16 +5,9 @@
 
 #include <cstdint>
 
+#include "core/base/now.h"
+
 namespace atalaya::core {
-
-// The three clocks, read together, in ns.
-struct ClockReading {
-  int64_t monotonic = 0;  // does not step, stops in suspend
-  int64_t realtime = 0;   // Unix time, may step
-  int64_t boottime = 0;   // monotonic plus the time in suspend
-};
-
-ClockReading read_clocks();
 
 // The last call for the samples that a component holds, after its last window.
 atalaya_window last_call_after(atalaya_window window);

@@ -56,7 +56,7 @@ void write_spans(Host host, const std::string &store, const std::vector<SpanToWr
     sample.field_count = static_cast<uint32_t>(own_fields.size());
     sample.text = str(span.name);
   }
-  writer->write(samples, core::realtime());
+  writer->write(samples, writer->arrival(core::read_clocks()));
 }
 
 }  // namespace atalaya::phases

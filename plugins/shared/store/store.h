@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/base/name_cache.h"
+#include "core/base/now.h"
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/error.h"
 #include "plugins/shared/store/identity.h"
@@ -163,6 +164,8 @@ struct Refused {
 class StoreWriter {
  public:
   virtual ~StoreWriter() = default;
+  // The time of arrival of a batch that is written now.
+  virtual int64_t arrival(const core::ClockReading &now) { return now.realtime; }
   // Stores all of the batch, or nothing. `now_ns` is its time of arrival. For the same series and time the last sample wins.
   virtual Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) = 0;
   // A bounded step of retention and compression. Call it after each write. True: there is more to do.

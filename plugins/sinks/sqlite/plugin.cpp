@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/files.h"
+#include "core/base/now.h"
 #include "core/base/own_command.h"
 #include "plugins/shared/store/sqlite/writer.h"
 #include "plugins/sinks/sqlite/trace_files.h"
@@ -147,10 +148,13 @@ class SqliteSink final : public Sink {
   }
 
   Code write(std::span<const Sample> samples, int64_t & /*retry_after_ns*/) override {
-    const int64_t now = host_.realtime();
     ensure_open();
+    int64_t now = 0;
     try {
-      answer([&] { report(writer_->write(samples, now)); });
+      answer([&] {
+        now = writer_->arrival(core::read_clocks());
+        report(writer_->write(samples, now));
+      });
     } catch (const Failure &) {
       check_place();
       throw;

@@ -107,13 +107,17 @@ TEST_CASE("a sample that comes late for an old window is as young as any other")
 TEST_CASE("a clock that is set back does not fill the store for a day") {
   TestStore store;
   Writer writer = store.writer({.max_bytes = 2 << 20, .min_retain_ns = kYoung});
+  core::ClockReading clocks{0, kNow + kDay, kSecond};
   for (int i = 0; i < 20; ++i) {
     auto samples = store.samples();
     for (int k = 0; k < 1000; ++k) samples.metrics(kNow + kDay + i, {{"pid", std::to_string(k)}}).real("a", 0.123456 + k);
-    write(writer, samples, kNow + kDay + i);
+    write(writer, samples, writer.arrival(clocks));
+    clocks.boottime += kSecond;
   }
+  clocks.realtime = kNow;
+  clocks.boottime += kYoung + kLateNs;
   int64_t accepted = 0;
-  for (int i = 0; i < 50; ++i) accepted += write_host(store, writer, kNow + i * kSecond) ? 1 : 0;
+  for (int i = 0; i < 50; ++i, clocks.boottime += kSecond) accepted += write_host(store, writer, writer.arrival(clocks)) ? 1 : 0;
   CHECK(accepted == 50);
   CHECK(store.scan("load", "host", "h").size() == 50);
 }

@@ -165,7 +165,7 @@ TEST_CASE("an entity stays as long as the pool with its points, and no longer") 
   keep_until(first_ns + kDay - 1);
   CHECK(store.number("SELECT count(*) FROM entities") == entities);
   CHECK(points_in(store) == points);
-  keep_until(first_ns + kDay + 1);
+  keep_until(first_ns + kDay + kLateNs + 1);
   CHECK(points_in(store) < points);
   CHECK(store.number("SELECT count(*) FROM entities WHERE id NOT IN (SELECT entity FROM entity_shapes)") == 0);
   keep_until(first_ns + 3 * kDay);

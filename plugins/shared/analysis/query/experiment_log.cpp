@@ -91,7 +91,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
     span.duration_ns = deleted ? 0 : experiment.duration_ns;
     span.text = str(span_name(experiment));
   }
-  writer_->write(spans, core::realtime());
+  writer_->write(spans, writer_->arrival(core::read_clocks()));
 }
 
 }  // namespace atalaya::query

@@ -53,7 +53,8 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
       last_arrival_(database,
                     "SELECT max(arrived_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 AND arrived_ns <= ?3"),
       list_open_(database,
-                 "SELECT id, time_ns, duration_ns, arrived_ns FROM windows WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
+                 "SELECT id, time_ns, duration_ns, coalesce((SELECT l.arrived_ns FROM late_windows l WHERE l.window = w.id), "
+                 "arrived_ns) FROM windows w WHERE packed = 0 AND time_ns > ?1 AND time_ns <= ?2 "
                  "AND id NOT IN temp.damaged ORDER BY time_ns, duration_ns LIMIT ?3"),
       // The content of a damaged window is unknown.
       find_rows_(database,
@@ -80,6 +81,7 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
                      "UPDATE windows SET packed = 2 WHERE id IN (SELECT window FROM stacks WHERE window BETWEEN ?1 AND ?2) "
                      "AND packed = 1"),
       delete_windows_(database, "DELETE FROM windows WHERE id BETWEEN ?1 AND ?2 AND packed = 1"),
+      forget_late_(database, "DELETE FROM late_windows WHERE window BETWEEN ?1 AND ?2 AND window NOT IN (SELECT id FROM windows)"),
       reader_(database, [this](OpenWindow &window) { leave(window); }),
       writer_(database),
       pools_(database, writer_) {}
@@ -172,6 +174,7 @@ bool Packer::sweep(int64_t &work) {
     work -= database_.changes() + 1;
     swept_windows_.run(*first, last);
     delete_windows_.run(*first, last);
+    forget_late_.run(*first, last);
   }
   return true;
 }

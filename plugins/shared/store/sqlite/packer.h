@@ -71,7 +71,7 @@ class Packer {
   Statement find_rows_;
   Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
   Statement leave_window_, pack_windows_, packed_window_, has_others_, has_more_, delete_all_samples_, delete_samples_,
-      swept_windows_, delete_windows_;
+      swept_windows_, delete_windows_, forget_late_;
 
   Stage stage_ = Stage::clean;
   uint64_t batch_ = 0, looked_batch_ = 0;  // looked_: there was nothing to do then

@@ -26,11 +26,9 @@ int64_t free_disk_bytes(const std::string &folder) {
   return static_cast<int64_t>(disk.f_bavail * disk.f_frsize);
 }
 
-// The oldest row that is not young: arrived before ?1, else after ?2.
+// The oldest row that arrived before ?1.
 std::string oldest_of(const std::string &table, const std::string &condition) {
-  const std::string from = "SELECT * FROM (SELECT id, arrived_ns FROM " + table + " WHERE " + condition + " AND arrived_ns ";
-  constexpr const char *order = " ORDER BY arrived_ns, id LIMIT 1)";
-  return from + "< ?1" + order + " UNION ALL " + from + "> ?2" + order + " LIMIT 1";
+  return "SELECT id, arrived_ns FROM " + table + " WHERE arrived_ns < ?1 AND " + condition + " ORDER BY arrived_ns, id LIMIT 1";
 }
 
 std::string delete_spans_where(const std::string &condition) {
@@ -47,11 +45,10 @@ Retention::Retention(Database &database, const Limits &limits)
       page_size_(database.number("PRAGMA page_size")),
       pages_(database, "PRAGMA page_count"),
       free_pages_(database, "PRAGMA freelist_count"),
-      expired_window_(database, "SELECT id FROM windows WHERE arrived_ns < ?1 ORDER BY arrived_ns DESC, id DESC LIMIT 1"),
-      oldest_window_(database,
-                     // The order of ids, not of arrivals: a clock that was wrong for a while does not change it.
-                     "SELECT id, arrived_ns FROM windows WHERE NOT +arrived_ns BETWEEN ?1 AND ?2 AND id NOT IN "
-                     "(SELECT window FROM late_windows) ORDER BY id LIMIT 1"),
+      // A window is as old as its last samples.
+      oldest_window_(database, "SELECT * FROM (" + oldest_of("windows", "id NOT IN (SELECT window FROM late_windows)") +
+                                   ") UNION ALL SELECT * FROM (SELECT window, arrived_ns FROM late_windows WHERE arrived_ns < ?1 "
+                                   "ORDER BY arrived_ns LIMIT 1) ORDER BY 2, 1 LIMIT 1"),
       oldest_chunk_(database, oldest_of("chunks", "id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807)")),
       oldest_rolled_(database, oldest_of("rolled", "true")),
       oldest_arrival_(database,
@@ -75,21 +72,19 @@ Retention::Retention(Database &database, const Limits &limits)
       delete_open_spans_(database, delete_spans_where(" AND duration_ns = -1")),
       delete_any_spans_(database, delete_spans_where("")),
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
+      delete_late_(database, "DELETE FROM late_windows WHERE window = ?1"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
-      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1"),
-      forget_late_(database, "DELETE FROM late_windows WHERE NOT arrived_ns BETWEEN ?1 AND ?2") {}
+      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1") {}
 
 void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
   is_stuck_ = false;
-  young_ = young(now_ns);
-  Need need = this->need(now_ns);
+  Need need = this->need(now_ns - kLateNs);  // arrivals may have been that much later
   if (!need.any()) return give_space_back();
   const int64_t entities = rows;
   Transaction transaction(database_);
-  forget_late_.run(young_.begin_ns, young_.end_ns);
-  if (need.spans) rows -= delete_any_spans(now_ns - limits_.retain_ns, rows);
-  bool deleted = need.rolled && delete_rolled(now_ns, rows);
-  if (need.missing_bytes > 0) rows -= delete_surplus_spans();
+  if (need.spans) rows -= delete_any_spans(need.expired_ns, rows);
+  bool deleted = need.rolled && delete_rolled(now_ns - kLateNs, rows);
+  if (need.missing_bytes > 0) rows -= delete_surplus_spans(need.young_ns);
   while (rows > 0 && delete_oldest(need, rows, packer)) {
     deleted = true;
     need.missing_bytes = missing_bytes();
@@ -109,27 +104,25 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
 
 // Of rows and chunks of the same arrival the rows are deleted first: they may be the same samples.
 bool Retention::delete_oldest(const Need &need, int64_t &rows, Packer &packer) {
-  const auto window = first_of(oldest_window_), chunk = first_of(oldest_chunk_), rolled = first_of(oldest_rolled_);
   const bool is_full = need.missing_bytes > 0;
-  constexpr int64_t never = INT64_MAX;
-  const int64_t window_ns = window && (window->id <= need.last_window || is_full) ? window->arrived_ns : never;
-  const int64_t chunk_ns = chunk && ((need.chunks && chunk->arrived_ns < need.before_ns) || is_full) ? chunk->arrived_ns : never;
-  const int64_t rolled_ns = rolled && is_full ? rolled->arrived_ns : never;
-  const int64_t oldest_ns = std::min({window_ns, chunk_ns, rolled_ns});
-  if (oldest_ns == never) {
-    const int64_t spans = is_full ? delete_any_spans(young_.begin_ns, std::min(rows, kSpansAtOnce)) : 0;
-    rows -= spans;
-    return spans > 0;
-  }
-  if (window_ns == oldest_ns) {
+  const auto before = [&](bool expires) { return is_full ? need.young_ns : expires ? need.expired_ns : INT64_MIN; };
+  const auto window = first_of(oldest_window_, before(need.windows)), chunk = first_of(oldest_chunk_, before(need.chunks)),
+             rolled = first_of(oldest_rolled_, before(false));
+  const auto arrival_of = [](const std::optional<Arrived> &one) { return one ? one->arrived_ns : INT64_MAX; };
+  const int64_t oldest_ns = std::min({arrival_of(window), arrival_of(chunk), arrival_of(rolled)});
+  if (window && window->arrived_ns == oldest_ns) {
     packer.lose(window->id);
     delete_window(*window, rows);
     return true;
   }
-  if (chunk_ns == oldest_ns) {
+  if (chunk && chunk->arrived_ns == oldest_ns) {
     delete_chunk_.run(chunk->id);
-  } else {
+  } else if (rolled) {
     delete_rolled_.run(rolled->id);
+  } else {
+    const int64_t spans = is_full ? delete_any_spans(need.young_ns, std::min(rows, kSpansAtOnce)) : 0;
+    rows -= spans;
+    return spans > 0;
   }
   rows -= kRowsAChunk;
   if (rows > 0) rows -= delete_ended_spans(oldest_ns + 1, rows);
@@ -165,30 +158,28 @@ bool Retention::delete_rolled(int64_t now_ns, int64_t &rows) {
   return deleted;
 }
 
-std::optional<Retention::Arrived> Retention::first_of(Statement &statement) const {
+std::optional<Retention::Arrived> Retention::first_of(Statement &statement, int64_t before_ns) {
   std::optional<Arrived> first;
-  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; }, young_.begin_ns, young_.end_ns);
+  statement.each([&](const Row &row) { first = Arrived{row.integer(0), row.integer(1)}; }, before_ns);
   return first;
 }
 
 // `retain` is the operator's word: it may be shorter.
-Retention::Young Retention::young(int64_t now_ns) const {
+int64_t Retention::young_since(int64_t now_ns) const {
   const int64_t least_ns = limits_.retain_ns > 0 ? std::min(limits_.min_retain_ns, limits_.retain_ns) : limits_.min_retain_ns;
-  if (least_ns == 0) return {};
-  return {now_ns - least_ns - kLateNs, now_ns + least_ns};
+  return least_ns == 0 ? INT64_MAX : now_ns - least_ns;
 }
 
 Retention::Need Retention::need(int64_t now_ns) {
   Need need;
+  need.young_ns = young_since(now_ns);
   if (limits_.retain_ns > 0) {
-    need.before_ns = now_ns - limits_.retain_ns;
+    need.expired_ns = now_ns - limits_.retain_ns;
     // Samples that are overdue for a roll-up, because the agent did not run, are rolled up before they are deleted.
     const bool is_rolled_up = !limits_.rollup.empty();
-    if (!is_rolled_up || !waiting_window_.number(need.before_ns))
-      need.last_window = expired_window_.number(need.before_ns).value_or(0);
-    const auto chunk = first_of(oldest_chunk_);
-    need.chunks = !is_rolled_up && chunk && chunk->arrived_ns < need.before_ns;
-    need.spans = expired_span_.number(now_ns - limits_.retain_ns).has_value();
+    need.windows = first_of(oldest_window_, need.expired_ns) && !(is_rolled_up && waiting_window_.number(need.expired_ns));
+    need.chunks = !is_rolled_up && first_of(oldest_chunk_, need.expired_ns);
+    need.spans = expired_span_.number(need.expired_ns).has_value();
   }
   need.rolled = expired_rolled(now_ns).has_value();
   need.missing_bytes = missing_bytes();
@@ -215,6 +206,7 @@ bool Retention::delete_window(const Arrived &window, int64_t &rows) {
   rows -= delete_ended_spans(window.arrived_ns + 1, rows);
   if (rows <= 0) return false;
   delete_window_.run(window.id);
+  delete_late_.run(window.id);
   --rows;
   return true;
 }
@@ -228,14 +220,14 @@ bool Retention::delete_rows(Statement &statement, int64_t window, int64_t &rows)
 }
 
 int64_t Retention::delete_ended_spans(int64_t before_ns, int64_t rows) {
-  delete_ended_spans_.run(std::min(before_ns, young_.begin_ns), rows);
+  delete_ended_spans_.run(before_ns, rows);
   return database_.changes();
 }
 
-int64_t Retention::delete_surplus_spans() {
+int64_t Retention::delete_surplus_spans(int64_t before_ns) {
   const int64_t surplus = open_spans_.number(kMaxOpenSpans + kSpansAtOnce).value_or(0) - kMaxOpenSpans;
   if (surplus <= 0) return 0;
-  delete_open_spans_.run(young_.begin_ns, surplus);
+  delete_open_spans_.run(before_ns, surplus);
   return database_.changes();
 }
 

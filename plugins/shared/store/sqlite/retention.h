@@ -23,7 +23,8 @@ struct Limits {
 };
 
 // Deletes in the order of arrival, a bounded number of rows a step, and gives the space back to the file system. Young data, which
-// arrived less than `min_retain` ago, stays whatever the size is: what a sender was promised can be read back.
+// arrived less than `min_retain` ago, stays whatever the size is: what a sender was promised can be read back. Times are those of
+// ArrivalClock.
 class Retention {
  public:
   Retention(Database &database, const Limits &limits);
@@ -37,27 +38,22 @@ class Retention {
   const Limits &limits() const { return limits_; }
 
  private:
-  // Arrivals from `begin_ns` to `end_ns` are young. Those after are of a clock that was set back since.
-  struct Young {
-    int64_t begin_ns = INT64_MAX, end_ns = INT64_MAX;
-  };
   struct Need {
-    int64_t last_window = 0;        // windows up to this id are past their time
-    int64_t before_ns = INT64_MIN;  // chunks that arrived before are
-    bool chunks = false;            // there are such
-    int64_t missing_bytes = 0;      // so much is to be freed inside the file
-    bool spans = false;             // there are spans past their time
-    bool rolled = false;            // there are rolled chunks past their level's
-    bool any() const { return last_window > 0 || chunks || missing_bytes > 0 || spans || rolled; }
+    int64_t young_ns = INT64_MAX;                         // arrivals from then on stay
+    int64_t expired_ns = INT64_MIN;                       // those before are past their time
+    bool windows = false, chunks = false, spans = false;  // there are such
+    bool rolled = false;                                  // there are rolled chunks past the time of their level
+    int64_t missing_bytes = 0;                            // so much is to be freed inside the file
+    bool any() const { return windows || chunks || spans || rolled || missing_bytes > 0; }
   };
-  Young young(int64_t now_ns) const;
+  int64_t young_since(int64_t now_ns) const;
   Need need(int64_t now_ns);
   int64_t used_bytes();
   int64_t missing_bytes();
   struct Arrived {
     int64_t id = 0, arrived_ns = 0;
   };
-  std::optional<Arrived> first_of(Statement &statement) const;
+  static std::optional<Arrived> first_of(Statement &statement, int64_t before_ns);
   // The oldest that is over a limit, or a part of it; false: nothing is.
   bool delete_oldest(const Need &need, int64_t &rows, Packer &packer);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
@@ -69,10 +65,10 @@ class Retention {
   // The same for a table of samples or stacks, whose statement deletes a row and returns how many it counts for. A row of stacks
   // counts by its size: it has a number for each stack.
   static bool delete_rows(Statement &statement, int64_t window, int64_t &rows);
-  // Those that arrived before and are not young, without the open ones; returns how many.
+  // Those that arrived before, without the open ones; returns how many.
   int64_t delete_ended_spans(int64_t before_ns, int64_t rows);
   // Returns how many were deleted. Open ones have no samples to go with: those over a number go first, the rest goes last.
-  int64_t delete_surplus_spans();
+  int64_t delete_surplus_spans(int64_t before_ns);
   int64_t delete_any_spans(int64_t before_ns, int64_t rows);
   void give_space_back();
 
@@ -81,12 +77,11 @@ class Retention {
   std::string folder_;
   int64_t page_size_;
   Statement pages_, free_pages_;
-  Statement expired_window_, oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_,
-      waiting_window_, expired_span_, open_spans_;
+  Statement oldest_window_, oldest_chunk_, oldest_rolled_, oldest_arrival_, oldest_window_arrival_, waiting_window_, expired_span_,
+      open_spans_;
   Statement next_every_, expired_rolled_;
   Statement delete_samples_, delete_stacks_, delete_ended_spans_, delete_open_spans_, delete_any_spans_, delete_window_,
-      delete_chunk_, delete_rolled_, forget_late_;
-  Young young_;  // of the running step
+      delete_late_, delete_chunk_, delete_rolled_;
   bool is_stuck_ = false;
 };
 

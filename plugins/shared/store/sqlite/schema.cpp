@@ -8,7 +8,7 @@
 namespace atalaya::store {
 namespace {
 
-// A batch writes a page of each index: no more than queries need. The ids are in the order of arrival (window_list.h).
+// A batch writes a page of each index: no more than queries need. Arrivals are times of ArrivalClock.
 constexpr const char *kWindows = R"sql(
 CREATE TABLE windows(
   id INTEGER PRIMARY KEY,
@@ -143,9 +143,16 @@ CREATE VIEW points(time, metric, host, pid, process, tags, value) AS
   WHERE w.packed = 0;
 )sql";
 
-// Windows that got samples long after their first one, and when. Readers do not need it: stores that were made without it get it.
-constexpr const char *kLateWindows =
-    "CREATE TABLE IF NOT EXISTS late_windows(window INTEGER PRIMARY KEY, arrived_ns INTEGER NOT NULL)";
+// Readers do not need these tables, so they have no schema version of their own.
+constexpr const char *kNotForReaders = R"sql(
+-- Windows that got samples long after their first one, and when the last of these arrived.
+CREATE TABLE IF NOT EXISTS late_windows(window INTEGER PRIMARY KEY, arrived_ns INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS late_windows_arrived ON late_windows(arrived_ns);
+-- One row: the clocks at one moment of this boot (arrival_clock.h).
+CREATE TABLE IF NOT EXISTS arrival_clock(
+  id INTEGER PRIMARY KEY CHECK(id = 1), boot TEXT NOT NULL,
+  boottime_ns INTEGER NOT NULL, realtime_ns INTEGER NOT NULL, arrived_ns INTEGER NOT NULL);
+)sql";
 
 // In schemas 6 and 7 its ids had a counter, which is a page a batch, and an index more.
 constexpr int64_t kVersionOfWindows = 8;
@@ -166,6 +173,10 @@ void renew_entities(Database &database) {
 }
 
 }  // namespace
+
+void add_missing_tables(Database &database) {
+  database.execute(kNotForReaders);
+}
 
 void make_old_entities(Database &database) {
   database.execute(
@@ -220,7 +231,7 @@ void prepare_for_writing(Database &database, bool full_sync) {
   database.execute("PRAGMA mmap_size = 0");  // an I/O error through a mapping would be a SIGBUS
 
   const int64_t version = database.number("PRAGMA user_version");
-  if (version == kSchemaVersion) return database.execute(kLateWindows);
+  if (version == kSchemaVersion) return add_missing_tables(database);
   Transaction transaction(database);
   if (version == 0) {
     database.execute(kWindows);
@@ -232,7 +243,7 @@ void prepare_for_writing(Database &database, bool full_sync) {
     database.execute("DROP VIEW points");
   }
   database.execute(kPoints);
-  database.execute(kLateWindows);
+  add_missing_tables(database);
   database.execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   database.execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   transaction.commit();

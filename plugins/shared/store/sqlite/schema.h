@@ -24,6 +24,9 @@ void check_is_store(Database &database);
 // Creates the tables in an empty database. Sets up journal and vacuum.
 void prepare_for_writing(Database &database, bool full_sync);
 
+// Tables that older programs of the same schema did not make.
+void add_missing_tables(Database &database);
+
 // A temporary table `old_entities`, as `entities` was until schema 9; and its rows into the tables of today.
 void make_old_entities(Database &database);
 void take_old_entities(Database &database);

@@ -16,7 +16,10 @@ Database open_beside(const std::string &path) {
   create_private(path);
   Database database(path, Access::read_write);
   check_is_store(database);
-  if (database.number("PRAGMA user_version") == kSchemaVersion) return database;
+  if (database.number("PRAGMA user_version") == kSchemaVersion) {
+    add_missing_tables(database);
+    return database;
+  }
   const auto lock = lock_for_writing(path);
   prepare_for_writing(database, false);
   return database;
@@ -25,7 +28,9 @@ Database open_beside(const std::string &path) {
 }  // namespace
 
 SpanWriter::SpanWriter(const std::string &path, core::NameOf name_of)
-    : database_(open_beside(path.empty() ? default_path() : path)), dictionary_(database_, std::move(name_of)) {}
+    : database_(open_beside(path.empty() ? default_path() : path)),
+      arrivals_(database_, {}, nullptr),
+      dictionary_(database_, std::move(name_of)) {}
 
 Refused SpanWriter::write(std::span<const atalaya_sample> spans, int64_t now_ns) {
   Statement statement(database_,

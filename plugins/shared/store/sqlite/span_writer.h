@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/name_cache.h"
+#include "plugins/shared/store/sqlite/arrival_clock.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/dictionary.h"
 #include "plugins/shared/store/store.h"
@@ -21,6 +22,7 @@ class SpanWriter final : public StoreWriter {
   // "": the default path. A missing store is created, as a writer creates it.
   SpanWriter(const std::string &path, core::NameOf name_of);
 
+  int64_t arrival(const core::ClockReading &now) override { return arrivals_.at(now); }
   // Samples of kind SPAN, all or none. One with the same start, name and tags is replaced.
   Refused write(std::span<const atalaya_sample> spans, int64_t now_ns) override;
   bool maintain(int64_t /*now_ns*/) override { return false; }
@@ -29,6 +31,7 @@ class SpanWriter final : public StoreWriter {
   void put(Statement &statement, const atalaya_sample &span, int64_t now_ns);
 
   Database database_;
+  ArrivalClock arrivals_;
   Dictionary dictionary_;
 };
 

@@ -18,10 +18,10 @@ namespace {
 
 constexpr int64_t kMaxKey = std::numeric_limits<int64_t>::max();
 constexpr Table kAll[] = {
-    {"metrics", "id"},           {"tag_sets", "id"}, {"entity_rows", "id"},   {"entities", "id"}, {"shapes", "id"},
-    {"entity_shapes", "entity"}, {"frames", "id"},   {"stack_nodes", "id"},   {"windows", "id"},  {"samples", "window"},
-    {"late_windows", "window"},  {"chunks", "id"},   {"unfinished", "chunk"}, {"rolled", "id"},   {"stacks", "window"},
-    {"spans", "start_ns"},
+    {"metrics", "id"},           {"tag_sets", "id"},      {"entity_rows", "id"},   {"entities", "id"}, {"shapes", "id"},
+    {"entity_shapes", "entity"}, {"frames", "id"},        {"stack_nodes", "id"},   {"windows", "id"},  {"samples", "window"},
+    {"late_windows", "window"},  {"chunks", "id"},        {"unfinished", "chunk"}, {"rolled", "id"},   {"stacks", "window"},
+    {"spans", "start_ns"},       {"arrival_clock", "id"},
 };
 
 std::string select_from(const Table &table) {

@@ -57,7 +57,7 @@ const Window &WindowList::of(int64_t time_ns, int64_t duration_ns, int64_t now_n
     add_.run(window.id, time_ns, duration_ns, now_ns);
     window.is_new = true;
   }
-  if (now_ns - arrived_ns > kLateNs || arrived_ns > now_ns) note_late_.run(window.id, now_ns);
+  if (now_ns - arrived_ns > kLateNs) note_late_.run(window.id, now_ns);
   packer_.touch(window.id, time_ns);
   for (const int64_t other : window.others) packer_.lose(other);
   return last_.emplace(std::move(window));

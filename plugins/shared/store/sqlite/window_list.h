@@ -10,7 +10,8 @@
 
 namespace atalaya::store {
 
-// A window that gets samples later than this after its first one is late: its arrival does not say how young they are.
+// A window that gets samples later than this after its first one is late: `late_windows` has the arrival of the last ones. Arrivals
+// are known with this error.
 constexpr int64_t kLateNs = 10'000'000'000;
 
 // The row of `windows` that samples of this time and duration refer to.

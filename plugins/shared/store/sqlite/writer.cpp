@@ -63,6 +63,7 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
       database_(open_for_writing(options)),
       place_(path_of(options)),
       reserve_(path_of(options)),
+      arrivals_(database_, options.boot, options.warn),
       dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
       stack_writer_(database_),
       packer_(database_, options.limits.rollup.empty(), options.warn),

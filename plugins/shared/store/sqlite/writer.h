@@ -12,6 +12,7 @@
 #include "core/base/files.h"
 #include "core/base/name_cache.h"
 #include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/arrival_clock.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
 #include "plugins/shared/store/sqlite/database.h"
 #include "plugins/shared/store/sqlite/dictionary.h"
@@ -30,6 +31,7 @@ struct Options {
   Limits limits;
   bool full_sync = false;  // true: a commit survives a power cut, not only the end of the process
   Warn warn = nullptr;     // receives warnings for the operator, once each
+  std::string boot = {};   // the running boot; "": the kernel's
 };
 
 // The only writer of a database. One thread at a time. Everything throws Error.
@@ -40,6 +42,7 @@ class Writer final : public StoreWriter {
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
+  int64_t arrival(const core::ClockReading &now) override { return arrivals_.at(now); }
   Refused write(std::span<const atalaya_sample> samples, int64_t now_ns) override;
   bool maintain(int64_t now_ns) override;
   // Calls `maintain` after enough samples, or after some seconds: a step costs as much as a small batch, whatever it has to do.
@@ -78,6 +81,7 @@ class Writer final : public StoreWriter {
   Database database_;
   Place place_;
   Reserve reserve_;  // behind it: a file that is refused gets none beside it
+  ArrivalClock arrivals_;
   Dictionary dictionary_;
   StackWriter stack_writer_;
   Packer packer_;

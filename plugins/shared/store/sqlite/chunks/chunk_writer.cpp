@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/shared/store/sqlite/entity_times.h"
+
 namespace atalaya::store {
 namespace {
 
@@ -32,7 +34,9 @@ ChunkWriter::ChunkWriter(Database &database)
           "SELECT id, first_ns, last_ns, arrived_ns, head, data FROM chunks WHERE entity = ?1 AND last_ns >= ?2 AND first_ns <= ?3 "
           "AND id < coalesce((SELECT min(chunk) FROM unfinished), 9223372036854775807) ORDER BY last_ns LIMIT 1"),
       add_chunk_(database, "INSERT INTO chunks(entity, first_ns, last_ns, arrived_ns, head, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"),
-      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1") {}
+      delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
+      // An entity is deleted when all that arrived until then is.
+      see_(database, "UPDATE entity_rows SET seen_s = ?2 WHERE id = ?1 AND seen_s < ?2") {}
 
 // Late points for the time of an existing chunk: a new chunk replaces that one. Chunks in between, and their
 // points, are left alone.
@@ -119,6 +123,7 @@ void ChunkWriter::add_chunks(int64_t entity, std::span<Column> columns, int64_t 
 void ChunkWriter::add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort) {
   encoder_.encode(columns, chunk_, effort);
   add_chunk_.run(entity, chunk_.first_ns, chunk_.last_ns, arrived_ns, Blob{chunk_.head}, Blob{chunk_.data});
+  see_.run(entity, ceil_s(arrived_ns));
 }
 
 void ChunkWriter::delete_replaced() {
