@@ -238,5 +238,35 @@ TEST_CASE("of instants an average by name is that of the samples, as in OpenTSDB
   CHECK(shown(ask(store, every("1m-avg", "foreign.load"))[0].points) == "60:8");
 }
 
+// A host that is collected from a moment on, again and again: the first sample of each time is an instant, then windows follow.
+TEST_CASE("law: an average is neither below the least value nor above the greatest one, where collection begins with an instant") {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto any = [&](int from, int to) { return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1)); };
+    MemoryStore store;
+    std::vector<Window> windows;
+    const int step = any(1, 20);
+    for (int at = any(1, 100); at < kEnd - 200; at += any(1, 60)) {
+      windows.push_back({at, 0, static_cast<double>(any(500, 600))});
+      at += any(0, step - 1);
+      for (int i = any(1, 30); i > 0; --i) windows.push_back({at += step, step, static_cast<double>(any(500, 600))});
+    }
+    store.add_windows("sys.mem.total", {{"host", "h"}}, windows);
+    const int last = windows.back().end;
+    for (const char *text : {"2s-avg", "7s-avg", "10s-avg", "60s-avg", "300s-avg"}) {
+      CAPTURE(text);
+      Query query = every(text, "sys.mem.total");
+      query.range = {kT0 + (windows.front().end - 1) * kSecond, kT0 + last * kSecond};
+      const auto answers = ask(store, query);
+      REQUIRE(answers.size() == 1);
+      for (const Point &point : answers[0].points) {
+        CHECK(point.value >= 500 - 1e-6);
+        CHECK(point.value <= 600 + 1e-6);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace atalaya::query::test

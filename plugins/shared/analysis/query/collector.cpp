@@ -17,21 +17,15 @@ using store::Kind;
 
 constexpr size_t kSummary = 100;  // its cost in steps, about
 
-// Both are in order of time; values of equal times are added, or that of `a` counts.
-std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b, bool adds) {
+// Both are in order of time; of equal times the value of `a` counts.
+std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b) {
   if (b.empty()) return a;
   std::vector<Point> all;
   all.reserve(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
              [](const Point &one, const Point &other) { return one.time_ns < other.time_ns; });
-  size_t last = 0;
-  for (size_t i = 1; i < all.size(); ++i) {
-    if (all[i].time_ns != all[last].time_ns)
-      all[++last] = all[i];
-    else if (adds)
-      all[last].value += all[i].value;
-  }
-  all.resize(last + 1);
+  const auto is_same = [](const Point &one, const Point &other) { return one.time_ns == other.time_ns; };
+  all.erase(std::unique(all.begin(), all.end(), is_same), all.end());
   return all;
 }
 
@@ -153,6 +147,10 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
     const auto rate = rates_[series].add_rolled(summary);
     if (rate) add_value(series, {summary.last_ns, is_of_function ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
   } else if (is_of_function) {
+    if (kept.integral) {
+      kept.integral->instant(summary.first_ns);
+      kept.integral->instant(summary.last_ns);
+    }
     // The last moment of a step belongs to the interval that ends then.
     kept.function->add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
   } else if (kept.over_time) {
@@ -199,6 +197,7 @@ void Collector::add_value(size_t series, const Held &held, const std::optional<i
     return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
   }
   if (kept.function) {
+    if (kept.integral) kept.integral->instant(held.time_ns);
     kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
     return kept.function->add(held.time_ns, held.value);
   }
@@ -260,7 +259,8 @@ std::vector<Point> Collector::take_points(size_t series) {
   if (kept.function) {
     const std::vector<Point> by_function = kept.function->take();
     kept.by_function = !by_function.empty();
-    points = united(std::move(points), by_function, kept.integral.has_value());
+    // Averages are weighted by time, so that instants count only where there is no window.
+    points = united(std::move(points), by_function);
   }
   if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
   budget_.hold(points.size());
