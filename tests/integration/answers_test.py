@@ -44,6 +44,20 @@ def documents(series):
             for metric, tags, points in series for at, value in points.items()]
 
 
+class Budget(QueryCase):
+    def test_a_request_has_one_time_for_all_its_parts(self):
+        """Each of the series takes less than the timeout, all together take many times as long."""
+        self.put([{"metric": "app.busy", "timestamp": T0 + at, "value": at, "tags": {"host": f"h{number}"}}
+                  for number in range(200) for at in (1, 2)])
+        base = self.serve("--timeout", "1s")
+        begin = time.monotonic()
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            http(base + f"/api/query?start={T0}&end={T0 + 1500}&m=none:1ms-avg-zero:app.busy")
+        self.assertIn("the query took longer than 1s", refused.exception.read().decode())
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(self.get(base, "/api/query", start=T0, end=T0 + 60, m="sum:10s-avg:app.busy{host=h1}")[0]["metric"], "app.busy")
+
+
 class Random(QueryCase):
     """Three hours to now: some are packed by now, some are not."""
 

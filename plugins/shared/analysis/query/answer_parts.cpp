@@ -4,33 +4,25 @@
 #include <algorithm>
 
 namespace atalaya::query {
-namespace {
-
-Limits with_points(Limits limits, size_t points) {
-  limits.points = points;
-  return limits;
-}
-
-}  // namespace
 
 std::string AnswerParts::next(store::Store &store, const Limits &limits) {
-  if (groups_ == 0) {
-    if (auto text = whole(store, limits)) return std::move(*text);
-  }
   Budget budget(limits);
+  if (groups_ == 0) {
+    if (auto text = whole(store, budget)) return std::move(*text);
+  }
   const Plan plan = plan_of(query_, store, budget);
-  if (query_.downsample && !extent_ && plan.groups.size() > 1) measure(plan, store, limits);
+  if (query_.downsample && !extent_ && plan.groups.size() > 1) measure(plan, store, budget);
   const size_t begin = groups_after(plan);
   if (begin == plan.groups.size()) {
     finished_ = true;
     return {};
   }
-  return part(plan, begin, store, limits);
+  return part(plan, begin, store, budget);
 }
 
 // Most answers are small.
-std::optional<std::string> AnswerParts::whole(store::Store &store, const Limits &limits) {
-  Budget budget(with_points(limits, std::min(points_, limits.points)));
+std::optional<std::string> AnswerParts::whole(store::Store &store, const Budget &request) {
+  Budget budget = request.part(std::min(points_, request.limits().points));
   Plan plan = plan_of(query_, store, budget);
   groups_ = std::max<size_t>(1, plan.groups.size());
   try {
@@ -38,18 +30,18 @@ std::optional<std::string> AnswerParts::whole(store::Store &store, const Limits 
     finished_ = true;
     return text;
   } catch (const TooManyPoints &) {
-    if (limits.points <= points_) throw;
+    if (request.limits().points <= points_) throw;
     groups_ = std::max<size_t>(1, groups_ / 8);
     return std::nullopt;
   }
 }
 
 // Integrals depend on the newest samples of all series.
-void AnswerParts::measure(const Plan &plan, store::Store &store, const Limits &limits) {
+void AnswerParts::measure(const Plan &plan, store::Store &store, const Budget &request) {
   Extent extent;
   for (size_t begin = 0; begin < plan.groups.size();) {
     const size_t end = std::min(begin + groups_, plan.groups.size());
-    Budget budget(with_points(limits, groups_ > 1 ? points_ : limits.points));
+    Budget budget = request.part(groups_ > 1 ? points_ : request.limits().points);
     try {
       extent.add(extent_of(query_, plan.part(begin, end), store, budget));
       begin = end;
@@ -69,11 +61,11 @@ size_t AnswerParts::groups_after(const Plan &plan) const {
   return static_cast<size_t>(next - plan.groups.begin());
 }
 
-std::string AnswerParts::part(const Plan &plan, size_t begin, store::Store &store, const Limits &limits) {
+std::string AnswerParts::part(const Plan &plan, size_t begin, store::Store &store, const Budget &request) {
   for (;;) {
     const size_t end = std::min(begin + groups_, plan.groups.size());
     Plan some = plan.part(begin, end);
-    Budget budget(with_points(limits, groups_ > 1 ? points_ : limits.points));
+    Budget budget = request.part(groups_ > 1 ? points_ : request.limits().points);
     try {
       const std::vector<Answer> answers = answers_of(query_, some, store, budget, extent_ ? &*extent_ : nullptr);
       std::string text = render_(answers, budget);

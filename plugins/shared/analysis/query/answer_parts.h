@@ -24,13 +24,14 @@ class AnswerParts {
   AnswerParts(Query query, size_t points, Render render) : query_(std::move(query)), points_(points), render_(std::move(render)) {}
 
   bool finished() const { return finished_; }
-  // The next part. Empty: no more answers, or none of these has points. Throws as answers_to does.
+  // The next part. Empty: no more answers, or none of these has points. Throws as answers_to does. The time of the limits is that
+  // of the call, however often it has to try.
   std::string next(store::Store &store, const Limits &limits);
 
  private:
-  std::optional<std::string> whole(store::Store &store, const Limits &limits);
-  void measure(const Plan &plan, store::Store &store, const Limits &limits);
-  std::string part(const Plan &plan, size_t begin, store::Store &store, const Limits &limits);
+  std::optional<std::string> whole(store::Store &store, const Budget &budget);
+  void measure(const Plan &plan, store::Store &store, const Budget &budget);
+  std::string part(const Plan &plan, size_t begin, store::Store &store, const Budget &budget);
   size_t groups_after(const Plan &plan) const;
 
   const Query query_;

@@ -16,6 +16,12 @@ void Budget::check_time() const {
     throw TooMuch("the query took longer than " + core::format_duration(limits_.time_ns) + kAskForLess);
 }
 
+Budget Budget::part(size_t points) const {
+  Limits limits = limits_;
+  limits.points = points;
+  return Budget(limits, deadline_);
+}
+
 Budget Budget::half() const {
   const int64_t left_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
   return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, left_ns / 2});

@@ -28,12 +28,15 @@ class Budget {
     check_time();
   }
   void check_time() const;
+  // For a part: the same end of the time, and points of its own.
+  Budget part(size_t points) const;
   // For an optional part: half of the rest.
   Budget half() const;
 
   const Limits &limits() const { return limits_; }
 
  private:
+  Budget(const Limits &limits, int64_t deadline) : limits_(limits), deadline_(deadline) {}
   [[noreturn]] void too_many() const;
 
   const Limits limits_;
