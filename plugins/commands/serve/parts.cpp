@@ -20,7 +20,9 @@ QueryParts::QueryParts(std::string head, Tail tail, size_t part_points, const qu
       whole_(part_points == 0 || limits.points <= part_points),
       part_points_(whole_ ? limits.points : part_points),
       limits_(limits),
-      text_(std::move(head)) {}
+      text_(std::move(head)) {
+  limits_.request_ns = limits.time_ns;
+}
 
 void QueryParts::add(query::Query query, query::AnswerParts::Render render) {
   auto counting = [this, render = std::move(render)](const std::vector<query::Answer> &answers, query::Budget &budget) {

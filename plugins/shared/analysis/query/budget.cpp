@@ -13,7 +13,8 @@ Budget::Budget(const Limits &limits) : limits_(limits), deadline_(core::monotoni
 
 void Budget::check_time() const {
   if (core::monotonic() > deadline_)
-    throw TooMuch("the query took longer than " + core::format_duration(limits_.time_ns) + kAskForLess);
+    throw TooMuch("the query took longer than " +
+                  core::format_duration(limits_.request_ns > 0 ? limits_.request_ns : limits_.time_ns) + kAskForLess);
 }
 
 Budget Budget::part(size_t points) const {
@@ -24,7 +25,7 @@ Budget Budget::part(size_t points) const {
 
 Budget Budget::half() const {
   const int64_t left_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
-  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, left_ns / 2});
+  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, left_ns / 2, limits_.request_ns});
 }
 
 void Budget::too_many() const {

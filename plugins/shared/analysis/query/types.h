@@ -109,6 +109,7 @@ struct Limits {
   size_t series = 100'000;
   size_t points = 10'000'000;  // in memory at a time, after downsampling
   int64_t time_ns = 60'000'000'000;
+  int64_t request_ns = 0;  // the time of the whole request, where time_ns is the rest of it
 };
 
 }  // namespace atalaya::query
