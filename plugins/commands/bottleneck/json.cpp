@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <unordered_map>
 
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/shared/analysis/query/json_object.h"
@@ -11,13 +12,17 @@ using query::JsonObject;
 
 class Writer {
  public:
-  explicit Writer(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {}
+  explicit Writer(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {
+    for (const JobError &error : data_.errors)
+      if (error.task != kNoTask) errors_[error.task] = error.error;
+  }
 
   std::string write() {
     {
       JsonObject object(out_);
       object.text("clustering", report_.clustering);
       object.list("jobs", all_.totals, [&](const JobTotals &job) { add(job); });
+      object.list("errors", data_.errors, [&](const JobError &error) { add(error); });
       object.list("findings", all_.findings, [&](const Finding &finding) { add(finding); });
       object.list("nodes", all_.nodes, [&](const Node &node) { add(node); });
       object.list("stages", stages(), [&](const Group *group) { add_stage(*group); });
@@ -55,6 +60,19 @@ class Writer {
     object.count("running", job.running);
     if (job.seconds > 0) object.number("seconds", job.seconds);
     object.number("bytes", job.bytes);
+  }
+
+  void add(const JobError &error) {
+    JsonObject object(out_);
+    object.text("of", part_text(error.of));
+    object.text("job", job(error.job));
+    object.text("stage", data_.name(error.stage));
+    object.text("attempt", data_.name(error.attempt));
+    object.text("node", data_.name(error.host));
+    object.text("executor", data_.name(error.executor));
+    object.text("outcome", outcome_text(error.outcome));
+    object.key("time").milliseconds(error.time_ns);
+    object.text("error", data_.name(error.error));
   }
 
   void add(const Finding &finding) {
@@ -210,6 +228,7 @@ class Writer {
     object.text("executor", data_.name(task.executor));
     object.text("locality", data_.name(task.locality));
     object.text("outcome", outcome_text(task.outcome));
+    if (const auto error = errors_.find(number); error != errors_.end()) object.text("error", data_.name(error->second));
     if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
     if (task.work.bytes != kUnknown) object.key("bytes").integer(task.work.bytes);
     if (task.work.remote != kUnknown) object.key("remote").integer(task.work.remote);
@@ -222,6 +241,7 @@ class Writer {
   const Report &report_;
   const Analysis &all_;
   const JobData &data_;
+  std::unordered_map<uint32_t, uint32_t> errors_;  // by task
   query::JsonWriter out_;
 };
 

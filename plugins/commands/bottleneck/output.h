@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/bottleneck/analyse.h"
+#include "plugins/shared/analysis/bottleneck/job_errors.h"
 #include "plugins/shared/analysis/query/render.h"
 
 namespace atalaya::bottleneck {
@@ -23,9 +24,10 @@ struct Report {
   const char *clustering = "pam";
 };
 
-// Findings, then nodes, phases, regions and slow tasks in columns.
+// Errors, findings, then nodes, phases, regions and slow tasks in columns.
 std::string as_table(const Report &report);
-// {"jobs":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}; docs/how-to/jobs.md describes them.
+// {"jobs":[],"errors":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}; docs/how-to/jobs.md describes
+// them.
 std::string as_json(const Report &report);
 // One self-contained HTML page.
 std::string as_page(const Report &report);
@@ -38,6 +40,10 @@ struct TaskRows {
 };
 TaskRows bottleneck_tasks(const Analysis &analysis);
 
+// "job_1 (wordcount) failed", and below it the reasons, of each job that broke or had parts that broke; "" if there is none.
+std::string errors_text(const JobData &data);
+// "job_1 (wordcount) failed", "job_1 (wordcount) succeeded, but parts of it failed"
+std::string title_of(const JobData &data, const BrokenJob &job);
 // "" if it is unknown
 std::string number_text(double value);
 // "job_1", "job_1 (wordcount)"; "" of kNoJob

@@ -82,8 +82,16 @@ class Page {
  private:
   void add_findings() {
     out_ += "<h2>Findings</h2>\n";
-    if (all_.findings.empty()) out_ += "<p>No bottleneck found.</p>\n";
+    const std::vector<BrokenJob> broken = broken_jobs(data_);
+    for (const BrokenJob &job : broken) add(job);
+    if (all_.findings.empty())
+      out_ += broken.empty() ? "<p>No bottleneck found.</p>\n" : "<p>No slow task, phase or node found.</p>\n";
     for (const Finding &finding : all_.findings) add(finding);
+  }
+  void add(const BrokenJob &job) {
+    out_ += "<div class=\"finding\"><h3>" + xml_text(title_of(data_, job)) + "</h3>\n<ul>\n";
+    for (const std::string &reason : job.reasons) out_ += "<li>" + xml_text(reason) + "</li>\n";
+    out_ += "</ul>\n</div>\n";
   }
   void add(const Finding &finding) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";

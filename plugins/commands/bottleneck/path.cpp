@@ -155,8 +155,8 @@ PathReport path_report(const JobData &data, uint32_t job, store::Store &store, q
 }
 
 std::string as_table(const PathReport &report) {
-  std::string out =
-      "Critical path of " + visible(job_text(report.data, report.job)) + ": " + short_text(length_of(report)) + " s\n";
+  std::string out = errors_text(report.data);
+  out += "Critical path of " + visible(job_text(report.data, report.job)) + ": " + short_text(length_of(report)) + " s\n";
   add_parts(out, report);
   add_steps(out, report);
   add_waits(out, report);
@@ -170,6 +170,7 @@ std::string as_json(const PathReport &report) {
   {
     JsonObject all(out);
     all.text("job", data.name(data.jobs[report.job].id));
+    all.text("outcome", outcome_text(data.jobs[report.job].outcome));
     all.number("seconds", length_of(report));
     all.list("parts", report.path.parts, [&](const PathPart &part) {
       JsonObject one(out);

@@ -27,12 +27,13 @@ void add_section(std::string &out, const char *title, const std::vector<query::R
 }
 
 void add_jobs(std::string &out, const Report &report) {
-  std::vector<query::Row> rows = {{"job", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
+  std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
   for (const JobTotals &job : report.analysis.totals) {
     if (rows.size() > kMaxTableRows) break;
-    rows.push_back({visible(job_text(report.analysis.data, job.job)), std::to_string(job.tasks), std::to_string(job.failed),
-                    std::to_string(job.killed), std::to_string(job.running), job.seconds > 0 ? short_text(job.seconds) : "",
-                    number_text(job.bytes / (1 << 20))});
+    const JobData &data = report.analysis.data;
+    rows.push_back({visible(job_text(data, job.job)), std::string(outcome_text(data.jobs[job.job].outcome)),
+                    std::to_string(job.tasks), std::to_string(job.failed), std::to_string(job.killed), std::to_string(job.running),
+                    job.seconds > 0 ? short_text(job.seconds) : "", number_text(job.bytes / (1 << 20))});
   }
   add_section(out, "Jobs", rows, report.analysis.totals.size());
 }
@@ -133,6 +134,30 @@ TaskRows bottleneck_tasks(const Analysis &analysis) {
   return found;
 }
 
+std::string title_of(const JobData &data, const BrokenJob &job) {
+  const bool is_bad = job.outcome == outcome_text(Outcome::failed) || job.outcome == outcome_text(Outcome::killed);
+  const std::string state =
+      is_bad ? std::string(job.outcome)
+             : (job.outcome.empty() ? "has an unknown outcome" : std::string(job.outcome)) + ", but parts of it failed";
+  return job_text(data, job.job) + " " + state;
+}
+
+std::string errors_text(const JobData &data) {
+  std::string out;
+  for (const BrokenJob &job : broken_jobs(data)) {
+    out += visible(title_of(data, job)) + "\n";
+    for (const std::string &reason : job.reasons) {
+      const char *indent = "    ";
+      for (std::string_view rest = reason; !rest.empty(); indent = "        ") {
+        const size_t end = rest.find('\n');
+        out += indent + visible(rest.substr(0, end)) + "\n";
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+      }
+    }
+  }
+  return out;
+}
+
 std::string number_text(double value) {
   return std::isfinite(value) ? short_text(value) : "";
 }
@@ -164,7 +189,8 @@ std::string time_text(double less) {
 
 std::string as_table(const Report &report) {
   const Analysis &all = report.analysis;
-  std::string out = all.findings.empty() ? "no bottleneck found\n" : "";
+  std::string out = errors_text(all.data);
+  if (all.findings.empty()) out += out.empty() ? "no bottleneck found\n" : "no slow task, phase or node found\n";
   for (const Finding &finding : all.findings) add_finding(out, all, finding);
   add_jobs(out, report);
   add_change(out, report);

@@ -16,6 +16,7 @@ struct Event {
   std::string host, places;  // places: of a task's data
   std::string locality;      // in the framework's words
   std::string status;
+  std::string error;  // reason of a failure: of an attempt, of a task, diagnostics of a job
   int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
   Counters counters, map_counters, reduce_counters;
   std::string problem;  // of a part that could not be read; the rest is valid

@@ -9,7 +9,7 @@ inline constexpr MetricTag kSpanTags[] = {metric::identity("host"),     metric::
                                           metric::identity("name"),     metric::identity("stage"),     metric::identity("task"),
                                           metric::identity("attempt"),  metric::identity("phase"),     metric::identity("locality"),
                                           metric::identity("executor"), metric::identity("source"),    metric::identity("quality"),
-                                          metric::identity("fact"),     metric::identity("value")};
+                                          metric::identity("fact"),     metric::identity("value"),     metric::identity("error")};
 
 // In addition, every counter is a field counter.GROUP.NAME.
 inline constexpr Metric kMetrics[] = {

@@ -110,6 +110,7 @@ void read_event(std::string_view type, const JsonObject &from, Event &out) {
   out.sort_finish = time_at(from, "sortFinishTime");
   out.status = status_of(type, from);
   const bool job = out.type == Event::Type::job_ended;
+  out.error = text_at(from, job ? "diagnostics" : "error");
   out.counters = counters_at(from, job ? "totalCounters" : "counters");
   if (job) out.map_counters = counters_at(from, "mapCounters");
   if (job) out.reduce_counters = counters_at(from, "reduceCounters");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/sources/hadoop/errors.h"
+
 namespace atalaya::hadoop {
 namespace {
 
@@ -187,6 +189,10 @@ void MapReduceModel::task_ended(const Event &event) {
   const Outcome outcome = outcome_of(event.status);
   stage.failed = stage.failed || outcome == Outcome::failed;
   stage.killed = stage.killed || outcome == Outcome::killed;
+  std::string_view error = event.error;
+  if (error.starts_with(", ")) error.remove_prefix(2);  // Hadoop joins the errors of a task's attempts
+  if (outcome == Outcome::failed && stage.error.empty() && !error.empty())
+    stage.error = event.task + " failed: " + first_lines(error);
 }
 
 core::Status MapReduceModel::attempt_started(const Event &event) {
@@ -209,7 +215,11 @@ core::Status MapReduceModel::attempt_started(const Event &event) {
 
 core::Status MapReduceModel::attempt_ended(const Event &event, Spans &out) {
   const auto found = attempts_.find(event.attempt);
-  if (found == attempts_.end()) return core::Error{"attempt " + event.attempt + " ends without a begin"};
+  if (found == attempts_.end()) {
+    // The framework kills attempts that still wait for a container, such as copies of a task that has ended.
+    if (outcome_of(event.status) == Outcome::killed) return core::Done{};
+    return core::Error{"attempt " + event.attempt + " ends without a begin"};
+  }
   Running running = std::move(found->second);
   attempts_.erase(found);
   Span &task = running.span;
@@ -220,6 +230,7 @@ core::Status MapReduceModel::attempt_ended(const Event &event, Spans &out) {
   task.outcome = outcome_of(event.status);
   measure(event.counters, task);
   task.counters = event.counters;
+  if (task.outcome != Outcome::succeeded) append_error(task, event.error, out);
   if (task.outcome == Outcome::succeeded && task.stage == "map") add_map_phases(event, task, out);
   if (task.outcome == Outcome::succeeded && task.stage == "reduce") add_reduce_phases(event, task, out);
   out.push_back(std::move(task));
@@ -254,6 +265,7 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
     Span &span = stage.running.span;
     if (name == "map") span.counters = event.map_counters;
     if (name == "reduce") span.counters = event.reduce_counters;
+    if (span.outcome != Outcome::succeeded) append_error(span, stage.error, out);
     out.push_back(span);
   }
   stages_.clear();
@@ -262,6 +274,7 @@ void MapReduceModel::job_ended(const Event &event, Spans &out) {
   job_.duration_ms = event.finish - job_.start_ms;
   job_.outcome = outcome_of(event.status);
   job_.counters = event.counters;
+  if (job_.outcome != Outcome::succeeded) append_error(job_, event.error, out);
   out.push_back(job_);
   job_.counters.clear();
 }

@@ -35,6 +35,7 @@ class MapReduceModel {
     int64_t finish = 0;         // of the last task that ended
     int64_t running_tasks = 0;  // according to tasks_
     bool failed = false, killed = false;
+    std::string error;  // of the first task that failed
   };
 
   void task_started(const Event &event);

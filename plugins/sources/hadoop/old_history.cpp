@@ -108,6 +108,7 @@ void fill(const Values &values, Event &out) {
   out.places = text_at(values, "SPLITS");
   out.locality = text_at(values, "LOCALITY");
   out.status = text_at(values, out.type == Event::Type::job_ended ? "JOB_STATUS" : "TASK_STATUS");
+  out.error = text_at(values, out.type == Event::Type::job_ended ? "FAIL_REASON" : "ERROR");
   out.start = time_at(values, out.type == Event::Type::job_submitted ? "SUBMIT_TIME" : "START_TIME");
   out.finish = time_at(values, "FINISH_TIME");
   out.map_finish = out.finish;  // this form lacks the start of a map's merge

@@ -32,7 +32,7 @@ struct Position {
 };
 
 struct Span {
-  std::string text;  // the level: job, stage, task, phase; or fact
+  std::string text;  // the level: job, stage, task, phase; or executor, fact, error
   int64_t start_ms = 0;
   int64_t duration_ms = -1;  // -1: still running
   // Empty: absent.
@@ -40,6 +40,7 @@ struct Span {
   // model: its length was logged, its position in the task was not; coarse: it combines several phases of the task
   std::string quality;
   std::string fact, value;  // of a fact
+  std::string error;        // first lines of the reason of a failure
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms;
   std::optional<Outcome> outcome;
   Counters counters;

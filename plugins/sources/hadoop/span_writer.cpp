@@ -21,27 +21,16 @@ void counter_metric(const Counter &counter, std::string &out) {
 }
 
 SpanWriter::SpanWriter(Host host, size_t max_names)
-    : host_(host),
-      max_names_(max_names),
-      ids_{host.intern("host"),
-           host.intern("framework"),
-           host.intern("job"),
-           host.intern("name"),
-           host.intern("stage"),
-           host.intern("task"),
-           host.intern("attempt"),
-           host.intern("phase"),
-           host.intern("locality"),
-           host.intern("executor"),
-           host.intern("source"),
-           host.intern("quality"),
-           host.intern("fact"),
-           host.intern("value"),
-           host.intern("span.bytes"),
-           host.intern("span.records"),
-           host.intern("span.bytes.remote"),
-           host.intern("span.gc.time"),
-           host.intern("span.outcome")} {}
+    : host_(host), max_names_(max_names), ids_{host.intern("host"),         host.intern("framework"),
+                                               host.intern("job"),          host.intern("name"),
+                                               host.intern("stage"),        host.intern("task"),
+                                               host.intern("attempt"),      host.intern("phase"),
+                                               host.intern("locality"),     host.intern("executor"),
+                                               host.intern("source"),       host.intern("quality"),
+                                               host.intern("fact"),         host.intern("value"),
+                                               host.intern("error"),        host.intern("span.bytes"),
+                                               host.intern("span.records"), host.intern("span.bytes.remote"),
+                                               host.intern("span.gc.time"), host.intern("span.outcome")} {}
 
 uint32_t SpanWriter::counter_name(const Counter &counter) {
   counter_metric(counter, scratch_);
@@ -82,6 +71,7 @@ void SpanWriter::write(const Span &span, Batch &batch) {
   tag(ids_.quality, span.quality);
   tag(ids_.fact, span.fact);
   tag(ids_.value, span.value);
+  tag(ids_.error, span.error);
   field(ids_.bytes, span.bytes);
   field(ids_.records, span.records);
   field(ids_.remote_bytes, span.remote_bytes);

@@ -25,7 +25,7 @@ class SpanWriter {
   const Host host_;
   const size_t max_names_;
   struct {
-    uint32_t host, framework, job, name, stage, task, attempt, phase, locality, executor, source, quality, fact, value;
+    uint32_t host, framework, job, name, stage, task, attempt, phase, locality, executor, source, quality, fact, value, error;
     uint32_t bytes, records, remote_bytes, gc_time, outcome;
   } ids_;
   std::unordered_map<std::string, uint32_t> counters_;  // by group and name

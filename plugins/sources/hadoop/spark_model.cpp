@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/hadoop/spark_model.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "plugins/sources/hadoop/errors.h"
 #include "plugins/sources/hadoop/jhist_reader.h"
 #include "plugins/sources/hadoop/mapreduce_model.h"
 #include "plugins/sources/hadoop/spark_metrics.h"
@@ -24,8 +26,8 @@ std::string_view event_of(std::string_view line) {
 }
 
 bool is_of_interest(std::string_view event) {
-  for (const char *one : {"TaskStart", "TaskEnd", "StageSubmitted", "StageCompleted", "JobEnd", "ApplicationStart",
-                          "ApplicationEnd", "EnvironmentUpdate"})
+  for (const char *one : {"TaskStart", "TaskEnd", "StageSubmitted", "StageCompleted", "JobStart", "JobEnd", "ApplicationStart",
+                          "ApplicationEnd", "EnvironmentUpdate", "ExecutorAdded", "ExecutorRemoved"})
     if (event == one) return true;
   return false;
 }
@@ -48,6 +50,19 @@ Outcome outcome_of(const JsonObject &event, const JsonObject &info) {
   return killed ? Outcome::killed : Outcome::failed;
 }
 
+// "[SPARK_JOB_CANCELLED] Job 21 cancelled ...", before Spark 3.4 "Job 21 cancelled ..."
+bool is_cancelled(std::string_view message) {
+  if (message.starts_with("[SPARK_JOB_CANCELLED]")) return true;
+  if (!message.starts_with("Job ")) return false;
+  const size_t after = message.find_first_not_of("0123456789", 4);
+  return after != std::string_view::npos && message.substr(after).starts_with(" cancelled");
+}
+
+// Spark itself removes idle executors, those of a host that leaves, and all at the end.
+bool is_wanted_removal(std::string_view reason) {
+  return reason.find("killed by driver") != std::string_view::npos || reason.find("decommission") != std::string_view::npos;
+}
+
 }  // namespace
 
 SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback)
@@ -59,6 +74,10 @@ SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string
 
 core::Status SparkModel::take(std::string_view line, Spans &out) {
   std::string_view name = event_of(line);
+  if (name == "SparkListenerJobStart") {  // not parsed: it may be long
+    job_start();
+    return core::Done{};
+  }
   if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return core::Done{};
   JsonObject event;
   if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) return core::Error{"not JSON"};
@@ -73,7 +92,13 @@ core::Status SparkModel::take(std::string_view line, Spans &out) {
   if (name == "StageSubmitted") {
     stage_submitted(event);
   } else if (name == "JobEnd") {
-    job_end(event);
+    job_end(event, out);
+  } else if (name == "JobStart") {
+    job_start();
+  } else if (name == "ExecutorAdded") {
+    executor_added(event);
+  } else if (name == "ExecutorRemoved") {
+    executor_removed(event, out);
   } else if (name == "ApplicationStart") {
     application_start(event, out);
   } else if (name == "EnvironmentUpdate") {
@@ -100,19 +125,28 @@ core::Status SparkModel::application_end(const JsonObject &event, Spans &out) {
   // A log may contain this event more than once: running spans are copied only once.
   if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
-  // If an application continues after a failed job, only its exit code tells whether it failed (since Spark 4).
-  if (const auto code = integer_of(event, "ExitCode"); code) {
-    job_.outcome = *code == 0 ? Outcome::succeeded : Outcome::failed;
-  } else if (!any_failed_) {
-    job_.outcome = Outcome::succeeded;
-  }
+  const auto code = integer_of(event, "ExitCode");
+  job_.outcome = outcome(code);
+  if (code.value_or(0) != 0) append_error(job_, "the application ended with exit code " + std::to_string(*code), out);
   out.push_back(job_);
   return core::Done{};
+}
+
+// The exit code (since Spark 4) is 0 also if a program calls stop() while an exception ends it: a job that broke last counts more.
+// If an application continued after a broken job, only its exit code tells whether it failed.
+std::optional<Outcome> SparkModel::outcome(std::optional<int64_t> exit_code) const {
+  if (exit_code.value_or(0) != 0) return Outcome::failed;
+  if (unhandled_) return unhandled_;
+  return exit_code || !any_failed_ ? std::optional(Outcome::succeeded) : std::nullopt;
 }
 
 // Running spans end with the application. A running task of a completed stage ended by the stage's end, without a logged event: its
 // outcome is unknown. A later end event still replaces this end.
 void SparkModel::close(int64_t end, Spans &out) const {
+  for (const auto &[id, one] : executors_) {
+    close_with_job(one.span, end, out);
+    out.back().outcome = Outcome::succeeded;
+  }
   for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
   for (const auto &[id, one] : tasks_) {
     const auto stage = stage_ends_.find(one.span.stage);
@@ -122,9 +156,52 @@ void SparkModel::close(int64_t end, Spans &out) const {
   }
 }
 
-void SparkModel::job_end(const JsonObject &event) {
+// The application handled what broke before.
+void SparkModel::job_start() {
+  unhandled_.reset();
+}
+
+void SparkModel::job_end(const JsonObject &event, Spans &out) {
   const auto result = object_of(event, "Job Result");
-  any_failed_ = any_failed_ || (result && text_of(*result, "Result") != "JobSucceeded");
+  if (!result || text_of(*result, "Result") == "JobSucceeded") return;
+  const auto exception = object_of(*result, "Exception");
+  const std::string_view message = exception ? text_of(*exception, "Message") : std::string_view{};
+  any_failed_ = true;
+  const bool is_killed = is_cancelled(message);
+  if (!is_killed) unhandled_ = Outcome::failed;
+  if (is_killed && message.find("SparkContext was shut down") != std::string_view::npos) unhandled_ = Outcome::killed;
+  Span broken = job_;
+  broken.outcome = is_killed ? Outcome::killed : Outcome::failed;
+  broken.duration_ms = time_of(event, "Completion Time") - job_.start_ms;
+  const std::string number = std::to_string(integer_of(event, "Job ID").value_or(0));
+  append_error(broken, "job " + run_ + number + ": " + std::string(message.empty() ? "no reason logged" : message), out);
+}
+
+void SparkModel::executor_added(const JsonObject &event) {
+  const auto info = object_of(event, "Executor Info");
+  const std::string_view id = text_of(event, "Executor ID");
+  if (!info || id.empty() || executors_.size() >= kMaxOpen) return;
+  Span span;
+  span.text = "executor";
+  span.framework = "spark";
+  span.job = job_.job;
+  span.executor = id_text(id);
+  span.host = topology_.host(text_of(*info, "Host").substr(0, kMaxId));
+  span.start_ms = time_of(event, "Timestamp");
+  const std::string key = span.executor;
+  if (span.start_ms > 0) executors_.insert_or_assign(key, Running{std::move(span)});
+}
+
+void SparkModel::executor_removed(const JsonObject &event, Spans &out) {
+  const auto added = executors_.find(id_text(text_of(event, "Executor ID")));
+  if (added == executors_.end()) return;
+  Span span = std::move(added->second.span);
+  executors_.erase(added);
+  span.duration_ms = std::max<int64_t>(time_of(event, "Timestamp") - span.start_ms, 0);
+  const std::string_view reason = text_of(event, "Removed Reason");
+  span.outcome = is_wanted_removal(reason) ? Outcome::succeeded : Outcome::failed;
+  if (span.outcome == Outcome::failed) append_error(span, reason, out);
+  out.push_back(std::move(span));
 }
 
 void SparkModel::environment(const JsonObject &event) {
@@ -190,7 +267,9 @@ core::Status SparkModel::stage_completed(const JsonObject &event, Spans &out) {
     return core::Error{"stage " + span.stage + " has no start, or ends before its start"};
   if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
   span.duration_ms = end - span.start_ms;
-  span.outcome = text_of(*info, "Failure Reason").empty() ? Outcome::succeeded : Outcome::failed;
+  const std::string_view failure = text_of(*info, "Failure Reason");
+  span.outcome = failure.empty() ? Outcome::succeeded : is_cancelled(failure) ? Outcome::killed : Outcome::failed;
+  append_error(span, failure, out);
   read_accumulables(*info, "Value", true, span.counters);
   out.push_back(std::move(span));
   return core::Done{};
@@ -243,6 +322,8 @@ core::Status SparkModel::task_end(const JsonObject &event, Spans &out) {
   if (const auto executor = object_of(event, "Task Executor Metrics"))
     read_metrics("Task Executor Metrics", *executor, span.counters);
   read_accumulables(*info, "Update", false, span.counters);
+  if (const auto reason = object_of(event, "Task End Reason"); reason && span.outcome != Outcome::succeeded)
+    append_error(span, end_reason(*reason), out);
   out.push_back(std::move(span));
   return core::Done{};
 }
@@ -251,7 +332,7 @@ void SparkModel::open(Spans &out) {
   if (ended_) return;
   if (job_known_ && !job_reported_) out.push_back(job_);
   job_reported_ = job_known_;
-  for (auto *running : {&stages_, &tasks_}) {
+  for (auto *running : {&executors_, &stages_, &tasks_}) {
     for (auto &[id, one] : *running) {
       if (!one.reported) out.push_back(one.span);
       one.reported = true;

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,7 +40,11 @@ class SparkModel {
   void application_start(const JsonObject &event, Spans &out);
   core::Status application_end(const JsonObject &event, Spans &out);
   void close(int64_t end, Spans &out) const;
-  void job_end(const JsonObject &event);
+  void job_start();
+  void job_end(const JsonObject &event, Spans &out);
+  void executor_added(const JsonObject &event);
+  void executor_removed(const JsonObject &event, Spans &out);
+  std::optional<Outcome> outcome(std::optional<int64_t> exit_code) const;
   void environment(const JsonObject &event);
   void append_facts(Spans &out);
   void stage_submitted(const JsonObject &event);
@@ -56,9 +61,10 @@ class SparkModel {
   Span job_;
   std::string run_;  // prefix "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first run
   bool job_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
-  Spans settings_;                                           // until the application's start is known
-  std::unordered_map<std::string, Running> stages_, tasks_;  // by stage; by attempt
-  std::unordered_map<std::string, int64_t> stage_ends_;      // of completed ones
+  std::optional<Outcome> unhandled_;  // of a broken job after which the application started no other one
+  Spans settings_;                    // until the application's start is known
+  std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // by stage; by attempt; by id
+  std::unordered_map<std::string, int64_t> stage_ends_;                  // of completed ones
 };
 
 }  // namespace atalaya::hadoop

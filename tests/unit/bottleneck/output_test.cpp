@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 
 #include "plugins/commands/bottleneck/output.h"
+#include "plugins/commands/bottleneck/path.h"
 #include "plugins/shared/analysis/bottleneck/resource.h"
 #include "tests/unit/bottleneck/jobs.h"
 
@@ -50,6 +52,67 @@ TEST_CASE("the table begins with the findings") {
   CHECK(as_table({analysed(healthy), {}, "memory", "now"}).starts_with("no bottleneck found\n"));
 }
 
+// An application whose job failed, with a lost executor.
+Analysis broken_job() {
+  Spans spans;
+  const Tags job = {{"job", "app"}, {"host", "agent"}};
+  spans.add("job", {{"job", "app"}, {"name", "etl"}, {"host", "agent"}}, 0, 20, {{"span.outcome", 1}});
+  spans.add("error", Spans::with(job, "error", "job 0: Job aborted: bad record\nat f"), 19, 0, {{"span.outcome", 1}});
+  spans.add("error", Spans::with(Spans::with(job, "stage", "3"), "error", "Job aborted: bad record"), 18, 0, {{"span.outcome", 1}});
+  spans.add("error", {{"job", "app"}, {"executor", "7"}, {"host", "n9"}, {"error", "exit code 137"}}, 4, 0, {{"span.outcome", 1}});
+  for (int i = 0; i < 3; ++i) {
+    Tags task = Spans::task("3", std::to_string(i), "n" + std::to_string(i));
+    task["job"] = "app";
+    const int64_t outcome = i == 2 ? 2 : 1;
+    spans.add("error", Spans::with(task, "error", i == 2 ? "<stage> cancelled" : "IOException: row " + std::to_string(i)), i + 1, 0,
+              {{"span.outcome", outcome}});
+    spans.add("task", task, i, 1, {{"span.outcome", outcome}});
+  }
+  return analysed(spans);
+}
+
+TEST_CASE("the reasons of a failed job come first, once each") {
+  const Analysis all = broken_job();
+  const std::string first =
+      "app (etl) failed\n"
+      "    job 0: Job aborted: bad record\n"
+      "        at f\n"
+      "    executor 7 lost on n9: exit code 137\n"
+      "    2 attempts of stage 3 (0, 1) failed on n0, n1: IOException: row 0\n"
+      "    attempt 2 of stage 3 killed on n2: <stage> cancelled\n";
+  CHECK(as_table({all, {}, "memory", "now"}).starts_with(first + "no slow task, phase or node found\n\nJobs\n"));
+  CHECK(has(as_table({all, {}, "memory", "now"}), "\napp (etl)  failed "));
+  query::Budget budget({});
+  query::test::MemoryStore store;
+  const PathReport path = path_report(all.data, 0, store, budget);
+  CHECK(as_table(path).starts_with(first + "Critical path of app (etl): "));
+  CHECK(has(as_json(path), R"({"job":"app","outcome":"failed",)"));
+  const std::string json = as_json({all, {}, "memory", "now"});
+  CHECK(has(json, R"({"of":"executor","job":"app","node":"n9","executor":"7","outcome":"failed",)"));
+  CHECK(has(json, R"("stage":"3","attempt":"1","node":"n1","outcome":"failed",)"));
+  CHECK(has(json, R"({"of":"job","job":"app","outcome":"failed",)"));  // not on the agent's host
+  CHECK(has(json, R"("attempt":"2","stage":"3","node":"n2","outcome":"killed","error":")"));
+  const std::string page = as_page({all, {}, "memory", "now"});
+  CHECK(has(page, "<h3>app (etl) failed</h3>"));
+  CHECK(has(page, "&lt;stage&gt; cancelled"));
+  CHECK_FALSE(has(page, "No bottleneck found"));
+}
+
+TEST_CASE("a job that succeeded shows its failed attempts, and none that were killed") {
+  Spans spans;
+  spans.add("job", {{"job", "j"}}, 0, 20, {{"span.outcome", 0}});
+  for (const auto &[id, error, outcome] : {std::tuple{"a", "bad disk", 1}, {"b", "a copy succeeded first", 2}}) {
+    spans.add("task", Spans::task("map", id, "n1"), 0, 1, {{"span.outcome", outcome}});
+    spans.add("error", Spans::with(Spans::task("map", id, "n1"), "error", error), 1, 0, {{"span.outcome", outcome}});
+  }
+  const std::string table = as_table({analysed(spans), {}, "memory", "now"});
+  CHECK(table.starts_with("j succeeded, but parts of it failed\n    attempt a of stage map failed on n1: bad disk\nno slow task"));
+  Spans without_reason;
+  without_reason.add("job", {{"job", "j"}}, 0, 20, {{"span.outcome", 2}});
+  without_reason.add("task", Spans::task("map", "a", "n1"), 0, 1, {{"span.outcome", 2}});
+  CHECK(as_table({analysed(without_reason), {}, "memory", "now"}).starts_with("j killed\n    its history has no reason\n"));
+}
+
 TEST_CASE("unmeasured values are not printed as zero") {
   Spans spans;  // as Spark's PythonPi: nothing is read or written
   for (int i = 0; i < 10; ++i) {
@@ -66,7 +129,7 @@ TEST_CASE("unmeasured values are not printed as zero") {
   CHECK_FALSE(has(json, "\"bytes\""));
   const std::string table = as_table(report);
   CHECK_FALSE(has(table, " 0 %"));
-  CHECK(has(table, "\nj       10       0       0        0       20\n"));
+  CHECK(has(table, "\nj                10       0       0        0       20\n"));
   CHECK(has(table, "\nj    0 compute     10        4"));
   const std::string page = as_page(report);
   CHECK_FALSE(has(page, "nan"));

@@ -249,7 +249,8 @@ TEST_CASE("old text: records, escapes, values with line ends, counters") {
       "COUNTERS=\"{(org\\.apache\\.hadoop\\.mapred\\.Task$Counter)(Map)[(SPILLED_RECORDS)(s)(4)][(a\\\\(b)(c)(-5)]}{(G)(g)}\" .\n"
       "Job JOBID=\"job_1_2\" FINISH_TIME=\"180\" JOB_STATUS=\"KILLED\" .\n");
   CHECK(read.history.damage().count == 0);
-  CHECK(read.lines() == Lines{"task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
+  CHECK(read.lines() == Lines{"error 150+0 host=n1 job=job_1_2 stage=map " + kTaskOf2 + " error=one\ntwo .\nMapAttempt | outcome:1",
+                              "task 100+50 host=n1 job=job_1_2 stage=map " + kTaskOf2 +
                                   " locality=node | outcome:1 org.apache.hadoop.mapred.Task$Counter/SPILLED_RECORDS=4 "
                                   "org.apache.hadoop.mapred.Task$Counter/a(b=-5",
                               "stage 90+90 job=job_1_2 stage=map | outcome:2", "job 80+100 job=job_1_2 name=a=\"b\". | outcome:2"});

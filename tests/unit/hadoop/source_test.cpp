@@ -36,7 +36,7 @@ hadoop::Span full() {
   span.start_ms = 1;
   span.duration_ms = 2;
   span.host = span.framework = span.job = span.name = span.stage = span.task = span.attempt = span.phase = "x";
-  span.locality = span.executor = span.source = span.quality = span.fact = span.value = "x";
+  span.locality = span.executor = span.source = span.quality = span.fact = span.value = span.error = "x";
   span.bytes = span.records = span.remote_bytes = span.gc_ms = 7;
   span.outcome = hadoop::Outcome::killed;
   span.counters = {{"a.B$C", "x y(z)\xc3\xa9", -5}, {"g", "n", INT64_MAX}};
@@ -53,7 +53,7 @@ TEST_CASE("hadoop: tags, fields and counters of a span") {
   CHECK(bench.lines() ==
         std::vector<std::string>{
             "span task | host=x framework=x job=x name=x stage=x task=x attempt=x phase=x locality=x executor=x source=x "
-            "quality=x fact=x value=x | span.bytes=7i span.records=7i span.bytes.remote=7i "
+            "quality=x fact=x value=x error=x | span.bytes=7i span.records=7i span.bytes.remote=7i "
             "span.gc.time=7i span.outcome=2i counter.a.B_C.x_y_z___=-5i counter.g.n=9223372036854775807i"});
 }
 

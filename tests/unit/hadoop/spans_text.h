@@ -25,7 +25,8 @@ inline std::string text_of(const Span &span) {
                                     {"source", span.source},
                                     {"quality", span.quality},
                                     {"fact", span.fact},
-                                    {"value", span.value}})
+                                    {"value", span.value},
+                                    {"error", span.error}})
     if (!value.empty()) out.append(" ").append(name).append("=").append(value);
   const auto field = [&](const char *name, const std::optional<int64_t> &value) {
     if (value) out += std::string(" ") + name + ":" + std::to_string(*value);

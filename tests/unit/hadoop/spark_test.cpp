@@ -118,8 +118,18 @@ TEST_CASE("spark: how tasks, stages and applications end") {
     return Read(kBegin + before + R"({"Event":"SparkListenerApplicationEnd","Timestamp":500)" + more + "}\n").lines().back();
   };
   CHECK(application("", "") == "job 100+400 job=app-1 name=n | outcome:0");
-  CHECK(application(failed_job, "") == "job 100+400 job=app-1 name=n |");
-  CHECK(application(failed_job, R"(,"ExitCode":0)") == "job 100+400 job=app-1 name=n | outcome:0");
+  CHECK(application(failed_job, "") == "job 100+400 job=app-1 name=n | outcome:1");
+  CHECK(application(failed_job, R"(,"ExitCode":0)") == "job 100+400 job=app-1 name=n | outcome:1");
+  const std::string next_job = R"({"Event":"SparkListenerJobStart","Job ID":1})"
+                               "\n";
+  CHECK(application(failed_job + next_job, "") == "job 100+400 job=app-1 name=n |");
+  CHECK(application(failed_job + next_job, R"(,"ExitCode":0)") == "job 100+400 job=app-1 name=n | outcome:0");
+  const auto cancelled = [](const std::string &why) {
+    return R"({"Event":"SparkListenerJobEnd","Job Result":{"Result":"JobFailed","Exception":{"Message":")" + why + "\"}}}\n";
+  };
+  CHECK(application(cancelled("[SPARK_JOB_CANCELLED] Job 3 cancelled by a user"), R"(,"ExitCode":0)").ends_with("| outcome:0"));
+  CHECK(application(cancelled("Job 31 cancelled as part of a group"), "").ends_with("name=n |"));
+  CHECK(application(cancelled("Job 3 cancelled because SparkContext was shut down"), "").ends_with("| outcome:2"));
   CHECK(application("", R"(,"ExitCode":1)") == "job 100+400 job=app-1 name=n | outcome:1");
 
   const auto stage = [](const std::string &more) {
@@ -130,7 +140,8 @@ TEST_CASE("spark: how tasks, stages and applications end") {
         .lines();
   };
   CHECK(stage("") == Lines{"stage 200+100 job=app-1 name=s stage=3.1 | outcome:0"});
-  CHECK(stage(R"(,"Failure Reason":"x")") == Lines{"stage 200+100 job=app-1 name=s stage=3.1 | outcome:1"});
+  CHECK(stage(R"(,"Failure Reason":"x")") ==
+        Lines{"error 300+0 job=app-1 stage=3.1 error=x | outcome:1", "stage 200+100 job=app-1 name=s stage=3.1 | outcome:1"});
 }
 
 TEST_CASE("spark: every number of a task is a counter, accumulators of one name are summed") {

@@ -115,6 +115,7 @@ void Collector::add(const store::Span &span) {
   if (span.name == "task") return add_task(span);
   if (span.name == "phase") return add_phase(span);
   if (span.name == "region") return add_region(span);
+  if (span.name == "error") return add_error(span);
   if (span.name == "job") add_job(span);
 }
 
@@ -210,6 +211,34 @@ void Collector::add_region(const store::Span &span) {
   if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
   run.name = all_.names.of(tag_of(span.tags, "name"));
   run.host = all_.names.of(tag_of(span.tags, "host"));
+}
+
+// Their tasks may come later.
+void Collector::add_error(const store::Span &span) {
+  const TaskIdentity identity(span.tags);
+  if (identity.job.empty()) return;
+  JobError error{.outcome = outcome_of(SpanValues(span).outcome, false), .job = job(identity.job), .time_ns = span.start_ns};
+  error.stage = all_.names.of(identity.stage);
+  error.executor = all_.names.of(identity.executor);
+  error.attempt = all_.names.of(identity.attempt.empty() ? identity.task : identity.attempt);
+  error.error = all_.names.of(tag_of(span.tags, "error"));
+  error.of = error.attempt != 0    ? JobError::Of::attempt
+             : error.executor != 0 ? JobError::Of::executor
+             : error.stage != 0    ? JobError::Of::stage
+                                   : JobError::Of::job;
+  const bool has_host = error.of == JobError::Of::attempt || error.of == JobError::Of::executor;
+  if (has_host) error.host = all_.names.of(identity.host);  // of a job: the agent's
+  key_.clear();
+  if (!identity.append_key(key_)) key_.clear();
+  failed_.push_back(key_);
+  all_.errors.push_back(error);
+}
+
+void Collector::sort_errors() {
+  for (size_t i = 0; i < failed_.size(); ++i)
+    if (const auto task = all_.keys.find(failed_[i]); task != all_.keys.end()) all_.errors[i].task = task->second;
+  std::stable_sort(all_.errors.begin(), all_.errors.end(),
+                   [](const JobError &a, const JobError &b) { return a.time_ns < b.time_ns; });
 }
 
 // Of tasks of an earlier run of the application.
@@ -328,6 +357,7 @@ JobData Collector::take() {
     complete(all_.tasks[begin->task], begin, next, data_source);
   }
   close();
+  sort_errors();
   return std::move(all_);
 }
 

@@ -18,7 +18,7 @@
 namespace atalaya::bottleneck {
 
 constexpr int64_t kUnknown = -1;  // of bytes, and of the duration of open spans
-constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kNoJob = std::numeric_limits<uint32_t>::max(), kNoTask = kNoJob;
 
 int64_t sum_of(int64_t a, int64_t b);  // of amounts; the known one if the other is unknown
 
@@ -71,6 +71,16 @@ struct Part {
   int64_t begin_ns = 0, end_ns = 0;
 };
 
+// The reason why a job, a stage, an executor or an attempt broke.
+struct JobError {
+  enum class Of : uint8_t { job, stage, executor, attempt } of = Of::job;
+  Outcome outcome = Outcome::failed;
+  uint32_t job = 0;  // its index among the jobs
+  uint32_t stage = 0, host = 0, executor = 0, attempt = 0, error = 0;
+  uint32_t task = kNoTask;  // its index among the tasks
+  int64_t time_ns = 0;
+};
+
 // Runs of a region on a host.
 struct Region {
   uint32_t job = kNoJob;  // its index among the jobs; kNoJob: none
@@ -94,6 +104,7 @@ struct JobData {
   std::vector<Phase> phases;  // by task, in order of their start
   std::vector<Part> parts;    // by task, phase, and start; none for phases with one span
   std::vector<Region> regions;
+  std::vector<JobError> errors;                    // in order of time
   std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
   size_t without_identity = 0;                     // spans of tasks and phases without a task
   size_t reruns = 0, without_end = 0;              // tasks of an earlier run; tasks without an end in a job that is over
@@ -133,6 +144,8 @@ class Collector {
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
+  void add_error(const store::Span &span);
+  void sort_errors();
   void remove_earlier_runs();
   void close();
   using Phases = std::vector<Phase>::iterator;
@@ -145,6 +158,7 @@ class Collector {
   JobData all_;
   std::vector<Phase> history_phases_;            // less exact than those of the tasks
   std::unordered_map<uint32_t, uint32_t> jobs_;  // by text id
+  std::vector<std::string> failed_;              // keys of the tasks of the errors; "" of other errors
   std::string key_;
 };
 
