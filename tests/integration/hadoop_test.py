@@ -73,7 +73,7 @@ class HadoopTest(AgentCase):
     def test_mapreduce_in_all_its_forms(self):
         events = list(made.mapreduce_events())
         whole, coarser = made.count_mapreduce(events), made.count_mapreduce(made.without_merge(events))
-        self.assertEqual((len(whole), len(coarser)), (19, 17))
+        self.assertEqual((len(whole), len(coarser)), (20, 18))
         for name, content, expected in (("a/job_7.jhist", made.json_history(events), whole),
                                         ("b/job_7.jhist", made.binary_history(events), whole),
                                         ("c/n0_1_job_7_u_sort", made.old_history(events), coarser)):
@@ -98,6 +98,9 @@ class HadoopTest(AgentCase):
         self.assertEqual(first["fields"]["span.gc.time"], 7)
         self.assertEqual(first["fields"]["span.outcome"], 0)
         self.assertEqual(failed["fields"], {"span.outcome": 1})
+        error = [s for s in spans if s["text"] == "error"][0]
+        self.assertEqual(error["tags"], {key: value for key, value in failed["tags"].items() if key != "locality"} |
+                         {"error": 'a "quoted"\nerror.'})
         self.assertEqual(failed["tags"]["locality"], "remote")
         self.assertEqual(last["fields"]["span.bytes.remote"], 5_000_000_002)
         # The history does not contain it: by the racks and the places of the task's data.
@@ -132,6 +135,8 @@ class HadoopTest(AgentCase):
         self.assertEqual(tasks["4"]["fields"]["span.bytes.remote"], 1000)
         self.assertEqual(tasks["4"]["fields"]["span.records"], 5)
         self.assertEqual(tasks["5"]["fields"]["span.outcome"], 1)
+        errors = [(s["tags"]["attempt"], s["tags"]["error"]) for s in spans if s["text"] == "error"]
+        self.assertEqual(errors, [("5", "ExceptionFailure")])
         self.assertEqual(tasks["5"]["fields"]["counter.Task_Metrics.Disk_Bytes_Spilled"], 2 ** 33)
         for span in spans:
             if span["text"] == "phase":
@@ -185,7 +190,7 @@ class HadoopTest(AgentCase):
         self.assertEqual(without_placed(keyed(before + after)), made.count_spark(b"".join(lines)))
         rows = sqlite3.connect(store).execute("SELECT name, count(*), sum(duration_ns < 0) FROM spans GROUP BY name ORDER BY name")
         phases = sum(key[0] == "phase" for key in made.count_spark(b"".join(lines)))
-        self.assertEqual(rows.fetchall(), [("fact", 1, 0), ("job", 1, 0), ("phase", phases, 0), ("stage", 2, 0), ("task", 8, 0)])
+        self.assertEqual(rows.fetchall(), [("error", 1, 0), ("fact", 1, 0), ("job", 1, 0), ("phase", phases, 0), ("stage", 2, 0), ("task", 8, 0)])
 
     def wait_spans(self, agent, count):
         with agent.changed:
@@ -202,8 +207,8 @@ class HadoopTest(AgentCase):
         content = made.json_history(made.mapreduce_events())
         path = self.put("logs/intermediate/job.jhist", content)
         spans, agent = self.read_all(self.path("logs"))
-        self.assertEqual(len(spans), 19)
-        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans\n")
+        self.assertEqual(len(spans), 20)
+        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 20 spans\n")
         again, agent = self.read_all(self.path("logs"))
         self.assertEqual(again, [])
         skipped = r"import finished: 0 files of jobs, 0 spans; 1 file skipped, because an earlier run read them\. The folder \"(.+)\" records this"
@@ -216,8 +221,8 @@ class HadoopTest(AgentCase):
         # Another job is.
         self.put("logs/other.jhist", content.replace(b"0007", b"0008"))
         other, agent = self.read_all(self.path("logs"))
-        self.assertEqual(len(other), 19)
-        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 19 spans; 1 file skipped")
+        self.assertEqual(len(other), 20)
+        self.assertRegex(agent.errors(), r"import finished: 1 file of jobs, 20 spans; 1 file skipped")
 
     def test_an_import_of_nothing_says_why(self):
         def reason(path, more=""):
@@ -239,7 +244,7 @@ class HadoopTest(AgentCase):
         for _ in range(2):
             shown = subprocess.run([BINARY, "try", "hadoop", f"path={path}", "follow=false", "--format", "json"],
                                    capture_output=True, text=True, check=True)
-            self.assertEqual(len(shown.stdout.splitlines()), 19, shown.stderr)
+            self.assertEqual(len(shown.stdout.splitlines()), 20, shown.stderr)
 
     def test_a_log_in_parts_continues_behind_its_compacted_beginning(self):
         events = list(made.spark_events())
@@ -299,7 +304,7 @@ class HadoopTest(AgentCase):
         self.put("logs/a.jhist", made.json_history(made.mapreduce_events()))
         self.put("logs/b.txt", made.spark_log(made.spark_events()))
         spans, _ = self.read_all(self.path("logs/*.jhist"))
-        self.assertEqual(len(spans), 19)
+        self.assertEqual(len(spans), 20)
         other = self.put("notes", b"Dear diary, " * 100)
         spans, agent = self.read_all(other)
         self.assertEqual(spans, [])
@@ -312,10 +317,10 @@ class HadoopTest(AgentCase):
         os.makedirs(self.path("logs/2027"))
         os.symlink(os.path.dirname(other), self.path("logs/2027/app"))
         agent = self.run_agent(self.lua(self.path("logs/*/app")))
-        self.wait_spans(agent, 19)
+        self.wait_spans(agent, 20)
         # Found in a later look than that which met the links.
         self.put("logs/2026/app/c.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
-        self.wait_spans(agent, 2 * 19)
+        self.wait_spans(agent, 2 * 20)
         agent.stop()
         self.assertEqual(agent.errors().count("is a symbolic link; links are followed only if path names them"), 1, agent.errors())
         self.assertEqual(agent.errors().count("warning"), 1, agent.errors())
@@ -325,7 +330,7 @@ class HadoopTest(AgentCase):
         self.put("hdfs/done/j.jhist", made.json_history(made.mapreduce_events()))
         with WebHdfs(self.path("hdfs")) as server:
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{server.port}/", 'user = "hist"')
-            self.assertEqual(len(spans), 19 + len(made.count_spark(made.spark_log(made.spark_events()))) + 1, agent.errors())
+            self.assertEqual(len(spans), 20 + len(made.count_spark(made.spark_log(made.spark_events()))) + 1, agent.errors())
             self.assertTrue(server.redirected)
             self.assertEqual(server.users, {"hist"})
             server.refuse = True
@@ -339,7 +344,7 @@ class HadoopTest(AgentCase):
             standby.standby = True
             nodes = f"127.0.0.1:{standby.port},127.0.0.1:{active.port}"
             spans, agent = self.read_all(f"webhdfs://{nodes}/done")
-            self.assertEqual(len(spans), 19, agent.errors())
+            self.assertEqual(len(spans), 20, agent.errors())
             self.assertNotIn("warning", agent.errors())
             active.standby = True
             spans, agent = self.read_all(f"webhdfs://{nodes}/other")
@@ -349,7 +354,7 @@ class HadoopTest(AgentCase):
         with WebHdfs(self.path("hdfs")) as active:
             self.put("hdfs/done/k.jhist", made.json_history(made.mapreduce_events()).replace(b"0007", b"0008"))
             spans, agent = self.read_all(f"webhdfs://127.0.0.1:{gone},127.0.0.1:{active.port}/done/k.jhist")
-            self.assertEqual(len(spans), 19, agent.errors())
+            self.assertEqual(len(spans), 20, agent.errors())
 
     def test_a_log_in_parts_on_hdfs_is_followed_from_part_to_part(self):
         app = "application_1700000000000_0042"
@@ -466,7 +471,7 @@ class HadoopTest(AgentCase):
         agent = self.run_agent(self.lua(self.path("logs")))
         agent.wait_line(f"{garbage} is not a known form of job history")
         self.put("logs/b.jhist", made.json_history(made.mapreduce_events()))
-        self.wait_spans(agent, 19)
+        self.wait_spans(agent, 20)
         agent.stop()
         self.assertEqual(agent.errors().count("is not a known form of job history"), 1, agent.errors())
 

@@ -281,6 +281,8 @@ def count_mapreduce(events):
         elif "ATTEMPT_" in kind:
             begin, who = begins[f["attemptId"]], f["attemptId"]
             out["task", who, ""] = (begin, f["finishTime"] - begin, counter_fields(f.get("counters")))
+            if f.get("error"):
+                out["error", who, ""] = (f["finishTime"], 0, {})
             steps = []
             if kind == "MAP_ATTEMPT_FINISHED":
                 steps = [("map", begin, f["mapFinishTime"]), ("merge", f["mapFinishTime"], f["finishTime"])]
@@ -402,6 +404,8 @@ def count_spark(raw):
             groups.append(("Accumulables", [(a["Name"], a["Update"]) for a in info.get("Accumulables", [])
                                             if not a["Name"].startswith("internal.")]))
             out["task", who, ""] = (begin, end - begin, counter_fields(groups))
+            if e["Task End Reason"]["Reason"] != "Success":
+                out["error", who, ""] = (end, 0, {})
             read, write = m.get("Shuffle Read Metrics", {}), m.get("Shuffle Write Metrics", {})
             wait, written = read.get("Fetch Wait Time", 0), write.get("Shuffle Write Time", 0) // 10 ** 6
             result = info["Getting Result Time"]

@@ -21,7 +21,8 @@ std::string_view cut_to(std::string_view text, size_t bytes) {
 
 std::string exception_of(const JsonObject &reason) {
   if (const std::string_view trace = text_of(reason, "Full Stack Trace"); !trace.empty()) return std::string(trace);
-  return std::string(text_of(reason, "Class Name")).append(": ").append(text_of(reason, "Description"));
+  const std::string_view name = text_of(reason, "Class Name"), message = text_of(reason, "Description");
+  return std::string(name).append(name.empty() || message.empty() ? "" : ": ").append(message);
 }
 
 std::string lost_executor_of(const JsonObject &reason) {
