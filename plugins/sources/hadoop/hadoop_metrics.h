@@ -24,6 +24,8 @@ inline constexpr Metric kMetrics[] = {
     metric::gauge("span.gc.time", "ms", metric::count, kSpanTags, "GC_TIME_MILLIS; JVM GC Time", "Time of garbage collection"),
     metric::gauge("span.outcome", "1", metric::count, kSpanTags, "status of the event that ends it",
                   "0 succeeded, 1 failed, 2 killed; absent while it runs"),
+    metric::gauge("span.slots", "1", metric::count, kSpanTags, "Total Cores, spark.task.cpus",
+                  "Tasks that an executor runs at the same time"),
 };
 
 }  // namespace atalaya::hadoop

@@ -41,7 +41,7 @@ struct Span {
   std::string quality;
   std::string fact, value;  // of a fact
   std::string error;        // first lines of the reason of a failure
-  std::optional<int64_t> bytes, records, remote_bytes, gc_ms;
+  std::optional<int64_t> bytes, records, remote_bytes, gc_ms, slots;
   std::optional<Outcome> outcome;
   Counters counters;
   Position at;  // of its completion

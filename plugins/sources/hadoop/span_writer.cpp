@@ -30,7 +30,8 @@ SpanWriter::SpanWriter(Host host, size_t max_names)
                                                host.intern("fact"),         host.intern("value"),
                                                host.intern("error"),        host.intern("span.bytes"),
                                                host.intern("span.records"), host.intern("span.bytes.remote"),
-                                               host.intern("span.gc.time"), host.intern("span.outcome")} {}
+                                               host.intern("span.gc.time"), host.intern("span.outcome"),
+                                               host.intern("span.slots")} {}
 
 uint32_t SpanWriter::counter_name(const Counter &counter) {
   counter_metric(counter, scratch_);
@@ -47,7 +48,7 @@ uint32_t SpanWriter::counter_name(const Counter &counter) {
 }
 
 void SpanWriter::write(const Span &span, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(5 + span.counters.size()));
+  Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(6 + span.counters.size()));
   sample.text = batch.copy(span.text);
   sample.time_ns = span.start_ms * kNsPerMs;
   sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * kNsPerMs;
@@ -76,6 +77,7 @@ void SpanWriter::write(const Span &span, Batch &batch) {
   field(ids_.records, span.records);
   field(ids_.remote_bytes, span.remote_bytes);
   field(ids_.gc_time, span.gc_ms);
+  field(ids_.slots, span.slots);
   if (span.outcome) batch.field(sample, ids_.outcome, static_cast<int64_t>(*span.outcome));
   for (const Counter &counter : span.counters)
     if (const uint32_t name = counter_name(counter); name != 0) batch.field(sample, name, counter.value);

@@ -26,7 +26,7 @@ class SpanWriter {
   const size_t max_names_;
   struct {
     uint32_t host, framework, job, name, stage, task, attempt, phase, locality, executor, source, quality, fact, value, error;
-    uint32_t bytes, records, remote_bytes, gc_time, outcome;
+    uint32_t bytes, records, remote_bytes, gc_time, outcome, slots;
   } ids_;
   std::unordered_map<std::string, uint32_t> counters_;  // by group and name
   std::string scratch_;

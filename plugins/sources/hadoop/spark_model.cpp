@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/text.h"
 #include "plugins/sources/hadoop/errors.h"
 #include "plugins/sources/hadoop/jhist_reader.h"
 #include "plugins/sources/hadoop/mapreduce_model.h"
@@ -144,7 +145,8 @@ std::optional<Outcome> SparkModel::outcome(std::optional<int64_t> exit_code) con
 // outcome is unknown. A later end event still replaces this end.
 void SparkModel::close(int64_t end, Spans &out) const {
   for (const auto &[id, one] : executors_) {
-    close_with_job(one.span, end, out);
+    if (end < one.span.start_ms) continue;
+    close_with_job(executor_span(one.span), end, out);
     out.back().outcome = Outcome::succeeded;
   }
   for (const auto &[id, one] : stages_) close_with_job(one.span, end, out);
@@ -184,18 +186,26 @@ void SparkModel::executor_added(const JsonObject &event) {
   Span span;
   span.text = "executor";
   span.framework = "spark";
-  span.job = job_.job;
   span.executor = id_text(id);
+  span.slots = integer_of(*info, "Total Cores");
   span.host = topology_.host(text_of(*info, "Host").substr(0, kMaxId));
   span.start_ms = time_of(event, "Timestamp");
   const std::string key = span.executor;
   if (span.start_ms > 0) executors_.insert_or_assign(key, Running{std::move(span)});
 }
 
+// A log may name the application and its settings after the first executors.
+Span SparkModel::executor_span(const Span &added) const {
+  Span span = added;
+  span.job = job_.job;
+  if (span.slots) span.slots = std::max<int64_t>(*span.slots / cores_of_task_, 1);
+  return span;
+}
+
 void SparkModel::executor_removed(const JsonObject &event, Spans &out) {
   const auto added = executors_.find(id_text(text_of(event, "Executor ID")));
   if (added == executors_.end()) return;
-  Span span = std::move(added->second.span);
+  Span span = executor_span(added->second.span);
   executors_.erase(added);
   span.duration_ms = std::max<int64_t>(time_of(event, "Timestamp") - span.start_ms, 0);
   const std::string_view reason = text_of(event, "Removed Reason");
@@ -207,6 +217,7 @@ void SparkModel::executor_removed(const JsonObject &event, Spans &out) {
 void SparkModel::environment(const JsonObject &event) {
   const auto settings = object_of(event, "Spark Properties");
   if (!settings) return;
+  cores_of_task_ = std::max<int64_t>(core::parse_number(text_of(*settings, "spark.task.cpus")).value_or(1), 1);
   for (const auto field : *settings) {
     std::string_view value;
     if (field.value.get(value) != SUCCESS || settings_.size() >= kMaxSettings || !facts_.wants(field.key, value)) continue;
@@ -332,12 +343,16 @@ void SparkModel::open(Spans &out) {
   if (ended_) return;
   if (job_known_ && !job_reported_) out.push_back(job_);
   job_reported_ = job_known_;
-  for (auto *running : {&executors_, &stages_, &tasks_}) {
-    for (auto &[id, one] : *running) {
-      if (!one.reported) out.push_back(one.span);
+  const auto report = [&](auto &running, const auto &span_of) {
+    for (auto &[id, one] : running) {
+      if (!one.reported) out.push_back(span_of(one.span));
       one.reported = true;
     }
-  }
+  };
+  const auto as_it_is = [](const Span &span) -> const Span & { return span; };
+  if (job_known_) report(executors_, [&](const Span &span) { return executor_span(span); });
+  report(stages_, as_it_is);
+  report(tasks_, as_it_is);
 }
 
 }  // namespace atalaya::hadoop

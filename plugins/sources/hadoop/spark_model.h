@@ -44,6 +44,7 @@ class SparkModel {
   void job_end(const JsonObject &event, Spans &out);
   void executor_added(const JsonObject &event);
   void executor_removed(const JsonObject &event, Spans &out);
+  Span executor_span(const Span &added) const;
   std::optional<Outcome> outcome(std::optional<int64_t> exit_code) const;
   void environment(const JsonObject &event);
   void append_facts(Spans &out);
@@ -61,6 +62,7 @@ class SparkModel {
   Span job_;
   std::string run_;  // prefix "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first run
   bool job_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
+  int64_t cores_of_task_ = 1;         // spark.task.cpus
   std::optional<Outcome> unhandled_;  // of a broken job after which the application started no other one
   Spans settings_;                    // until the application's start is known
   std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // by stage; by attempt; by id

@@ -5,8 +5,10 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
+#include "plugins/shared/analysis/bottleneck/slots.h"
 #include "plugins/shared/analysis/bottleneck/what_if.h"
 #include "tests/unit/bottleneck/jobs.h"
 
@@ -54,6 +56,46 @@ double predicted(const WhatIf &all, const std::string &change) {
 }
 
 }  // namespace
+
+// Spark starts a task some milliseconds before it logs the end of the one before.
+TEST_CASE("tasks that overlap by milliseconds share a slot") {
+  for (const int64_t reported : {0, 1}) {
+    Spans spans;
+    spans.add("job", {{"job", "j"}, {"framework", "spark"}}, 0, 10.1, {{"span.outcome", 0}});
+    for (const char *host : {"a", "b"}) {
+      if (reported > 0)
+        spans.add("executor", {{"job", "j"}, {"executor", host}, {"host", host}}, 0, 10, {{"span.slots", reported}});
+      for (int i = 0; i < 5; ++i)
+        spans.add("task", spark_task("0", i + (host[0] == 'b' ? 5 : 0), host), 2 * i, 2.005,
+                  {{"span.outcome", 0}, {"span.gc.time", 1000}});
+    }
+    const JobData data = spans.take();
+    const auto path = critical_path(data, 0);
+    REQUIRE(path);
+    check_law(*path);
+    CHECK(tasks_of(data, *path) == "56789-");
+    const auto all = what_if(data, 0, 10.1);
+    REQUIRE(all);
+    CHECK(all->replayed == doctest::Approx(10.1).epsilon(0.01));
+    CHECK(predicted(*all, "no garbage collection") == doctest::Approx(5.1).epsilon(0.01));
+  }
+}
+
+TEST_CASE("an executor has as many slots as it reports, however long the ends of its tasks are logged late") {
+  Spans spans;
+  spans.add("executor", {{"job", "j"}, {"executor", "a"}, {"host", "a"}}, 0, 20, {{"span.slots", 3}});
+  for (int i = 0; i < 3; ++i) spans.add("task", spark_task("0", i, "a"), 0, 5 + 0.1 * i);
+  for (int i = 3; i < 6; ++i) spans.add("task", spark_task("0", i, "a"), 4, 6);
+  const JobData data = spans.take();
+  const Slots slots{JobTasks(data, 0)};
+  CHECK(slots.counts().begin()->second == 3);
+  CHECK(std::set<uint32_t>{slots.before(3), slots.before(4), slots.before(5)} == std::set<uint32_t>{0, 1, 2});
+  Spans one;
+  one.add("executor", {{"job", "j"}, {"executor", "a"}, {"host", "a"}}, 0, 20, {{"span.slots", 3}});
+  one.add("task", spark_task("0", 0, "a"), 0, 5);
+  const JobData single = one.take();
+  CHECK(Slots{JobTasks(single, 0)}.counts().begin()->second == 3);
+}
 
 TEST_CASE("the path goes back over slots and stages to the job's start") {
   Spans spans;

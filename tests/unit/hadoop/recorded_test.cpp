@@ -88,6 +88,7 @@ TEST_CASE("recorded: a lost executor of Spark, its task, and the stage that coul
   for (const Span &executor : executors) {
     const simdjson::dom::element fact = facts["executors"][executor.executor];
     CHECK(executor.host == fact["host"].get_string().value());
+    CHECK(executor.slots == fact["cores"].get_int64().value());
     CHECK(executor.outcome == (fact["removed"].is_null() ? Outcome::succeeded : Outcome::failed));
   }
   CHECK(has_error(read.spans, "Command exited with code 137"));

@@ -37,7 +37,7 @@ hadoop::Span full() {
   span.duration_ms = 2;
   span.host = span.framework = span.job = span.name = span.stage = span.task = span.attempt = span.phase = "x";
   span.locality = span.executor = span.source = span.quality = span.fact = span.value = span.error = "x";
-  span.bytes = span.records = span.remote_bytes = span.gc_ms = 7;
+  span.bytes = span.records = span.remote_bytes = span.gc_ms = span.slots = 7;
   span.outcome = hadoop::Outcome::killed;
   span.counters = {{"a.B$C", "x y(z)\xc3\xa9", -5}, {"g", "n", INT64_MAX}};
   return span;
@@ -54,7 +54,7 @@ TEST_CASE("hadoop: tags, fields and counters of a span") {
         std::vector<std::string>{
             "span task | host=x framework=x job=x name=x stage=x task=x attempt=x phase=x locality=x executor=x source=x "
             "quality=x fact=x value=x error=x | span.bytes=7i span.records=7i span.bytes.remote=7i "
-            "span.gc.time=7i span.outcome=2i counter.a.B_C.x_y_z___=-5i counter.g.n=9223372036854775807i"});
+            "span.gc.time=7i span.slots=7i span.outcome=2i counter.a.B_C.x_y_z___=-5i counter.g.n=9223372036854775807i"});
 }
 
 TEST_CASE("hadoop: every tag and field is declared, and those declared are there") {

@@ -36,6 +36,7 @@ inline std::string text_of(const Span &span) {
   field("records", span.records);
   field("remote", span.remote_bytes);
   field("gc", span.gc_ms);
+  field("slots", span.slots);
   if (span.outcome) field("outcome", static_cast<int64_t>(*span.outcome));
   for (const Counter &one : span.counters) out += " " + one.group + "/" + one.name + "=" + std::to_string(one.value);
   return out;

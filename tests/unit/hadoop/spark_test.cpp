@@ -144,6 +144,26 @@ TEST_CASE("spark: how tasks, stages and applications end") {
         Lines{"error 300+0 job=app-1 stage=3.1 error=x | outcome:1", "stage 200+100 job=app-1 name=s stage=3.1 | outcome:1"});
 }
 
+// In local mode the driver is an executor, and its line comes before those of the application and its settings.
+TEST_CASE("spark: an executor has as many slots as tasks fit on its cores") {
+  const auto slots = [](const std::string &cores, const std::string &settings) {
+    const Read read(R"({"Event":"SparkListenerExecutorAdded","Timestamp":50,"Executor ID":"driver","Executor Info":{"Host":"n1")" +
+                    cores + "}}\n" + R"({"Event":"SparkListenerEnvironmentUpdate","Spark Properties":{)" + settings + "}}\n" +
+                    kBegin +
+                    R"({"Event":"SparkListenerApplicationEnd","Timestamp":500})"
+                    "\n");
+    for (const std::string &line : read.lines())
+      if (line.starts_with("executor")) return line;
+    return std::string();
+  };
+  const std::string executor = "executor 50+450 host=n1 job=app-1 executor=driver |";
+  CHECK(slots(R"(,"Total Cores":8)", "") == executor + " slots:8 outcome:0");
+  CHECK(slots(R"(,"Total Cores":8)", R"("spark.task.cpus":"3")") == executor + " slots:2 outcome:0");
+  CHECK(slots(R"(,"Total Cores":2)", R"("spark.task.cpus":"4")") == executor + " slots:1 outcome:0");
+  CHECK(slots(R"(,"Total Cores":2)", R"("spark.task.cpus":"-4x")") == executor + " slots:2 outcome:0");
+  CHECK(slots("", "") == executor + " outcome:0");
+}
+
 TEST_CASE("spark: every number of a task is a counter, accumulators of one name are summed") {
   const Read read(
       ended(R"("Result Size":1,"Host Name":"n1","Shuffle Read Metrics":{"Push Based Shuffle":{"Merged Fetch Fallback Count":2}})",

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "plugins/shared/analysis/bottleneck/findings.h"
-#include "plugins/shared/analysis/bottleneck/map_phase_ends.h"
+#include "plugins/shared/analysis/bottleneck/job_tasks.h"
+#include "plugins/shared/analysis/bottleneck/slots.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -17,14 +18,12 @@ constexpr const char *kBefore = "before the first task", *kBetween = "between ta
 
 class Path {
  public:
-  Path(const JobData &data, uint32_t job) : data_(data), ends_(data), job_(job) {
-    for (uint32_t i = 0; i < data.tasks.size(); ++i)
-      if (data.tasks[i].job == job && data.tasks[i].work.duration_ns > 0) by_end_.push_back(i);
+  Path(const JobData &data, uint32_t job) : data_(data), tasks_(data, job), slots_(tasks_), job_(job), by_end_(tasks_.order()) {
     std::sort(by_end_.begin(), by_end_.end(), [&](uint32_t a, uint32_t b) { return place_of(a) < place_of(b); });
     for (const uint32_t i : by_end_) {
       const Task &task = data.tasks[i];
-      const auto [first, is_new] = starts_.try_emplace(task.stage, begin_of(task));
-      first->second = std::min(first->second, begin_of(task));
+      const auto [first, is_new] = starts_.try_emplace(task.stage, begin_of(i));
+      first->second = std::min(first->second, begin_of(i));
     }
   }
 
@@ -45,7 +44,7 @@ class Path {
  private:
   int64_t end_of(uint32_t task) const { return data_.tasks[task].work.end_ns(); }
   // From then on it works: a reduce may wait for the last map.
-  int64_t begin_of(const Task &task) const { return ends_.begin(task); }
+  int64_t begin_of(uint32_t task) const { return tasks_.begin(task); }
   // Of attempts that end at once, the one that succeeded is last.
   std::tuple<int64_t, bool, uint32_t> place_of(uint32_t i) const { return {end_of(i), data_.tasks[i].has_ended_well(), i}; }
   int64_t first_start() const {
@@ -65,7 +64,7 @@ class Path {
       if (now > end) path.steps.push_back({PathStep::Kind::gap, PathStep::After::start, later.value_or(by_end_.back()), end, now});
       now = end;
       if (!next || now <= path.begin_ns) return;
-      const int64_t begin = std::clamp(begin_of(data_.tasks[next->first]), path.begin_ns, now - 1);
+      const int64_t begin = std::clamp(begin_of(next->first), path.begin_ns, now - 1);
       path.steps.push_back({PathStep::Kind::task, PathStep::After::start, next->first, begin, now});
       now = begin;
     }
@@ -73,17 +72,23 @@ class Path {
 
   static void set_after(CriticalPath &path, PathStep::After after) { path.steps.back().after = after; }
 
-  // The task that ended last before this one began, on the same executor or in an earlier stage.
+  // The task before this one in its slot, or the one of an earlier stage that ended last: the later of them. The end of the former
+  // may be logged after the slot took this one.
   std::optional<std::pair<uint32_t, PathStep::After>> before(uint32_t number, int64_t until_ns) const {
     const Task &task = data_.tasks[number];
+    const uint32_t in_slot = task.host == 0 ? kNoTask : slots_.before(number);
+    const std::optional<uint32_t> earlier = of_earlier_stage(task, until_ns);
+    if (in_slot == kNoTask || (earlier && place_of(*earlier) > place_of(in_slot)))
+      return earlier ? std::optional(std::pair(*earlier, PathStep::After::stage)) : std::nullopt;
+    return std::pair(in_slot, data_.tasks[in_slot].stage == task.stage ? PathStep::After::slot : PathStep::After::stage);
+  }
+
+  std::optional<uint32_t> of_earlier_stage(const Task &task, int64_t until_ns) const {
     const auto limit =
         std::upper_bound(by_end_.begin(), by_end_.end(), until_ns, [&](int64_t ns, uint32_t other) { return ns < end_of(other); });
     for (auto i = std::make_reverse_iterator(limit); i != by_end_.rend(); ++i) {
-      const Task &other = data_.tasks[*i];
-      const bool is_earlier_stage = other.stage != task.stage && starts_.at(other.stage) < starts_.at(task.stage);
-      const bool is_same_slot = other.host == task.host && other.executor == task.executor && task.host != 0;
-      if (*i != number && (is_earlier_stage || is_same_slot))
-        return std::pair(*i, is_same_slot && other.stage == task.stage ? PathStep::After::slot : PathStep::After::stage);
+      const uint32_t stage = data_.tasks[*i].stage;
+      if (stage != task.stage && starts_.at(stage) < starts_.at(task.stage)) return *i;
     }
     return std::nullopt;
   }
@@ -181,7 +186,8 @@ class Path {
   };
 
   const JobData &data_;
-  const MapPhaseEnds ends_;
+  const JobTasks tasks_;
+  const Slots slots_;
   const uint32_t job_;
   std::vector<uint32_t> by_end_;
   std::map<uint32_t, int64_t> starts_;  // of the first task of each stage

@@ -41,6 +41,8 @@ struct TaskIdentity {
 
 namespace {
 
+constexpr int64_t kMostSlots = 100'000;  // of an executor
+
 // Amounts: invalid numbers and negative ones are unknown.
 int64_t amount_of(const store::Field &field) {
   constexpr double kMaxValue = 9e18;
@@ -76,12 +78,13 @@ struct Collector::SpanValues {
       if (field.name == "span.outcome") outcome = amount_of(field);
       if (field.name == "span.gc.time") gc_ms = amount_of(field);
       if (field.name == "span.spills") spills = amount_of(field);
+      if (field.name == "span.slots") slots = amount_of(field);
       if (field.name == "span.records") records = amount_of(field);
     }
   }
 
   Work work;
-  int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown;
+  int64_t outcome = kUnknown, gc_ms = kUnknown, spills = kUnknown, records = kUnknown, slots = kUnknown;
 };
 
 std::optional<int64_t> end_of(const store::Span &span) {
@@ -115,6 +118,7 @@ void Collector::add(const store::Span &span) {
   if (span.name == "task") return add_task(span);
   if (span.name == "phase") return add_phase(span);
   if (span.name == "region") return add_region(span);
+  if (span.name == "executor") return add_executor(span);
   if (span.name == "error") return add_error(span);
   if (span.name == "job") add_job(span);
 }
@@ -211,6 +215,13 @@ void Collector::add_region(const store::Span &span) {
   if (const std::string_view id = tag_of(span.tags, "job"); !id.empty()) run.job = job(id);
   run.name = all_.names.of(tag_of(span.tags, "name"));
   run.host = all_.names.of(tag_of(span.tags, "host"));
+}
+
+void Collector::add_executor(const store::Span &span) {
+  const TaskIdentity identity(span.tags);
+  const int64_t slots = SpanValues(span).slots;
+  if (identity.job.empty() || identity.executor.empty() || slots <= 0 || slots > kMostSlots) return;
+  all_.slots[{job(identity.job), all_.names.of(identity.executor)}] = static_cast<uint32_t>(slots);
 }
 
 // Their tasks may come later.

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/span_end.h"
@@ -104,10 +106,11 @@ struct JobData {
   std::vector<Phase> phases;  // by task, in order of their start
   std::vector<Part> parts;    // by task, phase, and start; none for phases with one span
   std::vector<Region> regions;
-  std::vector<JobError> errors;                    // in order of time
-  std::unordered_map<std::string, uint32_t> keys;  // of the tasks, which point into it
-  size_t without_identity = 0;                     // spans of tasks and phases without a task
-  size_t reruns = 0, without_end = 0;              // tasks of an earlier run; tasks without an end in a job that is over
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> slots;  // reported ones, by job and executor
+  std::vector<JobError> errors;                             // in order of time
+  std::unordered_map<std::string, uint32_t> keys;           // of the tasks, which point into it
+  size_t without_identity = 0;                              // spans of tasks and phases without a task
+  size_t reruns = 0, without_end = 0;                       // tasks of an earlier run; tasks without an end in a job that is over
 
   std::vector<std::string> idle;   // jobs known only by spans that were open before the range
   size_t regions_without_job = 0;  // attributed to jobs by node and time
@@ -144,6 +147,7 @@ class Collector {
   void add_task(const store::Span &span);
   void add_phase(const store::Span &span);
   void add_region(const store::Span &span);
+  void add_executor(const store::Span &span);
   void add_error(const store::Span &span);
   void sort_errors();
   void remove_earlier_runs();

@@ -9,6 +9,7 @@
 
 #include "plugins/shared/analysis/bottleneck/job_tasks.h"
 #include "plugins/shared/analysis/bottleneck/resource.h"
+#include "plugins/shared/analysis/bottleneck/slots.h"
 #include "plugins/shared/analysis/bottleneck/slowness.h"
 #include "plugins/shared/analysis/bottleneck/statistics.h"
 
@@ -20,12 +21,6 @@ constexpr double kRough = 0.1;
 constexpr double kWorthTelling = 0.02;  // of the tasks' time
 constexpr size_t kMaxNodes = 3;
 constexpr double kFar = 0.5, kNear = 0.1;  // remote and local tasks: part of their bytes that comes over the network
-
-using Key = std::pair<uint32_t, uint32_t>;  // host, executor
-
-Key key_of(const Task &task) {
-  return {task.host, task.executor};
-}
 
 // A stage waits for those that ended before it started.
 void add_stages(Plan &plan, const JobStages &stages) {
@@ -41,38 +36,21 @@ void add_stages(Plan &plan, const JobStages &stages) {
   }
 }
 
-// As many slots as tasks ran at once on an executor. The gap between two tasks of a slot is known while tasks of the stage wait.
-class Slots {
- public:
-  explicit Slots(const JobStages &stages) : stages_(stages), gaps_(stages.begins.size()) {}
-
-  void add(uint32_t executor, uint32_t stage, int64_t begin_ns, int64_t end_ns) {
-    const int64_t ready = stages_.begins[stage];
-    size_t best = slots_.size();
-    for (size_t i = 0; i < slots_.size(); ++i)
-      if (executors_[i] == executor && slots_[i] <= begin_ns && (best == slots_.size() || slots_[i] > slots_[best])) best = i;
-    if (best == slots_.size()) {
-      slots_.push_back(end_ns);
-      executors_.push_back(executor);
-      return;
-    }
-    if (slots_[best] > ready) gaps_[stage].push_back(static_cast<double>(begin_ns - slots_[best]));
-    slots_[best] = end_ns;
+// The slots of all executors, in the order of their numbers. The gap between two tasks of a slot is known while tasks of the stage
+// wait.
+void add_slots(Plan &plan, const JobTasks &tasks, const JobStages &stages) {
+  const Slots slots(tasks);
+  uint32_t executor = 0;
+  for (const auto &[key, count] : slots.counts()) plan.slots.insert(plan.slots.end(), count, executor++);
+  std::vector<std::vector<double>> gaps(stages.begins.size());
+  for (const uint32_t task : tasks.order()) {
+    const uint32_t before = slots.before(task), stage = stages.of(tasks.of(task));
+    if (before == kNoTask || tasks.end(before) <= stages.begins[stage]) continue;
+    gaps[stage].push_back(std::max(0.0, static_cast<double>(tasks.begin(task) - tasks.end(before))));
   }
-
-  void give(Plan &plan) const {
-    plan.slots = executors_;
-    std::sort(plan.slots.begin(), plan.slots.end());
-    for (size_t i = 0; i < gaps_.size(); ++i)
-      if (!gaps_[i].empty()) plan.stages[i].task_gap_ns = std::llround(median(gaps_[i]));
-  }
-
- private:
-  const JobStages &stages_;
-  std::vector<int64_t> slots_;       // free from then on
-  std::vector<uint32_t> executors_;  // of each slot
-  std::vector<std::vector<double>> gaps_;
-};
+  for (size_t i = 0; i < gaps.size(); ++i)
+    if (!gaps[i].empty()) plan.stages[i].task_gap_ns = std::llround(median(gaps[i]));
+}
 
 int64_t length_with(Plan plan, bool is_pinned) {
   plan.is_pinned = is_pinned;
@@ -169,10 +147,10 @@ class Predictor {
 
   int64_t with_usual_speed(uint32_t host) const {
     Plan plan = plan_of(data_, job_, with_usual_answers(host));
-    std::set<Key> keys;
-    for (const uint32_t i : tasks_.order()) keys.insert(key_of(tasks_.of(i)));
+    std::set<ExecutorKey> keys;
+    for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.of(i)));
     uint32_t executor = 0;
-    for (const Key &key : keys) {
+    for (const ExecutorKey &key : keys) {
       if (key.first == host)
         for (double &factor : plan.slower[executor]) factor = std::min(factor, 1.0);
       ++executor;
@@ -242,21 +220,19 @@ Plan plan_of(const JobData &data, uint32_t job, const std::vector<int64_t> &time
   const Slowness slowness = slowness_of(tasks, stages, times);
   Plan plan;
   add_stages(plan, stages);
-  std::map<Key, uint32_t> executors;
-  for (const uint32_t i : tasks.order()) executors[key_of(tasks.of(i))];
+  std::map<ExecutorKey, uint32_t> executors;
+  for (const uint32_t i : tasks.order()) executors[executor_of(tasks.of(i))];
   for (auto &[key, number] : executors) {
     number = static_cast<uint32_t>(plan.slower.size());
     std::vector<double> slower;
     for (uint32_t stage = 0; stage < stages.begins.size(); ++stage) slower.push_back(slowness.factor(key.first, stage));
     plan.slower.push_back(std::move(slower));
   }
-  Slots slots(stages);
   for (const uint32_t i : tasks.order()) {
-    const uint32_t stage = stages.of(tasks.of(i)), executor = executors.at(key_of(tasks.of(i)));
+    const uint32_t stage = stages.of(tasks.of(i)), executor = executors.at(executor_of(tasks.of(i)));
     plan.tasks.push_back({stage, executor, std::llround(static_cast<double>(times[i]) / plan.slower[executor][stage])});
-    slots.add(executor, stage, tasks.begin(i), tasks.end(i));
   }
-  slots.give(plan);
+  add_slots(plan, tasks, stages);
   return plan;
 }
 
