@@ -21,7 +21,7 @@ using core::visible;
 
 constexpr size_t kMaxSteps = 30;                    // in a table
 constexpr size_t kMaxTasks = 500;                   // whose waits are read
-constexpr int64_t kLongestWindow = 60'000'000'000;  // the last stacks of a task are in a window that ends after it
+constexpr int64_t kLongestWindow = 60'000'000'000;  // the stacks of a task are in windows that may begin before it and end after it
 
 double seconds_of(int64_t ns) {
   return static_cast<double>(ns) / 1e9;
@@ -51,7 +51,7 @@ std::map<std::string, int64_t> waits_of(const JobData &data, const CriticalPath 
   for (const uint32_t task : tasks) attempts.patterns.push_back(query::exactly(id_of(data.tasks[task])));
   store::Selection selection;
   selection.tags = {attempts, {"profile", {"offcpu"}}, {"reason", {"*"}}};
-  selection.range = {path.begin_ns, path.end_ns + kLongestWindow};
+  selection.range = {path.begin_ns - kLongestWindow, path.end_ns + kLongestWindow};
   store.stacks(selection, [&](const store::Stack &stack) {
     budget.work(1);
     for (const store::Field &field : stack.fields)

@@ -2,6 +2,7 @@
 #include "plugins/shared/store/joined_stacks.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -30,22 +31,23 @@ class StackMerge {
       kept_.clear();
       int64_t to = end;
       for (const auto &store : stores_) to = gather(*store, {from, to});
-      hand_over(to, visitor);
+      // The last windows end after the range.
+      hand_over(to == end ? std::numeric_limits<int64_t>::max() : to, visitor);
       from = to;
     }
   }
 
  private:
-  // The time until which all stacks of the store are kept.
+  // The time until which all windows of the store that end are kept; at the end of the range, those that reach over it, too.
   int64_t gather(Store &store, const Range &range) {
     selection_.range = range;
     size_t count = 0;
     int64_t last = range.from_ns;
     try {
-      store.stacks(selection_, [&](const Stack &stack) {
+      store.whole_stacks(selection_, [&](const Stack &stack) {
         const bool is_later = count > 0 && stack.time_ns > last;
         last = stack.time_ns;
-        if (count >= max_of_store_ && is_later) throw StacksFull();
+        if (count >= max_of_store_ && is_later && last <= range.to_ns) throw StacksFull();
         ++count;
         keep(stack);
       });

@@ -165,7 +165,7 @@ void JoinedStore::scan(std::span<const Series> series, const Range &range, Point
   merge_points(stores_, several, range, max_buffered_, visitor);
 }
 
-void JoinedStore::stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
+void JoinedStore::whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
   merge_stacks(stores_, selection, max_buffered_, visitor);
 }
 

@@ -30,7 +30,7 @@ class JoinedStore final : public Store {
   // Series of one store keep their summaries; those of several are merged point by point, in slices of time.
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
   std::string take_damage() override;
-  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
+  void whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
   // In memory: commands that read spans keep them.
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 

@@ -4,8 +4,8 @@
 // Threads: one thread at a time uses an object; several threads open several. Readers and writers never block each other. In an
 // embedded store each call reads one snapshot; in ClickHouse each statement does, and a call may need several: scan() has one per
 // metric. Errors: everything throws store::Error (error.h); its cause decides the reaction. Exceptions of callbacks pass through,
-// and the object stays usable: limits of time and memory end a call this way. Times are Unix nanoseconds. A range is (from, to] of
-// the ends of windows.
+// and the object stays usable: limits of time and memory end a call this way. Times are Unix nanoseconds. A range is (from, to]: of
+// the ends of the windows of points, and of the time of stacks and spans.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -147,8 +147,11 @@ class Store {
   // One sentence on the damaged parts that were left out since the last call, with the remedy; "" if there are none.
   virtual std::string take_damage() { return {}; }
 
-  // In order of time. `metrics` of the selection is not used.
-  virtual void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) = 0;
+  // The parts of stacks in the range, in order of time: of a window that the range cuts, a part of its length and of each number,
+  // which is no count then. Parts of ranges that divide a range sum to it, exactly. `metrics` of the selection is not used.
+  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor);
+  // The same stacks whole, of all windows that overlap the range, in order of the windows' ends.
+  virtual void whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) = 0;
   // Spans that overlap the range, in order of their start; open spans have no end.
   virtual void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) = 0;
 };

@@ -29,7 +29,7 @@ class WholeStore : public SimulatedStore {
   std::vector<Stack> all_stacks;
   std::vector<Phase> phases;
 
-  void stacks(const store::Selection &selection, const std::function<void(const store::Stack &)> &visitor) override {
+  void whole_stacks(const store::Selection &selection, const std::function<void(const store::Stack &)> &visitor) override {
     for (size_t i = 0; i < all_stacks.size(); ++i) {
       const Stack &stack = all_stacks[i];
       const int64_t time_ns = kT0 + stack.second * kSecond, number = static_cast<int64_t>(i);

@@ -25,7 +25,7 @@ struct Seen {
 class Stacks final : public query::test::MemoryStore {
  public:
   explicit Stacks(std::vector<Seen> all) : all_(std::move(all)) {}
-  void stacks(const store::Selection &wanted, const std::function<void(const store::Stack &)> &visitor) override {
+  void whole_stacks(const store::Selection &wanted, const std::function<void(const store::Stack &)> &visitor) override {
     selection = wanted;
     std::map<store::Tags, int64_t> entities;
     std::map<std::string, int64_t> numbers;

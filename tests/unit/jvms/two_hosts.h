@@ -30,7 +30,7 @@ class TwoHosts final : public query::test::MemoryStore {
     return {query::test::kT0 + from * query::test::kSecond, query::test::kT0 + to * query::test::kSecond};
   }
 
-  void stacks(const store::Selection &wanted, const std::function<void(const store::Stack &)> &visitor) override {
+  void whole_stacks(const store::Selection &wanted, const std::function<void(const store::Stack &)> &visitor) override {
     std::map<store::Tags, int64_t> entities;
     std::map<std::string, int64_t> numbers;
     for (const Seen &seen : stacks_) {

@@ -19,7 +19,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 // Windows of one second of a process, by their end, each with a stack.
 struct StoredStacks final : query::test::MemoryStore {
   std::vector<std::pair<int64_t, std::string>> windows;
-  void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &visitor) override {
+  void whole_stacks(const store::Selection &, const std::function<void(const store::Stack &)> &visitor) override {
     const store::Tags tags = {{"host", "h"}, {"pid", "7"}, {"process", "Sort"}, {"profile", "wall"}};
     const std::vector<store::Field> fields = {{"profile.samples", false, 2, 0}};
     for (const auto &[end, folded] : windows) visitor({end * kSecond, kSecond, 0, 0, tags, folded, fields});

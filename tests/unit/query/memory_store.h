@@ -116,7 +116,7 @@ class MemoryStore : public store::Store {
       for (size_t i = 0; i < series.size(); ++i) any = hand_on(i, left[i], counts[i], durations[i], visitor) || any;
     }
   }
-  void stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
+  void whole_stacks(const store::Selection &, const std::function<void(const store::Stack &)> &) override {}
   void spans(const store::Selection &, const std::function<void(const store::Span &)> &) override {}
 
  protected:

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks and spans as the interface of the store returns them, for every engine.
+#include <algorithm>
+#include <cmath>
+#include <random>
 #include <set>
 
+#include "plugins/shared/store/lookup.h"
 #include "tests/unit/store/engines.h"
 
 namespace atalaya::store::test {
@@ -14,7 +18,7 @@ TEST_CASE_TEMPLATE("stacks come with their text, tags and numbers", Tested, Sqli
   Tested engine;
   auto samples = engine.samples();
   for (int i = 0; i < 3; ++i)
-    samples.add(ATALAYA_STACK, kNow + i, kSecond, {{"process", "java"}}, "main;run").count("profile.samples", i + 1);
+    samples.add(ATALAYA_STACK, kNow + i, 1, {{"process", "java"}}, "main;run").count("profile.samples", i + 1);
   samples.add(ATALAYA_STACK, kNow, kSecond, {{"process", "other"}}, "main;wait").count("profile.samples", 9);
   engine.writer()->write(samples.span(), kNow);
   Lines lines;
@@ -23,6 +27,79 @@ TEST_CASE_TEMPLATE("stacks come with their text, tags and numbers", Tested, Sqli
                     std::string(stack.fields[0].name) + " " + std::to_string(stack.fields[0].count));
   });
   CHECK(lines == Lines{"1 java main;run profile.samples 2", "2 java main;run profile.samples 3"});
+}
+
+// Of a range: by stack, the sum of samples in units of 2^-20.
+std::map<std::string, int64_t> samples_in(Store &store, const Range &range) {
+  std::map<std::string, int64_t> sums;
+  store.stacks({{}, {}, range}, [&](const Stack &stack) {
+    CHECK(stack.time_ns <= range.to_ns);
+    CHECK(stack.time_ns - stack.duration_ns >= range.from_ns);
+    const double units = field_of(stack.fields, "profile.samples") * (1 << 20);
+    CHECK(units == std::floor(units));
+    sums[std::string(stack.folded)] += static_cast<int64_t>(units);
+  });
+  return sums;
+}
+
+TEST_CASE_TEMPLATE("stacks belong to the part of a range that their window overlaps, and ranges that divide a range sum to it",
+                   Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  struct Window {
+    int64_t time_ns, duration_ns, samples;
+    std::string folded;
+  };
+  std::mt19937 dice(7);
+  const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(dice); };
+  for (int round = 0; round < 3; ++round) {
+    Tested engine;
+    auto samples = engine.samples();
+    std::vector<Window> windows;
+    for (int64_t i = 0, end = kNow; i < 30; ++i) {
+      const int64_t length = up_to(10'000) * kSecond / 1000 + 1;
+      end += length;
+      windows.push_back({end, length, up_to(500), "main;f" + std::to_string(i % 3)});
+      samples.add(ATALAYA_STACK, end, length, {{"process", "java"}}, windows.back().folded)
+          .count("profile.samples", windows.back().samples);
+    }
+    engine.writer()->write(samples.span(), kNow);
+    const auto store = engine.open();
+    for (int i = 0; i < 20; ++i) {
+      std::vector<int64_t> cuts = {kNow + up_to(300 * kSecond), kNow + up_to(300 * kSecond), kNow + up_to(300 * kSecond)};
+      std::sort(cuts.begin(), cuts.end());
+      std::map<std::string, int64_t> parts = samples_in(*store, {cuts[0], cuts[1]});
+      for (const auto &[folded, units] : samples_in(*store, {cuts[1], cuts[2]})) parts[folded] += units;
+      const std::map<std::string, int64_t> all = samples_in(*store, {cuts[0], cuts[2]});
+      CHECK(parts == all);
+      std::map<std::string, double> expected;
+      for (const Window &one : windows) {
+        const double inside =
+            static_cast<double>(std::min(one.time_ns, cuts[2]) - std::max(one.time_ns - one.duration_ns, cuts[0]));
+        if (inside > 0) expected[one.folded] += static_cast<double>(one.samples) * inside / static_cast<double>(one.duration_ns);
+      }
+      CHECK(all.size() == expected.size());
+      for (const auto &[folded, sum] : expected) CHECK(std::abs(static_cast<double>(all.at(folded)) / (1 << 20) - sum) < 1e-4);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("a range within a window has its part of the window's stacks", Tested, Sqlite, ClickHouse) {
+  SKIP_WHERE_MISSING(Tested)
+  Tested engine;
+  auto samples = engine.samples();
+  samples.add(ATALAYA_STACK, kNow + 10 * kSecond, 10 * kSecond, {{"process", "java"}}, "main")
+      .count("profile.samples", 935)
+      .count("profile.ns", 9'350'000'000);
+  engine.writer()->write(samples.span(), kNow);
+  std::vector<std::pair<double, double>> found;
+  engine.open()->stacks({{}, {}, {kNow + 3 * kSecond, kNow + 4 * kSecond}}, [&](const Stack &stack) {
+    found.emplace_back(field_of(stack.fields, "profile.samples"), field_of(stack.fields, "profile.ns"));
+    CHECK(stack.time_ns == kNow + 4 * kSecond);
+    CHECK(stack.duration_ns == kSecond);
+  });
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].first == doctest::Approx(93.5));
+  CHECK(found[0].second == 935'000'000);
 }
 
 TEST_CASE_TEMPLATE("stacks come back letter by letter: long ones, empty frames, none that is part of another one by its text only",

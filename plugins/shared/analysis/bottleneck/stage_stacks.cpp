@@ -18,7 +18,7 @@ namespace atalaya::bottleneck {
 namespace {
 
 constexpr size_t kMaxTasks = 500;                   // of each side; more say no more
-constexpr int64_t kLongestWindow = 60'000'000'000;  // the last stacks of a task are in a window that ends after it
+constexpr int64_t kLongestWindow = 60'000'000'000;  // the stacks of a task are in windows that may begin before it and end after it
 
 void add_tagged(flamegraph::Tree &tree, flamegraph::Side side, const char *tag, const std::vector<std::string> &ids,
                 store::Store &store, flamegraph::Wanted wanted, const store::Range &range, query::Budget &budget,
@@ -72,7 +72,7 @@ StageTasks stage_tasks(const std::string &stage, const std::string &job, store::
                    group.entries.size(),
                    {INT64_MAX, 0}};
   for (const Entry &entry : group.entries) {
-    found.range.from_ns = std::min(found.range.from_ns, entry.start_ns);
+    found.range.from_ns = std::min(found.range.from_ns, entry.start_ns - kLongestWindow);
     found.range.to_ns = std::max(found.range.to_ns, entry.start_ns + entry.time_ns + kLongestWindow);
   }
   return found;

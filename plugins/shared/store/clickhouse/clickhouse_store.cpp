@@ -13,6 +13,7 @@
 #include "plugins/shared/store/clickhouse/point_groups.h"
 #include "plugins/shared/store/clickhouse/schema.h"
 #include "plugins/shared/store/selection.h"
+#include "plugins/shared/store/stack_parts.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
@@ -261,10 +262,12 @@ void ClickHouseStore::scan_steps(const PointQuestion &question, Sql from, const 
                  });
 }
 
-void ClickHouseStore::stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
+void ClickHouseStore::whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
   const TagMatchers matchers(selection.tags);
   Sql from("stacks FINAL WHERE 1");
-  from << day_conditions(selection.range) << time_conditions(selection.range) << tag_conditions(selection.tags);
+  const Range ends = ends_of_windows(selection.range);
+  from << day_conditions(ends) << time_conditions(ends) << " AND (time_ns <= " << selection.range.to_ns
+       << " OR time_ns - duration_ns < " << selection.range.to_ns << ")" << tag_conditions(selection.tags);
   std::vector<Field> fields;
   client_.select({{{"time_ns", "at", Type::i64},
                    {"duration_ns", "lasts", Type::i64},

@@ -25,7 +25,7 @@ class ClickHouseStore final : public Store {
   std::optional<Range> extent(int64_t until_ns) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
-  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
+  void whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 
  private:

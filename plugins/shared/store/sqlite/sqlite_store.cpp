@@ -14,6 +14,7 @@
 #include "plugins/shared/store/sqlite/scan.h"
 #include "plugins/shared/store/sqlite/schema.h"
 #include "plugins/shared/store/sqlite/stacks/stack_reader.h"
+#include "plugins/shared/store/stack_parts.h"
 
 namespace atalaya::store {
 namespace {
@@ -175,14 +176,17 @@ void SqliteStore::scan(std::span<const Series> series, const Range &range, Point
   Scan(database_, series, range, visitor, damage_).run();
 }
 
-void SqliteStore::stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
+void SqliteStore::whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
   const ReadTransaction transaction(database_);
-  const Entities entities = find_entities(database_, selection);
+  Selection ending = selection;
+  ending.range = ends_of_windows(selection.range);
+  const Entities entities = find_entities(database_, ending);
   Fields fields(database_);
   StackReader reader(database_);
   const auto wanted = [&](int64_t entity) { return entities.contains(entity); };
   // A statement for each window, so that the first stack comes at once, however long the range is.
-  Statement(database_, select_windows("id, time_ns, duration_ns", " AND time_ns > ?1 AND time_ns <= ?2") + " ORDER BY time_ns, id")
+  const std::string overlap = " AND time_ns > ?1 AND time_ns <= ?2 AND (time_ns <= ?3 OR time_ns - duration_ns < ?3)";
+  Statement(database_, select_windows("id, time_ns, duration_ns", overlap) + " ORDER BY time_ns, id")
       .each(
           [&](const Row &row) {
             const bool good = reader.read(row.integer(0), wanted, [&](const StackReader::Found &found) {
@@ -192,7 +196,7 @@ void SqliteStore::stacks(const Selection &selection, const std::function<void(co
             });
             if (!good) damage_.add("stacks", row.integer(0));
           },
-          selection.range.from_ns, selection.range.to_ns);
+          ending.range.from_ns, ending.range.to_ns, selection.range.to_ns);
 }
 
 // Span after span, each with its entity: those of jobs are millions, and an entity has few of them.

@@ -30,7 +30,7 @@ class SqliteStore final : public Store {
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
   std::string take_damage() override { return damage_.take(database_.path()); }
-  void stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
+  void whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 
  private:
