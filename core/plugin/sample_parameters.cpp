@@ -33,6 +33,15 @@ bool names_a_folder(const atalaya_param &param) {
   return param.type == ATALAYA_STRING && ends_with(view_of(param.name), "dir");
 }
 
+// The default address with a port that the kernel chooses: another program may have the default port. Empty: not an address.
+std::string free_address(const atalaya_param &param) {
+  const std::string_view address = view_of(param.default_text);
+  const size_t colon = address.rfind(':');
+  if (param.type != ATALAYA_STRING || colon == std::string_view::npos || colon + 1 == address.size()) return {};
+  if (address.find_first_not_of("0123456789", colon + 1) != std::string_view::npos) return {};
+  return std::string(address.substr(0, colon + 1)) + '0';
+}
+
 // A key that a glob lets through.
 std::string matching_key(std::string_view glob) {
   std::string key;
@@ -63,6 +72,7 @@ Value sample_of(const atalaya_param &param, const std::string &folder, bool ever
     case ATALAYA_ENUM:
       return text_value(std::string(view_of(param.allowed).substr(0, view_of(param.allowed).find('|'))));
     case ATALAYA_STRING:
+      if (std::string address = free_address(param); !address.empty()) return text_value(std::move(address));
       return text_value(names_a_file(param) ? folder + "/file" : names_a_folder(param) ? folder : "sample");
     case ATALAYA_RECORD:
       return table_of(items, folder, everything);
@@ -83,7 +93,7 @@ Value table_of(const Schema &schema, const std::string &folder, bool everything)
     const bool free_key = view_of(param.name) == "*";
     // Nothing of a run on this machine may write to where the agent keeps its data by default.
     const bool place = names_a_file(param) || names_a_folder(param);
-    const bool wanted = everything || free_key || place || (param.flags & ATALAYA_REQUIRED) != 0;
+    const bool wanted = everything || free_key || place || !free_address(param).empty() || (param.flags & ATALAYA_REQUIRED) != 0;
     if (!wanted) continue;
     const std::string key = free_key ? matching_key(view_of(param.allowed)) : text_of(param.name);
     table.map.emplace_back(key, sample_of(param, folder, everything));

@@ -21,6 +21,7 @@
 
 #include "core/base/files.h"
 #include "plugins/sources/net/diag_backend.h"
+#include "tests/unit/without_bpf.h"
 
 namespace atalaya::net {
 namespace {
@@ -30,7 +31,7 @@ using core::Descriptor;
 std::unique_ptr<Backend> bpf_or_skip(const BackendOptions &options = {}) {
   auto backend = open_bpf_backend(options);
   if (backend) return std::move(*backend);
-  MESSAGE("no BPF here: skipped: " << backend.error());
+  tests::skip_without_bpf(backend.error());
   return nullptr;
 }
 

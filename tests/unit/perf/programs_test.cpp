@@ -17,6 +17,7 @@
 #include "core/base/files.h"
 #include "perf.skel.h"
 #include "plugins/shared/bpf/loading.h"
+#include "tests/unit/without_bpf.h"
 
 namespace atalaya::perf {
 namespace {
@@ -49,7 +50,7 @@ std::vector<uint32_t> lru_maps_of(const bpf_program *program) {
 
 TEST_CASE("a tick that interrupts the other program waits for none of its locks") {
   if (const core::Status usable = bpf::check(); !usable) {
-    MESSAGE("skipped: " << usable.error());
+    tests::skip_without_bpf(usable.error());
     return;
   }
   bpf::capture_messages();

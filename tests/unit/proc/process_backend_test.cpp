@@ -36,6 +36,7 @@
 #include "bpf/proc.h"
 #include "plugins/sources/proc/process/procfs_backend.h"
 #include "tests/unit/proc/process_test_host.h"
+#include "tests/unit/without_bpf.h"
 
 namespace atalaya::proc {
 namespace {
@@ -59,7 +60,7 @@ BpfOptions way_of_pass() {
 std::unique_ptr<ProcessBackend> bpf_or_skip(BpfOptions options = {}) {
   auto backend = open_bpf_backend(options);
   if (backend) return std::move(*backend);
-  MESSAGE("no BPF here: skipped: " << backend.error());
+  tests::skip_without_bpf(backend.error());
   return nullptr;
 }
 

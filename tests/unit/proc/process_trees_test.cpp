@@ -18,6 +18,7 @@
 
 #include "plugins/sources/proc/process/procfs_backend.h"
 #include "tests/unit/proc/process_test_host.h"
+#include "tests/unit/without_bpf.h"
 
 namespace atalaya::proc {
 namespace {
@@ -178,7 +179,7 @@ uint32_t seed() {
 TEST_CASE("with BPF each byte that a tree of processes reads counts once") {
   auto bpf = open_bpf_backend();
   if (!bpf) {
-    MESSAGE("no BPF here: skipped: " << bpf.error());
+    tests::skip_without_bpf(bpf.error());
     return;
   }
   const uint32_t first = seed();
