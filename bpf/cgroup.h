@@ -3,7 +3,7 @@
 #ifndef ATALAYA_BPF_CGROUP_H
 #define ATALAYA_BPF_CGROUP_H
 
-/* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy (kCgroupV1 of plugins/shared/cgroup). */
+/* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy (kCgroupV1 of plugins/shared/host/cgroup). */
 #define CGROUP_V1 (1ULL << 63)
 
 /* The id of the cgroup: of version 2; where that is unused, of version 1's cpu controller. */

@@ -72,8 +72,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/AtalayaConfigVersion.cmak
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/include/atalaya DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 # The libraries that plugins of this tree use most: Atalaya::base, Atalaya::match, Atalaya::procfs.
 install(TARGETS atalaya_base atalaya_match atalaya_procfs ARCHIVE DESTINATION ${ATALAYA_LIBRARY_FOLDER} COMPONENT dev)
-install(FILES ${PROJECT_SOURCE_DIR}/plugins/shared/samples/per_name.h DESTINATION ${ATALAYA_HEADER_FOLDER}/plugins/shared/samples COMPONENT dev)
-foreach(folder core/base plugins/shared/match plugins/shared/procfs)
+install(FILES ${PROJECT_SOURCE_DIR}/plugins/shared/io/samples/per_name.h DESTINATION ${ATALAYA_HEADER_FOLDER}/plugins/shared/io/samples COMPONENT dev)
+foreach(folder core/base plugins/shared/io/match plugins/shared/host/procfs)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${ATALAYA_HEADER_FOLDER}/${folder} COMPONENT dev
           FILES_MATCHING PATTERN "*.h")
 endforeach()

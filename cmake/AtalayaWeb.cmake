@@ -30,7 +30,7 @@ function(atalaya_page target)
     set(script ${out}/app.js)
     set(sheet ${out}/app.css)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${WEB_FOLDER}/src/*)
-    set(pictures ${PROJECT_SOURCE_DIR}/plugins/shared/analysis/flamegraph)
+    set(pictures ${PROJECT_SOURCE_DIR}/plugins/shared/analysis/flamegraph/picture)
     add_custom_command(
       OUTPUT ${script} ${sheet}
       COMMAND ${ESBUILD} src/app.ts --bundle --minify --format=iife --target=es2020 --log-level=warning --outdir=${out}
@@ -42,10 +42,10 @@ function(atalaya_page target)
   add_custom_command(
     OUTPUT ${out}/page_files.cpp
     COMMAND ${CMAKE_COMMAND} -DHTML=${html} -DSCRIPT=${script} -DSHEET=${sheet} -DREASON=${ATALAYA_WEB_REASON} -DVERSION=${PROJECT_VERSION}
-            -DTEMPLATE=${PROJECT_SOURCE_DIR}/plugins/commands/serve/page_files.cpp.in -DOUT=${out}/page_files.cpp
+            -DTEMPLATE=${PROJECT_SOURCE_DIR}/plugins/commands/serve/page/page_files.cpp.in -DOUT=${out}/page_files.cpp
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
     DEPENDS ${html} ${script} ${sheet} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
-            ${PROJECT_SOURCE_DIR}/plugins/commands/serve/page_files.cpp.in
+            ${PROJECT_SOURCE_DIR}/plugins/commands/serve/page/page_files.cpp.in
     VERBATIM)
   target_sources(${target} PRIVATE ${out}/page_files.cpp)
 endfunction()

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/now.h"
-#include "core/base/units.h"
+#include "core/base/text/units.h"
 
 namespace atalaya::core {
 

@@ -9,7 +9,7 @@
 #include "core/cli/run_problems.h"
 #include "core/config/graph.h"
 #include "core/config/load.h"
-#include "core/isolation/capabilities.h"
+#include "core/isolation/launcher/capabilities.h"
 #include "core/plugin/local_instance.h"
 
 namespace atalaya::core::cli {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/cli/cli.h"
-#include "core/cli/help_pages.h"
+#include "core/cli/help/help_pages.h"
 #include "core/cli/plugin_commands.h"
 
 namespace atalaya::core::cli {

@@ -11,10 +11,10 @@
 #include "core/cli/features.h"
 
 #include "core/base/files.h"
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "core/base/log.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::core::cli {
 namespace {

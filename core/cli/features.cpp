@@ -11,9 +11,9 @@
 #include <charconv>
 #include <map>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/files.h"
-#include "core/isolation/capability_names.h"
+#include "core/isolation/launcher/capability_names.h"
 #include "core/plugin/strided.h"
 
 namespace atalaya::core::cli {

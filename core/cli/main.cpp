@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "core/cli/cli.h"
 #include "core/cli/commands.h"
-#include "core/cli/help_pages.h"
-#include "core/cli/help_text.h"
+#include "core/cli/help/help_pages.h"
+#include "core/cli/help/help_text.h"
 #include "core/cli/plugin_commands.h"
 #include "core/cli/version.h"
 #include "core/control/agent.h"
-#include "core/isolation/launcher.h"
+#include "core/isolation/launcher/launcher.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -15,12 +15,12 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/files.h"
-#include "core/base/symbols.h"
+#include "core/base/sample/symbols.h"
 #include "core/control/agent.h"
 #include "core/plugin/instance.h"
-#include "core/plugin/parameters.h"
+#include "core/plugin/describe/parameters.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -4,13 +4,13 @@
 #include <cstdio>
 
 #include "core/base/log.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "core/cli/cli.h"
-#include "core/cli/plugin_pages.h"
-#include "core/config/common_params.h"
+#include "core/cli/help/plugin_pages.h"
+#include "core/config/check/common_params.h"
 #include "core/config/stubs.h"
-#include "core/plugin/verify.h"
+#include "core/plugin/verify/verify.h"
 
 namespace atalaya::core::cli {
 namespace {

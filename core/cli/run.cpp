@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "core/base/log.h"
 #include "core/base/own_command.h"
-#include "core/base/units.h"
+#include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/cli/version.h"
 #include "core/config/load.h"
@@ -16,7 +16,7 @@
 #include "core/control/drop_report.h"
 #include "core/control/service.h"
 #include "core/control/status_server.h"
-#include "core/isolation/capabilities.h"
+#include "core/isolation/launcher/capabilities.h"
 #include "core/pipeline/clock.h"
 
 namespace atalaya::core::cli {

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/files.h"
 #include "core/base/secret_path.h"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 
-#include "core/base/flat.h"
-#include "core/base/json.h"
-#include "core/base/line_encoder.h"
-#include "core/base/units.h"
+#include "core/base/encode/flat.h"
+#include "core/base/text/json.h"
+#include "core/base/encode/line_encoder.h"
+#include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
 #include "core/control/agent.h"

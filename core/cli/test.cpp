@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdio>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
-#include "core/config/run_test.h"
+#include "core/config/check/run_test.h"
 
 namespace atalaya::core::cli {
 namespace {

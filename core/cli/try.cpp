@@ -8,14 +8,14 @@
 #include <string>
 
 #include "core/base/log.h"
-#include "core/base/suggest.h"
-#include "core/base/units.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/units.h"
 #include "core/cli/cli.h"
-#include "core/config/common_params.h"
+#include "core/config/check/common_params.h"
 #include "core/config/load.h"
 #include "core/config/lua_table.h"
 #include "core/control/agent.h"
-#include "core/plugin/scratch_folder.h"
+#include "core/plugin/verify/scratch_folder.h"
 
 namespace atalaya::core::cli {
 namespace {

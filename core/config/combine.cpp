@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/base/batch.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
+#include "core/base/sample/batch.h"
+#include "core/base/text/text.h"
+#include "core/base/text/units.h"
 
 namespace atalaya::core {
 namespace {

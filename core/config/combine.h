@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/validate.h"
+#include "core/config/check/validate.h"
 
 namespace atalaya::core {
 

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/files.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
-#include "core/config/common_params.h"
-#include "core/config/validate.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
+#include "core/config/check/common_params.h"
+#include "core/config/check/validate.h"
 
 namespace atalaya::core {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/isolation/isolation.h"
-#include "core/plugin/parameters.h"
+#include "core/plugin/describe/parameters.h"
 #include "core/plugin/registry.h"
 
 namespace atalaya::core {

@@ -7,10 +7,10 @@
 #include <system_error>
 
 #include "core/base/files.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
-#include "core/config/lua_read.h"
-#include "core/config/written_nil.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
+#include "core/config/lua/lua_read.h"
+#include "core/config/lua/written_nil.h"
 #include "core/plugin/registry.h"
 
 namespace atalaya::core {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/config/description.h"
-#include "core/config/lua_state.h"
+#include "core/config/lua/lua_state.h"
 #include "core/plugin/value.h"
 
 namespace atalaya::core {

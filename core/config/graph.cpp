@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
-#include "core/config/common_params.h"
+#include "core/base/text/text.h"
+#include "core/base/text/units.h"
+#include "core/config/check/common_params.h"
 
 namespace atalaya::core {
 namespace {

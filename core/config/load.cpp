@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "core/base/files.h"
-#include "core/config/check_names.h"
-#include "core/config/check_tests.h"
+#include "core/config/check/check_names.h"
+#include "core/config/check/check_tests.h"
 #include "core/config/evaluate.h"
-#include "core/config/lua_functions.h"
-#include "core/config/validate.h"
+#include "core/config/lua/lua_functions.h"
+#include "core/config/check/validate.h"
 
 namespace atalaya::core {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/symbols.h"
+#include "core/base/sample/symbols.h"
 #include "core/config/description.h"
 #include "core/plugin/registry.h"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/batch.h"
-#include "core/base/text.h"
-#include "core/config/common_params.h"
-#include "core/config/validate.h"
+#include "core/base/sample/batch.h"
+#include "core/base/text/text.h"
+#include "core/config/check/common_params.h"
+#include "core/config/check/validate.h"
 
 namespace atalaya::core {
 namespace {

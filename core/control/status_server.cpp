@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "core/base/log.h"
 
 namespace atalaya::core {

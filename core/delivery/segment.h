@@ -8,7 +8,7 @@
 //  - Each record says how many samples its pipeline had put in before it, so that what is missing between two records is known
 //    exactly, however it got lost.
 //  - Each segment begins with these totals of all pipelines, so that reopening reads the last segment, not the backlog.
-//  - Little-endian, all parts 8-byte aligned, gaps are zero. The payload is a flat record (core/base/flat.h) with a checksum of
+//  - Little-endian, all parts 8-byte aligned, gaps are zero. The payload is a flat record (core/base/encode/flat.h) with a checksum of
 //    its own; nothing here depends on that.
 //
 // <first sequence in 16 hex digits>.seg (sizes in bytes)

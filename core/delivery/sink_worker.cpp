@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "core/base/files.h"
 #include "core/base/log.h"
 #include "core/base/now.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/flat.h"
+#include "core/base/encode/flat.h"
 #include "core/config/description.h"
 #include "core/delivery/spool.h"
 #include "core/ledger/counting.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "core/delivery/bytes.h"
 
 namespace atalaya::core {

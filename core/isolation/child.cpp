@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "core/isolation/call.h"
-#include "core/isolation/capabilities.h"
-#include "core/isolation/launcher.h"
+#include "core/isolation/launcher/capabilities.h"
+#include "core/isolation/launcher/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"
-#include "core/plugin/check.h"
+#include "core/plugin/verify/check.h"
 #include "core/plugin/instance.h"
 
 namespace atalaya::core {

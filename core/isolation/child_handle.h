@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/isolation/call.h"
-#include "core/isolation/launcher.h"
+#include "core/isolation/launcher/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/plugin/instance.h"
 

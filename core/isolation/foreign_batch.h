@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/result.h"
 
 namespace atalaya::core {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/isolation/launcher.h"
+#include "core/isolation/launcher/launcher.h"
 #include "core/plugin/instance.h"
 
 namespace atalaya::core {

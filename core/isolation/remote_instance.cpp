@@ -9,7 +9,7 @@
 #include <chrono>
 
 #include "core/base/now.h"
-#include "core/base/units.h"
+#include "core/base/text/units.h"
 #include "core/isolation/wire.h"
 
 namespace atalaya::core {

@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "core/base/now.h"
-#include "core/base/units.h"
-#include "core/isolation/capabilities.h"
+#include "core/base/text/units.h"
+#include "core/isolation/launcher/capabilities.h"
 #include "core/isolation/remote_instance.h"
 #include "core/isolation/wire.h"
 

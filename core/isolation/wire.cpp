@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 
 namespace atalaya::core {
 namespace {

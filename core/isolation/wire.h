@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/plugin/parameters.h"
+#include "core/plugin/describe/parameters.h"
 
 namespace atalaya::core {
 

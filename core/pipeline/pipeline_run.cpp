@@ -7,7 +7,7 @@
 #include "core/base/files.h"
 #include "core/base/log.h"
 #include "core/base/now.h"
-#include "core/base/units.h"
+#include "core/base/text/units.h"
 
 namespace atalaya::core {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/config/description.h"
-#include "core/config/functions.h"
+#include "core/config/functions/functions.h"
 #include "core/delivery/sink_worker.h"
 #include "core/ledger/counting.h"
 #include "core/pipeline/clock.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/ledger/counting.h"
 #include "core/plugin/instance.h"
 

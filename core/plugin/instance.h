@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
-#include "core/base/symbols.h"
-#include "core/plugin/parameters.h"
+#include "core/base/sample/symbols.h"
+#include "core/plugin/describe/parameters.h"
 #include "core/plugin/registry.h"
 
 namespace atalaya::core {

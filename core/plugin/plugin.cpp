@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/base/batch.h"
-#include "core/plugin/check.h"
+#include "core/base/sample/batch.h"
+#include "core/plugin/verify/check.h"
 #include "core/plugin/registry.h"
 
 namespace atalaya::core {

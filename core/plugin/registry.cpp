@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/batch.h"
+#include "core/base/sample/batch.h"
 #include "core/base/files.h"
-#include "core/plugin/check.h"
+#include "core/plugin/verify/check.h"
 #include "core/plugin/packages.h"
 
 namespace atalaya::core {

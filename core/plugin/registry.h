@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/base/symbols.h"
-#include "core/plugin/parameters.h"
+#include "core/base/sample/symbols.h"
+#include "core/plugin/describe/parameters.h"
 
 namespace atalaya::core {
 

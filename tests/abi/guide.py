@@ -34,8 +34,8 @@ atalaya_add_plugin(words SOURCES words.cpp LIBRARIES Atalaya::match Atalaya::pro
 """
 LIBRARIES_SOURCE = """#include <atalaya/plugin.hpp>
 #include "core/base/files.h"
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/procfs/process_stat.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/host/procfs/process_stat.h"
 
 using namespace atalaya::literals;
 constexpr atalaya::Metric kMetrics[] = {{.name = "words.found"_str, .kind = ATALAYA_GAUGE, .summary = "Processes found."_str}};
@@ -46,8 +46,8 @@ class Words final : public atalaya::Source {
   explicit Words(atalaya::Host host) : found_(host.intern("words.found")) {}
   atalaya::Code collect(const atalaya::Window &, atalaya::Batch &batch) override {
     auto text = atalaya::core::read_file("/proc/self/stat", 4096);
-    const auto stat = text ? atalaya::proc::ProcessStat::parse(*text) : std::nullopt;
-    auto matcher = atalaya::core::Matcher::parse("~^.+$");
+    const auto stat = text ? atalaya::procfs::ProcessStat::parse(*text) : std::nullopt;
+    auto matcher = atalaya::io::Matcher::parse("~^.+$");
     batch.field(batch.add(ATALAYA_METRICS, 0, 1), found_, int64_t{stat && matcher && matcher->matches(stat->name())});
     return atalaya::Code::ok;
   }

@@ -8,7 +8,7 @@
 #include <future>
 
 #include "core/plugin/instance.h"
-#include "core/plugin/verify.h"
+#include "core/plugin/verify/verify.h"
 #include "tests/unit/temporary_folder.h"
 
 using namespace atalaya::core;

@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
+#include "core/base/sample/batch.h"
+#include "core/base/sample/symbols.h"
 #include "plugins/shared/store/sqlite/writer.h"
 
 using namespace atalaya;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/functions.h"
+#include "core/config/functions/functions.h"
 #include "core/config/load.h"
 #include "core/plugin/instance.h"
 

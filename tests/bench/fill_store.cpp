@@ -15,8 +15,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
+#include "core/base/sample/batch.h"
+#include "core/base/sample/symbols.h"
 #include "plugins/shared/store/sqlite/writer.h"
 
 using namespace atalaya;

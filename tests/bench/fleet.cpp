@@ -30,10 +30,10 @@
 #include <system_error>
 #include <vector>
 
-#include "core/base/batch.h"
-#include "core/base/flat.h"
-#include "core/base/symbols.h"
-#include "plugins/shared/http/client/compressor.h"
+#include "core/base/sample/batch.h"
+#include "core/base/encode/flat.h"
+#include "core/base/sample/symbols.h"
+#include "plugins/shared/io/compress/compressor.h"
 
 using namespace atalaya;
 
@@ -109,7 +109,7 @@ class Recording {
   std::vector<std::unique_ptr<core::Batch>> windows_;
   uint32_t host_ = 0;
   core::FlatEncoder encoder_;
-  std::unique_ptr<http_client::Compressor> compressor_ = http_client::make_compressor("zstd", 3);
+  std::unique_ptr<io::Compressor> compressor_ = io::make_compressor("zstd", 3);
   std::string body_, packed_;
 };
 

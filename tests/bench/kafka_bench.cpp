@@ -21,6 +21,7 @@
 #include "plugins/sinks/kafka/delivery.h"
 #include "tests/bench/process_window.h"
 
+using namespace atalaya;
 using namespace atalaya::bench;
 using namespace atalaya::core;
 using namespace atalaya::kafka_sink;
@@ -109,7 +110,7 @@ Figures measure(const MessageConfig &message, const char *compress, size_t busy)
   Messages messages(
       message, [&](uint32_t id) { return symbols.name(id); }, symbols.intern("host"));
   std::minstd_rand random(1);
-  Batch batch;
+  core::Batch batch;
   std::vector<double> seconds;
   uint64_t before = 0;
   for (size_t window = 0; window <= kWindows; ++window) {
@@ -139,9 +140,9 @@ int main() {
   };
   const Form forms[] = {{"jsonlines", {}},
                         {"jsonlines, points", {.per_point = true}},
-                        {"samples", {.format = Format::samples}},
-                        {"opentsdb", {.format = Format::opentsdb}},
-                        {"influx", {.format = Format::influx}}};
+                        {"samples", {.format = protocols::Format::samples}},
+                        {"opentsdb", {.format = protocols::Format::opentsdb}},
+                        {"influx", {.format = protocols::Format::influx}}};
   std::printf("%-25s %38s   %38s\n", "", "20 of 1,000 busy", "all busy, all values random");
   std::printf("%-18s %-6s %8s %10s %9s %8s   %8s %10s %9s %8s\n", "format", "method", "ms", "points/CPUs", "msg/CPUs", "B/point",
               "ms", "points/CPUs", "msg/CPUs", "B/point");

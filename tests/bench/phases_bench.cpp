@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "plugins/shared/analysis/phases/mine.h"
-#include "tests/unit/phases/traces.h"
+#include "plugins/shared/analysis/phases/mining/mine.h"
+#include "tests/unit/analysis/phases/traces.h"
 
 namespace {
 

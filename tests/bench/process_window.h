@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <random>
 
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
+#include "core/base/sample/batch.h"
+#include "core/base/sample/symbols.h"
 
 namespace atalaya::bench {
 

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
-#include "plugins/shared/encode/encoder.h"
+#include "core/base/sample/batch.h"
+#include "core/base/sample/symbols.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
 
@@ -74,7 +74,7 @@ void compare_with_json() {
   core::Symbols symbols;
   const core::NameOf name_of = [&](uint32_t id) { return symbols.name(id); };
   SeriesTable table({}, name_of, [](uint32_t) { return std::nullopt; });
-  const auto encoder = core::make_encoder(core::Format::jsonlines, name_of);
+  const auto encoder = protocols::make_encoder(protocols::Format::jsonlines, name_of);
   core::Batch batch;
   std::string text;
   std::vector<double> ours, json;

@@ -28,10 +28,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/batch.h"
-#include "core/base/json.h"
-#include "core/base/symbols.h"
-#include "plugins/shared/store/sqlite/entities.h"
+#include "core/base/sample/batch.h"
+#include "core/base/text/json.h"
+#include "core/base/sample/symbols.h"
+#include "plugins/shared/store/sqlite/names/entities.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
 #include "plugins/shared/store/sqlite/writer.h"

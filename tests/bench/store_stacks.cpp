@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/batch.h"
-#include "core/base/symbols.h"
+#include "core/base/sample/batch.h"
+#include "core/base/sample/symbols.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"
 #include "plugins/shared/store/sqlite/writer.h"
 

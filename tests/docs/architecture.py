@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws docs/architecture.svg from the #include lines of the tree: a box per folder, an arrow from a folder to each folder that it
-includes. Arrows that follow from others are left out, and so are those of plugins: dots in the colours of the five kinds show them.
+"""Draws docs/architecture.svg and docs/shared.svg from the #include lines of the tree: a box per folder, an arrow from a folder to
+each folder that it includes. Arrows that follow from others are left out, and so are those of plugins: dots in the colours of the
+five kinds show them. The first picture shows plugins/shared as its rooms, the second shows the libraries in each room.
 
-architecture.py [-o FILE]    run it from the top folder; default: docs/architecture.svg"""
+architecture.py [-o FOLDER]    run it from the top folder; default: docs"""
 
 import argparse
 import collections
@@ -40,8 +41,8 @@ STYLE = """
 class Graph:
     """The folders of a group and their arrows within it, in rows: each folder is above those that it includes."""
 
-    def __init__(self, modules, uses):
-        self.uses = {module: [to for to in modules if to in uses[module] and tree.allowed(module, to) and to != module]
+    def __init__(self, modules, uses, allowed=tree.allowed):
+        self.uses = {module: [to for to in modules if to in uses[module] and allowed(module, to) and to != module]
                      for module in modules}
         self.level = {}
         for module in modules:  # in the order of the layers
@@ -150,7 +151,7 @@ class Drawing:
                 self.arrow(at[user][0], at[user][1] + HEIGHT, *at[used], "" if used == chain[-1] else "passing")
         for item, (middle, top) in at.items():
             if isinstance(item, str):
-                self.box(middle - BOX / 2, top, item.removeprefix(folder + "/"), kinds_of(item))
+                self.box(middle - BOX / 2, top, item.removeprefix(folder + "/").removeprefix(tree.SHARED + "/"), kinds_of(item))
 
     def svg(self, width, height):
         head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
@@ -176,21 +177,62 @@ def plugins_by_kind():
             for kind in tree.KINDS}
 
 
-def draw():
+def users_of(module, uses):
+    """The kinds of plugins that include it."""
+    return [kind for kind in tree.KINDS
+            if any(module in uses[plugin] for plugin in tree.PLUGINS if plugin.startswith(f"plugins/{kind}s/"))]
+
+
+def all_uses():
     uses = collections.defaultdict(set)
     for use in tree.includes():
         uses[use.module].add(use.to)
-    shared, engine = Graph(tree.SHARED_LAYERS, uses), Graph(tree.ENGINE_LAYERS, uses)
+    return uses
 
-    def kinds_of(module):
-        return [kind for kind in tree.KINDS
-                if any(module in uses[plugin] for plugin in tree.PLUGINS if plugin.startswith(f"plugins/{kind}s/"))]
+
+NOTES = {"analysis": "answers from stored samples", "store": "samples on disk, and queries on them",
+         "code": "addresses to functions", "host": "a Linux host, read", "protocols": "a folder per wire and file format",
+         "io": "files, connections, texts"}
+
+
+def draw_shared():
+    """The rooms of plugins/shared as bands, the lowest at the bottom: a box per library, arrows within a room."""
+    uses, drawing = all_uses(), Drawing()
+    graphs = {room: Graph([module for module in tree.SHARED_LAYERS if tree.room_of(module) == room], uses) for room in tree.ROOMS}
+    columns = 9
+    width = max(columns * (BOX + GAP) - GAP, *(graph.width() for graph in graphs.values())) + 2 * PAD + 40
+    y = 20
+    for room in reversed(tree.ROOMS):
+        graph, name = graphs[room], os.path.basename(room)
+        linked = graph.height() if graph.arrows else 0
+        alone = -(-len(graph.alone) // columns) * (HEIGHT + GAP)
+        height = TITLE + linked + (GAP if linked and alone else 0) + alone + PAD
+        drawing.group(20, y, width - 40, height, name, NOTES[name])
+        if linked:
+            drawing.graph(graph, 20 + (width - 40 - graph.width()) / 2, y + TITLE, room, lambda module: users_of(module, uses))
+        for i, module in enumerate(graph.alone):
+            drawing.box(20 + PAD + i % columns * (BOX + GAP), y + TITLE + linked + (GAP if linked else 0) + i // columns * (HEIGHT + GAP),
+                        module.removeprefix(room + "/"), users_of(module, uses))
+        y += height
+        if room != tree.ROOMS[0]:
+            drawing.arrow(width / 2, y, width / 2, y + 28, "wide")
+            y += 28
+    return drawing.svg(width, y + 20)
+
+
+def draw():
+    uses = all_uses()
+    rooms = collections.defaultdict(set)
+    for module in tree.SHARED_LAYERS:
+        rooms[tree.room_of(module)].update(tree.room_of(to) for to in uses[module] if to in tree.SHARED_LAYERS)
+    shared, engine = Graph(tree.ROOMS, rooms, lambda room, to: True), Graph(tree.ENGINE_LAYERS, uses)
+
+    def kinds_of(room):
+        return [kind for kind in tree.KINDS if any(kind in users_of(module, uses) for module in tree.SHARED_LAYERS if tree.room_of(module) == room)]
 
     drawing = Drawing()
-    alone_columns = 2
-    alone_width = alone_columns * (BOX + GAP) - GAP
     left, margin = 20, 60
-    shared_width = shared.width() + alone_width + 3 * PAD + GAP
+    shared_width = max(shared.width() + 2 * PAD, 5 * (BOX + 26) + 2 * PAD)
     engine_width = max(engine.width(), 2 * BOX) + 2 * PAD
     engine_left = left + shared_width + margin
     width = engine_left + engine_width + left
@@ -210,21 +252,15 @@ def draw():
         for j, line in enumerate(names):
             drawing.text(x + 10, y + 40 + 17 * j, line)
 
-    # Their libraries: those with arrows, then those that only plugins use.
+    # Their libraries, as rooms.
     shared_top = top + plugins_height + 40
-    alone_rows = -(-len(shared.alone) // alone_columns)
-    shared_height = TITLE + max(shared.height(), 22 + alone_rows * (HEIGHT + GAP) - GAP) + PAD
+    shared_height = TITLE + shared.height() + PAD
     bottom = max(shared_top + shared_height, top + TITLE + engine.height() + PAD)
     shared_height = bottom - shared_top
     drawing.arrow(left + shared_width / 2, top + plugins_height, left + shared_width / 2, shared_top, "wide")
     drawing.group(left, shared_top, shared_width, shared_height, "plugins/shared/",
-                  "libraries in layers; dots: kinds of plugins that include it")
-    drawing.graph(shared, left + PAD, shared_top + TITLE, tree.SHARED, kinds_of)
-    alone_left = left + 2 * PAD + GAP + shared.width()
-    drawing.text(alone_left, shared_top + TITLE + 12, "without a shared dependency", "note")
-    for i, module in enumerate(shared.alone):
-        drawing.box(alone_left + i % alone_columns * (BOX + GAP), shared_top + TITLE + 22 + i // alone_columns * (HEIGHT + GAP),
-                    module.removeprefix(tree.SHARED + "/"), kinds_of(module))
+                  "libraries in six rooms (shared.svg); dots: kinds of plugins that include it")
+    drawing.graph(shared, left + (shared_width - shared.width()) / 2, shared_top + TITLE, tree.SHARED, kinds_of)
 
     # The engine, as high as plugins and libraries together.
     drawing.group(engine_left, top, engine_width, bottom - top, "core/", "the engine")
@@ -253,11 +289,12 @@ def draw():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="file", default="docs/architecture.svg", help="output (default: docs/architecture.svg)")
+    parser.add_argument("-o", dest="folder", default="docs", help="output (default: docs)")
     arguments = parser.parse_args()
-    os.makedirs(os.path.dirname(arguments.file) or ".", exist_ok=True)
-    with open(arguments.file, "w", encoding="utf-8") as file:
-        file.write(draw())
+    os.makedirs(arguments.folder, exist_ok=True)
+    for name, picture in (("architecture.svg", draw()), ("shared.svg", draw_shared())):
+        with open(os.path.join(arguments.folder, name), "w", encoding="utf-8") as file:
+            file.write(picture)
 
 
 if __name__ == "__main__":

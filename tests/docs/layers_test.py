@@ -2,6 +2,9 @@
 """Dependencies point one way, in #include lines and in CMake links (tree.py has the rule). No plugin uses another one, and
 nothing uses a plugin: code that two plugins share is in plugins/shared."""
 
+import collections
+import os
+import re
 import unittest
 
 import tree
@@ -19,6 +22,19 @@ class Layers(unittest.TestCase):
         self.assertGreater(len(uses), 1000)
         wrong = [use for use in uses if not tree.allowed(use.module, use.to)]
         self.assertEqual([], [f"{use.file}:{use.line}: {use.module} uses {use.to}" for use in wrong])
+
+    def test_six_rooms(self):
+        self.assertEqual([os.path.basename(room) for room in tree.ROOMS], ["io", "protocols", "host", "code", "store", "analysis"])
+        self.assertEqual(sorted(tree.SHARED_LAYERS, key=lambda module: tree.ROOMS.index(tree.room_of(module))), tree.SHARED_LAYERS)
+
+    def test_a_folder_has_at_most_24_files(self):
+        sources = collections.Counter(os.path.dirname(file) for file in tree.files(lambda name: name.endswith(tree.CODE)))
+        self.assertEqual([], [f"{folder}: {count}" for folder, count in sources.items() if count > 24])
+
+    def test_namespace_core_is_the_engines(self):
+        outside = [file for file in tree.files(lambda name: name.endswith(tree.CODE))
+                   if file.startswith("plugins/") and re.search(r"^namespace atalaya::core\b", tree.read(file), re.M)]
+        self.assertEqual([], outside)
 
     def test_the_rule(self):
         shared, engine = tree.SHARED_LAYERS, tree.ENGINE_LAYERS

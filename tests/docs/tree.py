@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The modules of the tree, their layers, and the dependencies between them, from #include lines and CMake links.
 
-A module is a folder with libraries or a plugin: core/base, plugins/shared/procfs, plugins/sources/proc."""
+A module is a folder with libraries or a plugin: core/base, plugins/shared/host/procfs, plugins/sources/proc."""
 
 import collections
 import os
@@ -29,15 +29,19 @@ def cmake(folder):
     return re.sub(r"#.*", "", read(path)) if os.path.exists(path) else ""
 
 
-def layers(folder):
-    """The folders of a CMakeLists.txt in its order; one that only lists folders counts as these."""
+def layers(folder, start=0):
+    """The folders of a CMakeLists.txt in its order. A folder without libraries counts as the folders in it. Folders that a
+    CMakeLists.txt lists after its own libraries are layers above them; those before are parts of them."""
     found = []
-    for name in SUBDIRECTORY.findall(cmake(folder)):
+    for name in SUBDIRECTORY.findall(cmake(folder)[start:]):
         below = os.path.join(folder, name)
-        found += [below] if DEFINITION.search(cmake(below)) else layers(below) or [below]
+        own = [definition.end() for definition in DEFINITION.finditer(cmake(below))]
+        found += [below, *layers(below, own[-1])] if own else layers(below) or [below]
     return found
 
 
+# The rooms of plugins/shared, each used by those after it.
+ROOMS = [os.path.join(SHARED, name) for name in SUBDIRECTORY.findall(cmake(SHARED))]
 SHARED_LAYERS = layers(SHARED)
 ENGINE_LAYERS = [folder for folder in layers("core") if folder != BASE]
 PLUGINS = [folder for folder in layers("plugins") if not folder.startswith(SHARED + "/")]
@@ -47,6 +51,10 @@ MODULES = [ABI, BPF, BASE, *ENGINE_LAYERS, *SHARED_LAYERS, *PLUGINS]
 def module_of(path):
     """The module that a path is in: the longest that matches. None outside of core, plugins and bpf."""
     return max((module for module in MODULES if path.startswith(module + "/")), key=len, default=None)
+
+
+def room_of(module):
+    return next(room for room in ROOMS if module.startswith(room + "/") or module == room)
 
 
 def files(names):

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sources/btrace/line_reader.h"
+#include "plugins/shared/protocols/btrace/line_reader.h"
 
 namespace {
 

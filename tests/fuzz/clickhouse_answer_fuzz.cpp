@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

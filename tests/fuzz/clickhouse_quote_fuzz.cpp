@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/store/clickhouse/sql.h"
+#include "plugins/shared/store/clickhouse/wire/sql.h"
 #include "tests/fuzz/clickhouse_literal.h"
 
 namespace {

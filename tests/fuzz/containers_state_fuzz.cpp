@@ -5,10 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/cgroup/place.h"
-#include "plugins/shared/containers/state_json.h"
-#include "plugins/shared/containers/workload.h"
+#include "plugins/shared/host/cgroup/place.h"
+#include "plugins/shared/host/containers/state_json.h"
+#include "plugins/shared/host/containers/workload.h"
 
+using namespace atalaya;
 using namespace atalaya::containers;
 
 namespace {
@@ -28,7 +29,7 @@ void check_list(std::string_view text) {
   StorageList list;
   require((read_storage_list(text, list) == Reading::found) == !list.empty());
   for (const auto &[id, container] : list) {
-    require(is_container_id(id));
+    require(cgroup::is_container_id(id));
     check(Reading::found, container);
   }
 }

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "core/base/flat.h"
-#include "tests/unit/sample/sample_maker.h"
+#include "core/base/encode/flat.h"
+#include "tests/unit/core/sample/sample_maker.h"
 
 using namespace atalaya::core;
 using atalaya::core::testing::Maker;

@@ -6,16 +6,17 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/flat.h"
-#include "plugins/shared/encode/encoder.h"
+#include "core/base/encode/flat.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 
+using namespace atalaya;
 using namespace atalaya::core;
 
 namespace {
 
 // An accepted batch can be used, and written again.
 void use(Batch &batch, const Symbols &symbols) {
-  const auto encoder = make_encoder(Format::samples, [&](uint32_t id) { return symbols.name(id); });
+  const auto encoder = protocols::make_encoder(protocols::Format::samples, [&](uint32_t id) { return symbols.name(id); });
   std::string text;
   for (uint64_t i = 0; i < batch.count(); ++i) encoder->append(batch.raw().samples[i], text);
   Batch copy;

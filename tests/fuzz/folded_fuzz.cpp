@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/shared/analysis/flamegraph/folded.h"
-#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/files/folded.h"
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
 
 using namespace atalaya::flamegraph;
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "plugins/shared/hadoop_config/config.h"
+#include "plugins/shared/protocols/hadoop_config/config.h"
 
 using namespace atalaya::hadoop_config;
 

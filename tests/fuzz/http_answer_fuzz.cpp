@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/shared/http/client/words.h"
+#include "plugins/shared/io/http/client/words.h"
 #include "plugins/sinks/http/answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

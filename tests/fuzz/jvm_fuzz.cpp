@@ -8,7 +8,7 @@
 #include "plugins/sources/jvm/discovery.h"
 #include "plugins/sources/jvm/jvm_counters.h"
 #include "plugins/sources/jvm/numbers.h"
-#include "plugins/sources/jvm/profile.h"
+#include "plugins/sources/jvm/profile/profile.h"
 
 using namespace atalaya::jvm;
 

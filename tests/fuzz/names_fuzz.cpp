@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plugins/shared/jvm/hsperfdata.h"
-#include "plugins/translators/names/process_files.h"
+#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
+#include "plugins/translators/names/resolve/process_files.h"
 #include "plugins/translators/names/rules.h"
 #include "plugins/translators/names/slurm_environment.h"
 
+using namespace atalaya;
 using namespace atalaya::names;
 
 namespace {
@@ -90,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
   switch (data[0]) {
     case 'h':
-      if (const auto command = atalaya::jvm::java_command_in(text)) {
+      if (const auto command = protocols::java_command_in(text)) {
         require(is_part_of(*command, text));
         check_program(java_program(*command, {}), *command);
       }

@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "plugins/shared/procfs/process_stat.h"
-#include "plugins/sources/net/diag_messages.h"
+#include "plugins/shared/host/procfs/process_stat.h"
+#include "plugins/sources/net/diag/diag_messages.h"
 #include "plugins/sources/net/socket_holders.h"
 
+using namespace atalaya;
 using namespace atalaya::net;
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       if (socket.record.kind != NET_OPEN && socket.record.kind != NET_LISTENS) std::abort();
     });
   } else if (data[0] == 's') {
-    const auto stat = atalaya::proc::ProcessStat::parse(text);
+    const auto stat = procfs::ProcessStat::parse(text);
     if (stat && stat->name().size() > text.size()) std::abort();
   } else {
     (void)socket_inode(text);

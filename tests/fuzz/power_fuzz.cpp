@@ -6,10 +6,10 @@
 #include <cstring>
 #include <span>
 
-#include "core/base/text.h"
-#include "plugins/shared/power/cpu_model.h"
-#include "plugins/shared/power/model.h"
-#include "plugins/shared/power/powercap.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/host/power/cpu_model.h"
+#include "plugins/shared/host/power/model.h"
+#include "plugins/shared/host/power/powercap.h"
 #include "plugins/sources/power/cpu_states.h"
 #include "plugins/sources/power/ipmi.h"
 #include "plugins/translators/energy/energy.h"

@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/shared/host/procfs/process_parse.h"
 #include "plugins/sources/proc/process/process_extras.h"
 
+using namespace atalaya;
 using namespace atalaya::proc;
+using namespace atalaya::procfs;
 
 namespace {
 
@@ -18,13 +20,13 @@ void require(bool holds) {
 }
 
 void check_stat(std::string_view text) {
-  ProcessReading reading;
-  StatMark mark;
-  if (!parse_stat(text, 100, reading, mark)) {
-    require(reading.start_ns == 0 && reading.name.text().empty() && !reading.counters.has(Counter::user_ns));
+  procfs::ProcessReading reading;
+  procfs::StatMark mark;
+  if (!procfs::parse_stat(text, 100, reading, mark)) {
+    require(reading.start_ns == 0 && reading.name.text().empty() && !reading.counters.has(procfs::Counter::user_ns));
     return;
   }
-  require(reading.name.text().size() <= text.size() && reading.counters.has(Counter::user_ns));
+  require(reading.name.text().size() <= text.size() && reading.counters.has(procfs::Counter::user_ns));
   require(reading.start_ns <= INT64_MAX / 2);
 }
 
@@ -36,15 +38,15 @@ void check_cgroup(std::string_view text) {
 
 // A secret behind its name, or in a URL, is nowhere in the output, whatever is before it.
 void check_command(std::string_view text) {
-  static const auto redact = atalaya::core::MatcherList::parse(std::vector<std::string>{"*internal*"}).value();
-  require(redacted_command(text, false, redact).size() <= 1024);
-  require(redacted_command(text, true, redact).size() <= 1024);
+  static const auto redact = io::MatcherList::parse(std::vector<std::string>{"*internal*"}).value();
+  require(procfs::redacted_command(text, false, redact).size() <= 1024);
+  require(procfs::redacted_command(text, true, redact).size() <= 1024);
   constexpr std::string_view secret = "Canary4711";
   if (text.find("nary4711") != std::string_view::npos) return;
   using namespace std::string_literals;
   for (const std::string &ending :
        {"\0--password\0Canary4711\0"s, "\0--password=Canary4711\0"s, "\0DB_PASSWORD=Canary4711\0"s, "\0x://u:Canary4711@h/\0"s})
-    require(redacted_command(std::string(text) + ending, false, redact).find(secret) == std::string::npos);
+    require(procfs::redacted_command(std::string(text) + ending, false, redact).find(secret) == std::string::npos);
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ void check_command(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  ProcessReading reading;
+  procfs::ProcessReading reading;
   uint64_t ns = 0;
   int64_t seconds = 0;
   switch (data[0]) {
@@ -61,19 +63,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       check_stat(text);
       break;
     case 'i':
-      parse_io(text, reading);
+      procfs::parse_io(text, reading);
       break;
     case 't':
-      parse_status(text, reading);
+      procfs::parse_status(text, reading);
       break;
     case 'd':
-      require(parse_schedstat(text, reading) == 0 || reading.counters.has(Counter::delay_ns));
+      require(procfs::parse_schedstat(text, reading) == 0 || reading.counters.has(procfs::Counter::delay_ns));
       break;
     case 'u':
-      parse_uptime(text, ns);
+      procfs::parse_uptime(text, ns);
       break;
     case 'b':
-      parse_boot_time(text, seconds);
+      procfs::parse_boot_time(text, seconds);
       break;
     case 'g':
       check_cgroup(text);

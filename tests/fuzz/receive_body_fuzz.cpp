@@ -5,29 +5,30 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/flat.h"
-#include "plugins/sources/receive/decoder.h"
-#include "plugins/sources/receive/flat_reader.h"
-#include "plugins/sources/receive/influx_reader.h"
-#include "plugins/sources/receive/json_reader.h"
-#include "plugins/sources/receive/otlp_reader.h"
+#include "core/base/encode/flat.h"
+#include "plugins/shared/io/compress/decoder.h"
+#include "plugins/shared/protocols/flat/flat_reader.h"
+#include "plugins/shared/protocols/influx/influx_reader.h"
+#include "plugins/shared/protocols/opentsdb/json_reader.h"
+#include "plugins/shared/protocols/otlp/otlp_reader.h"
 
 namespace {
 
-using namespace atalaya::receive;
+using namespace atalaya;
+using namespace atalaya::protocols;
 
 // Samples that reach the pipeline must be whole, whatever was sent.
 class Check final : public Taker {
  public:
-  bool take(const Record &record) override {
+  bool take(const protocols::Record &record) override {
     if (record.kind > ATALAYA_SPAN) std::abort();
     if (record.point && record.fields.size() != 1) std::abort();
     size_t bytes = record.text.size();
-    for (const RecordTag &tag : record.tags) {
+    for (const protocols::RecordTag &tag : record.tags) {
       if (tag.key.empty()) std::abort();
       bytes += std::string(tag.key).size() + std::string(tag.value).size();
     }
-    for (const RecordField &field : record.fields) bytes += std::string(field.name).size();
+    for (const protocols::RecordField &field : record.fields) bytes += std::string(field.name).size();
     return bytes % 7 != 0;
   }
   void declare(std::string_view name, const atalaya_metric_info &info) override {
@@ -44,22 +45,22 @@ class Check final : public Taker {
 // The first byte selects the form and encoding of the rest.
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static Decoder decoder;
-  static JsonReader reader;
-  static FlatReader flat;
-  static InfluxReader influx;
-  static OtlpReader otlp;
+  static io::Decoder decoder;
+  static protocols::JsonReader reader;
+  static protocols::FlatReader flat;
+  static protocols::InfluxReader influx;
+  static protocols::OtlpReader otlp;
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char *>(data) + 1, size - 1);
   constexpr size_t kLimit = 65536;
   std::string_view text;
-  const auto encoding = static_cast<Encoding>(data[0] >> 4 & 3);
-  if (decoder.decode(encoding, body, kLimit, DocumentReader::kPadding, text) != Decoder::Result::whole) return 0;
+  const auto encoding = static_cast<io::Encoding>(data[0] >> 4 & 3);
+  if (decoder.decode(encoding, body, kLimit, protocols::DocumentReader::kPadding, text) != io::Decoder::Result::whole) return 0;
   if (text.size() > kLimit) std::abort();
   Check check;
-  const Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
+  const protocols::Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
   const uint8_t form = data[0] >> 6 == 0 ? data[0] & 3 : 3 + (data[0] >> 6);
-  const Account account = form == 4   ? influx.read(text, 1'000'000, 1, rules, check)
+  const protocols::Account account = form == 4   ? influx.read(text, 1'000'000, 1, rules, check)
                           : form > 4  ? otlp.read(text, rules, check)
                           : form == 0 ? reader.read_put(text, rules, check)
                           : form == 1 ? reader.read_stacks(text, rules, check)

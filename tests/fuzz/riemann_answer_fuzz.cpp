@@ -6,13 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "plugins/sinks/riemann/answer.h"
+#include "plugins/shared/protocols/riemann/answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  using namespace atalaya::riemann_sink;
+  using namespace atalaya::protocols;
   if (size < 4) return 0;
-  static_cast<void>(length_of(std::span<const unsigned char, 4>(data, 4)));
-  const auto answer = read_answer({reinterpret_cast<const char *>(data) + 4, size - 4});
+  static_cast<void>(atalaya::protocols::length_of(std::span<const unsigned char, 4>(data, 4)));
+  const auto answer = atalaya::protocols::read_answer({reinterpret_cast<const char *>(data) + 4, size - 4});
   if (!answer) return 0;
   if (answer->accepted != answer->words.empty() || answer->words.find('\n') != std::string::npos) std::abort();
   return 0;

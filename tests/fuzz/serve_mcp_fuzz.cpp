@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "plugins/commands/serve/mcp.h"
+#include "plugins/commands/serve/mcp/mcp.h"
 
 using namespace atalaya;
 

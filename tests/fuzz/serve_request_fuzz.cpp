@@ -9,18 +9,18 @@
 #include <limits>
 #include <string>
 
-#include "plugins/commands/serve/opentsdb.h"
-#include "plugins/commands/serve/page_request.h"
-#include "plugins/commands/serve/prometheus.h"
-#include "plugins/commands/serve/promql.h"
-#include "plugins/commands/serve/stacks.h"
-#include "plugins/shared/analysis/query/downsample.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/experiment_json.h"
-#include "plugins/shared/analysis/query/formula.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/time_text.h"
-#include "tests/unit/query/memory_store.h"
+#include "plugins/commands/serve/opentsdb/opentsdb.h"
+#include "plugins/commands/serve/page/page_request.h"
+#include "plugins/commands/serve/prometheus/prometheus.h"
+#include "plugins/commands/serve/prometheus/promql.h"
+#include "plugins/commands/serve/pprof/stacks.h"
+#include "plugins/shared/store/query/windows/downsample.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/experiments/experiment_json.h"
+#include "plugins/shared/store/query/arithmetic/formula.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/time/time_text.h"
+#include "tests/unit/store/query/memory_store.h"
 
 using namespace atalaya;
 
@@ -115,7 +115,7 @@ static void read(uint8_t kind, const std::string &text) {
       break;
     }
     case 5:
-      (void)query::parse_time(text, now);
+      (void)io::parse_time(text, now);
       break;
     case 8:
       read_page(text, now);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "core/delivery/segment.h"
 #include "core/delivery/spool_state.h"
 

@@ -11,12 +11,13 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sinks/http/otlp_profiles.h"
-#include "plugins/sinks/http/pyroscope.h"
+#include "plugins/shared/protocols/otlp/otlp_profiles.h"
+#include "plugins/shared/protocols/pyroscope/pyroscope.h"
 
 namespace {
 
-using namespace atalaya::http_sink;
+using namespace atalaya;
+using namespace atalaya::protocols;
 
 constexpr std::array<std::string_view, 6> kNames = {"", "profile", "process", "host", "job.step", "profile.samples"};
 
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   sample.tags = tags.data();
   sample.fields = &field;
   sample.text = {rest.data(), rest.size()};
-  const auto pyroscope = make_pyroscope(name_of, 101);
+  const auto pyroscope = protocols::make_pyroscope(name_of, 101);
   if (pyroscope->why_not(sample).empty()) {
     const std::string query = pyroscope->query_of(sample);
     require(query.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/%=&") == std::string::npos);
@@ -67,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pyroscope->encode({&sample, 1}, body);
     require(std::count(body.begin(), body.end(), '\n') == 1 && body.back() == '\n' && body.size() <= 64 * 1024);
   }
-  const auto profiles = make_otlp_profiles(name_of);
+  const auto profiles = protocols::make_otlp_profiles(name_of);
   if (profiles->why_not(sample).empty()) {
     std::string body;
     profiles->encode({&sample, 1}, body);

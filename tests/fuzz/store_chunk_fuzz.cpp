@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"

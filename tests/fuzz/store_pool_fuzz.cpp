@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/chunks/pool.h"
 

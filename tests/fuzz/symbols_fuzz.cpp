@@ -8,16 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/jvm/attach.h"
-#include "plugins/shared/jvm/attach_support.h"
-#include "plugins/shared/symbols/demangle.h"
-#include "plugins/shared/symbols/elf_symbols.h"
-#include "plugins/shared/symbols/functions.h"
-#include "plugins/shared/symbols/kernel_symbols.h"
-#include "plugins/shared/symbols/memory_map.h"
-#include "plugins/shared/symbols/perf_map.h"
-#include "plugins/shared/symbols/process_memory.h"
-#include "plugins/sources/perf/ring_records.h"
+#include "plugins/shared/code/jvm/attach.h"
+#include "plugins/shared/code/jvm/attach_support.h"
+#include "plugins/shared/code/symbols/demangle.h"
+#include "plugins/shared/code/symbols/elf_symbols.h"
+#include "plugins/shared/code/symbols/functions.h"
+#include "plugins/shared/code/symbols/kernel_symbols.h"
+#include "plugins/shared/code/symbols/process/memory_map.h"
+#include "plugins/shared/code/symbols/perf_map.h"
+#include "plugins/shared/code/symbols/process/process_memory.h"
+#include "plugins/sources/perf/sampling/ring_records.h"
 
 using namespace atalaya::symbols;
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/crc32c.h"
-#include "plugins/shared/tail/journal.h"
-#include "plugins/sources/btrace/line_reader.h"
+#include "core/base/encode/crc32c.h"
+#include "plugins/shared/io/tail/journal.h"
+#include "plugins/shared/protocols/btrace/line_reader.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/tasks/task_names.h"
+#include "plugins/shared/code/tasks/task_names.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

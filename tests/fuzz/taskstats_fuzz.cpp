@@ -7,7 +7,9 @@
 
 #include "plugins/sources/proc/exits/taskstats_processes.h"
 
+using namespace atalaya;
 using namespace atalaya::proc;
+using namespace atalaya::procfs;
 
 namespace {
 
@@ -19,9 +21,9 @@ void check_end(const TaskEnd &end) {
   require(end.pid > 0 && end.version >= 8 && end.name.text().size() <= 32);
   require(end.process > 0 || (end.version < 12 && !end.last));
   require(end.end_s >= 0 && (!end.total || end.last));
-  Known<Counter, kCounters> counters;
+  procfs::Known<procfs::Counter, procfs::kCounters> counters;
   set_cpu(end.cpu, end.kernel_thread, counters);
-  if (end.cpu.exec_ns > 0) require(counters.get(Counter::user_ns) + counters.get(Counter::kernel_ns) == end.cpu.exec_ns);
+  if (end.cpu.exec_ns > 0) require(counters.get(procfs::Counter::user_ns) + counters.get(procfs::Counter::kernel_ns) == end.cpu.exec_ns);
 }
 
 void take_datagram(Bytes datagram, ThreadSums &sums, const ThreadSums::Take &take) {
@@ -43,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Bytes rest(reinterpret_cast<const std::byte *>(data), size);
   ThreadSums sums(4);
   const ThreadSums::Take take = [](const ProcessEnd &end) {
-    require(end.counters.has(Counter::user_ns) && end.counters.has(Counter::kernel_ns));
+    require(end.counters.has(procfs::Counter::user_ns) && end.counters.has(procfs::Counter::kernel_ns));
   };
   while (rest.size() >= 2) {
     uint16_t length = 0;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "plugins/shared/symbols/unwind_table.h"
+#include "plugins/shared/code/symbols/unwind/unwind_table.h"
 
 using namespace atalaya::symbols;
 

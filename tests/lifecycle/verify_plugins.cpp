@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "core/plugin/verify.h"
+#include "core/plugin/verify/verify.h"
 
 using namespace atalaya::core;
 

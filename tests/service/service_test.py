@@ -36,7 +36,7 @@ def packages_in(folder):
 
 
 def capability_numbers():
-    with open(os.path.join(TREE, "core/isolation/capability_names.h")) as file:
+    with open(os.path.join(TREE, "core/isolation/launcher/capability_names.h")) as file:
         table = re.search(r"kCapabilityNames = \{(.*?)\};", file.read(), re.DOTALL)[1]
     return {name: number for number, name in enumerate(re.findall(r'"(CAP_\w+)"', table))}
 

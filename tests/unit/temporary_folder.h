@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/plugin/scratch_folder.h"
+#include "core/plugin/verify/scratch_folder.h"
 
 namespace atalaya::testing {
 

@@ -3,31 +3,31 @@
 #include <unordered_map>
 
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/shared/analysis/query/json_object.h"
+#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-using query::JsonObject;
+using io::JsonObject;
 
 class Writer {
  public:
   explicit Writer(const Report &report) : report_(report), all_(report.analysis), data_(report.analysis.data) {
-    for (const JobError &error : data_.errors)
-      if (error.task != kNoTask) errors_[error.task] = error.error;
+    for (const jobs::JobError &error : data_.errors)
+      if (error.task != jobs::kNoTask) errors_[error.task] = error.error;
   }
 
   std::string write() {
     {
       JsonObject object(out_);
       object.text("clustering", report_.clustering);
-      object.list("jobs", all_.totals, [&](const JobTotals &job) { add(job); });
-      object.list("errors", data_.errors, [&](const JobError &error) { add(error); });
-      object.list("findings", all_.findings, [&](const Finding &finding) { add(finding); });
-      object.list("nodes", all_.nodes, [&](const Node &node) { add(node); });
-      object.list("stages", stages(), [&](const Group *group) { add_stage(*group); });
-      object.list("phases", all_.ranks, [&](const PhaseRank &rank) { add(rank); });
-      object.list("regions", all_.regions, [&](const RegionCost &region) { add(region); });
+      object.list("jobs", all_.totals, [&](const jobs::JobTotals &job) { add(job); });
+      object.list("errors", data_.errors, [&](const jobs::JobError &error) { add(error); });
+      object.list("findings", all_.findings, [&](const jobs::Finding &finding) { add(finding); });
+      object.list("nodes", all_.nodes, [&](const jobs::Node &node) { add(node); });
+      object.list("stages", stages(), [&](const jobs::Group *group) { add_stage(*group); });
+      object.list("phases", all_.ranks, [&](const jobs::PhaseRank &rank) { add(rank); });
+      object.list("regions", all_.regions, [&](const jobs::RegionCost &region) { add(region); });
       if (report_.change) add_change(object.key("compare"));
       add_tasks(object);
       object.list("notes", all_.notes, [&](const std::string &note) { out_.text(note); });
@@ -37,19 +37,19 @@ class Writer {
 
  private:
   std::string_view job(uint32_t number) const {
-    return number == kNoJob ? std::string_view() : std::string_view(data_.name(data_.jobs[number].id));
+    return number == jobs::kNoJob ? std::string_view() : std::string_view(data_.name(data_.jobs[number].id));
   }
 
-  std::vector<const Group *> stages() const {
-    std::vector<const Group *> found;
-    for (const Group &group : all_.groups)
+  std::vector<const jobs::Group *> stages() const {
+    std::vector<const jobs::Group *> found;
+    for (const jobs::Group &group : all_.groups)
       if (group.phase == 0) found.push_back(&group);
     return found;
   }
 
-  void add(const JobTotals &job) {
+  void add(const jobs::JobTotals &job) {
     JsonObject object(out_);
-    const Job &one = data_.jobs[job.job];
+    const jobs::Job &one = data_.jobs[job.job];
     object.text("job", data_.name(one.id));
     object.text("name", data_.name(one.name));
     object.text("framework", data_.name(one.framework));
@@ -62,7 +62,7 @@ class Writer {
     object.number("bytes", job.bytes);
   }
 
-  void add(const JobError &error) {
+  void add(const jobs::JobError &error) {
     JsonObject object(out_);
     object.text("of", part_text(error.of));
     object.text("job", job(error.job));
@@ -75,10 +75,10 @@ class Writer {
     object.text("error", data_.name(error.error));
   }
 
-  void add(const Finding &finding) {
+  void add(const jobs::Finding &finding) {
     JsonObject object(out_);
-    const bool is_region = finding.kind == Finding::Kind::region;
-    object.text("kind", finding.kind == Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
+    const bool is_region = finding.kind == jobs::Finding::Kind::region;
+    object.text("kind", finding.kind == jobs::Finding::Kind::node ? "node" : is_region ? "region" : "tasks");
     object.text("job", job(finding.job));
     object.text("stage", data_.name(finding.stage));
     object.text("phase", data_.name(finding.phase));
@@ -87,38 +87,38 @@ class Writer {
     if (!is_region) object.text("reason", reason_text(finding.reason));
     object.text("summary", finding.summary);
     if (!is_region) object.number("slower", finding.slower);
-    if (finding.kind == Finding::Kind::node) object.number("chance", finding.chance);
+    if (finding.kind == jobs::Finding::Kind::node) object.number("chance", finding.chance);
     object.number("lost", finding.lost);
-    object.list("phases", finding.phases, [&](const SlowPhase &phase) { add(phase); });
+    object.list("phases", finding.phases, [&](const jobs::SlowPhase &phase) { add(phase); });
     object.list("tasks", finding.tasks, [&](uint32_t number) {
-      const Task &task = data_.tasks[number];
+      const jobs::Task &task = data_.tasks[number];
       out_.text(task.attempt().empty() ? task.task() : task.attempt());
     });
     object.list("evidence", finding.evidence, [&](const std::string &text) { out_.text(text); });
-    object.list("checks", finding.checks, [&](const Check &check) { add(check); });
+    object.list("checks", finding.checks, [&](const jobs::Check &check) { add(check); });
     if (!finding.index.empty()) add_metrics(object, finding);
   }
-  void add(const SlowPhase &phase) {
+  void add(const jobs::SlowPhase &phase) {
     JsonObject object(out_);
     object.text("phase", data_.name(all_.groups[phase.group].phase));
     object.number("slower", phase.slower);
     object.number("lost", phase.lost);
   }
-  void add(const Check &check) {
+  void add(const jobs::Check &check) {
     JsonObject object(out_);
     object.text("what", reason_text(check.reason));
-    object.text("verdict", check.verdict == Verdict::found       ? "found"
-                           : check.verdict == Verdict::ruled_out ? "ruled out"
+    object.text("verdict", check.verdict == jobs::Verdict::found       ? "found"
+                           : check.verdict == jobs::Verdict::ruled_out ? "ruled out"
                                                                  : "unknown");
     object.text("text", check.text);
   }
-  void add_metrics(JsonObject &object, const Finding &finding) {
+  void add_metrics(JsonObject &object, const jobs::Finding &finding) {
     object.text("index", finding.index);
     object.count("rows", finding.metrics.rows);
     object.number("explained", finding.metrics.explained);
     object.text("leadingResource", resource_text(finding.leading));
     object.count("leading", finding.metrics.leading);
-    object.list("metrics", finding.metrics.all, [&](const Coefficient &one) {
+    object.list("metrics", finding.metrics.all, [&](const jobs::Coefficient &one) {
       JsonObject metric(out_);
       metric.text("metric", one.name);
       metric.number("correlation", one.correlation);
@@ -126,7 +126,7 @@ class Writer {
     });
   }
 
-  void add(const Node &node) {
+  void add(const jobs::Node &node) {
     JsonObject object(out_);
     object.text("job", job(node.job));
     object.text("node", data_.name(node.host));
@@ -138,7 +138,7 @@ class Writer {
     object.flag("bottleneck", node.bottleneck);
   }
 
-  void add_group(JsonObject &object, const Group &group) {
+  void add_group(JsonObject &object, const jobs::Group &group) {
     object.text("job", job(group.job));
     object.text("stage", data_.name(group.stage));
     object.text("phase", data_.name(group.phase));
@@ -146,13 +146,13 @@ class Writer {
     object.count("withoutSpeed", group.without_speed);
     object.number("speed", speed_of(group, group.speed));
     object.number("seconds", group.seconds);
-    std::array<size_t, kGrades> grades{};
-    for (const Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
+    std::array<size_t, jobs::kGrades> grades{};
+    for (const jobs::Entry &entry : group.entries) ++grades[static_cast<size_t>(entry.grade)];
     {
       JsonObject counts(object.key("grades"));
-      for (size_t i = 0; i < kGrades; ++i) counts.count(grade_text(static_cast<Grade>(i)), grades[i]);
+      for (size_t i = 0; i < jobs::kGrades; ++i) counts.count(grade_text(static_cast<jobs::Grade>(i)), grades[i]);
     }
-    object.list("nodes", group.nodes, [&](const NodeSpeed &node) {
+    object.list("nodes", group.nodes, [&](const jobs::NodeSpeed &node) {
       JsonObject one(out_);
       one.text("node", data_.name(node.host));
       one.count("tasks", node.tasks);
@@ -165,13 +165,13 @@ class Writer {
       one.number("chance", node.chance);
     });
   }
-  void add_stage(const Group &group) {
+  void add_stage(const jobs::Group &group) {
     JsonObject object(out_);
     add_group(object, group);
   }
-  void add(const PhaseRank &rank) {
+  void add(const jobs::PhaseRank &rank) {
     JsonObject object(out_);
-    const Group &group = all_.groups[rank.group];
+    const jobs::Group &group = all_.groups[rank.group];
     add_group(object, group);
     object.text("bytesOf", group.bytes_of_task ? "task" : "phase");
     object.number("share", rank.share);
@@ -181,13 +181,13 @@ class Writer {
     object.flag("bottleneck", is_named(rank.group));
   }
   bool is_named(size_t group) const {
-    for (const Finding &finding : all_.findings)
-      for (const SlowPhase &phase : finding.phases)
+    for (const jobs::Finding &finding : all_.findings)
+      for (const jobs::SlowPhase &phase : finding.phases)
         if (phase.group == group) return true;
     return false;
   }
 
-  void add(const RegionCost &region) {
+  void add(const jobs::RegionCost &region) {
     JsonObject object(out_);
     object.text("job", job(region.job));
     object.text("region", data_.name(region.name));
@@ -200,12 +200,12 @@ class Writer {
     object.flag("critical", region.critical);
   }
 
-  void add_change(query::JsonWriter &out) {
+  void add_change(io::JsonWriter &out) {
     JsonObject object(out);
     object.text("before", job(report_.change->before));
     object.text("after", job(report_.change->after));
     if (const auto less = shorter(report_)) object.number("shorter", *less);
-    object.list("speeds", compare(all_, report_.change->before, report_.change->after), [&](const Compared &one) {
+    object.list("speeds", compare(all_, report_.change->before, report_.change->after), [&](const jobs::Compared &one) {
       JsonObject pair(out_);
       pair.text("stage", data_.name(one.stage));
       pair.text("phase", data_.name(one.phase));
@@ -216,9 +216,9 @@ class Writer {
 
   void add_tasks(JsonObject &object) {
     uint32_t number = 0;
-    object.list("tasks", data_.tasks, [&](const Task &task) { add(task, number++); });
+    object.list("tasks", data_.tasks, [&](const jobs::Task &task) { add(task, number++); });
   }
-  void add(const Task &task, uint32_t number) {
+  void add(const jobs::Task &task, uint32_t number) {
     JsonObject object(out_);
     object.text("job", job(task.job));
     object.text("task", task.task());
@@ -229,9 +229,9 @@ class Writer {
     object.text("locality", data_.name(task.locality));
     object.text("outcome", outcome_text(task.outcome));
     if (const auto error = errors_.find(number); error != errors_.end()) object.text("error", data_.name(error->second));
-    if (task.work.duration_ns != kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
-    if (task.work.bytes != kUnknown) object.key("bytes").integer(task.work.bytes);
-    if (task.work.remote != kUnknown) object.key("remote").integer(task.work.remote);
+    if (task.work.duration_ns != jobs::kUnknown) object.number("seconds", static_cast<double>(task.work.duration_ns) / 1e9);
+    if (task.work.bytes != jobs::kUnknown) object.key("bytes").integer(task.work.bytes);
+    if (task.work.remote != jobs::kUnknown) object.key("remote").integer(task.work.remote);
     const bool is_graded = !std::isnan(all_.speeds[number]);
     object.number("speed", all_.speeds[number]);
     if (is_graded) object.text("grade", grade_text(all_.grades[number]));
@@ -239,10 +239,10 @@ class Writer {
   }
 
   const Report &report_;
-  const Analysis &all_;
-  const JobData &data_;
+  const jobs::Analysis &all_;
+  const jobs::JobData &data_;
   std::unordered_map<uint32_t, uint32_t> errors_;  // by task
-  query::JsonWriter out_;
+  io::JsonWriter out_;
 };
 
 }  // namespace

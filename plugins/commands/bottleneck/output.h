@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/bottleneck/analyse.h"
-#include "plugins/shared/analysis/bottleneck/job_errors.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/jobs/findings/analyse.h"
+#include "plugins/shared/analysis/jobs/job_errors.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 
@@ -18,7 +18,7 @@ struct Change {
 };
 
 struct Report {
-  const Analysis &analysis;
+  const jobs::Analysis &analysis;
   std::optional<Change> change;
   std::string store, time;  // for display
   const char *clustering = "pam";
@@ -38,20 +38,20 @@ struct TaskRows {
   std::vector<query::Row> rows;
   size_t all = 0;
 };
-TaskRows bottleneck_tasks(const Analysis &analysis);
+TaskRows bottleneck_tasks(const jobs::Analysis &analysis);
 
 // "job_1 (wordcount) failed", and below it the reasons, of each job that broke or had parts that broke; "" if there is none.
-std::string errors_text(const JobData &data);
+std::string errors_text(const jobs::JobData &data);
 // "job_1 (wordcount) failed", "job_1 (wordcount) succeeded, but parts of it failed"
-std::string title_of(const JobData &data, const BrokenJob &job);
+std::string title_of(const jobs::JobData &data, const jobs::BrokenJob &job);
 // "" if it is unknown
 std::string number_text(double value);
 // "job_1", "job_1 (wordcount)"; "" of kNoJob
-std::string job_text(const JobData &data, uint32_t job);
+std::string job_text(const jobs::JobData &data, uint32_t job);
 // "map", "map spill"
-std::string group_text(const JobData &data, const Group &group);
+std::string group_text(const jobs::JobData &data, const jobs::Group &group);
 // With and without a known speed.
-inline size_t tasks_of(const Group &group) {
+inline size_t tasks_of(const jobs::Group &group) {
   return group.entries.size() + group.without_speed;
 }
 // Time that the second job saved, as a share of the first one's: of the jobs, or of their tasks if a job has no end. Nothing

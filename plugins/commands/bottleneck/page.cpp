@@ -5,8 +5,8 @@
 
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/pictures.h"
-#include "plugins/shared/analysis/bottleneck/resource.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -82,44 +82,44 @@ class Page {
  private:
   void add_findings() {
     out_ += "<h2>Findings</h2>\n";
-    const std::vector<BrokenJob> broken = broken_jobs(data_);
-    for (const BrokenJob &job : broken) add(job);
+    const std::vector<jobs::BrokenJob> broken = broken_jobs(data_);
+    for (const jobs::BrokenJob &job : broken) add(job);
     if (all_.findings.empty())
       out_ += broken.empty() ? "<p>No bottleneck found.</p>\n" : "<p>No slow task, phase or node found.</p>\n";
-    for (const Finding &finding : all_.findings) add(finding);
+    for (const jobs::Finding &finding : all_.findings) add(finding);
   }
-  void add(const BrokenJob &job) {
+  void add(const jobs::BrokenJob &job) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(title_of(data_, job)) + "</h3>\n<ul>\n";
     for (const std::string &reason : job.reasons) out_ += "<li>" + xml_text(reason) + "</li>\n";
     out_ += "</ul>\n</div>\n";
   }
-  void add(const Finding &finding) {
+  void add(const jobs::Finding &finding) {
     out_ += "<div class=\"finding\"><h3>" + xml_text(finding.summary) + "</h3>\n";
-    if (finding.job != kNoJob) out_ += "<p>" + xml_text(job_text(data_, finding.job)) + "</p>\n";
+    if (finding.job != jobs::kNoJob) out_ += "<p>" + xml_text(job_text(data_, finding.job)) + "</p>\n";
     out_ += "<ul>\n";
     for (const std::string &evidence : finding.evidence) out_ += "<li>" + xml_text(evidence) + "</li>\n";
-    for (const Check &check : finding.checks) {
-      const bool found = check.verdict == Verdict::found;
+    for (const jobs::Check &check : finding.checks) {
+      const bool found = check.verdict == jobs::Verdict::found;
       out_ += std::string(found ? "<li><b>found:</b> " : "<li class=\"no\">") +
-              (check.verdict == Verdict::ruled_out ? "ruled out: " : "") + xml_text(check.text) + "</li>\n";
+              (check.verdict == jobs::Verdict::ruled_out ? "ruled out: " : "") + xml_text(check.text) + "</li>\n";
     }
     out_ += "</ul>\n";
     add_metrics(finding);
     out_ += "</div>\n";
   }
-  void add_metrics(const Finding &finding) {
+  void add_metrics(const jobs::Finding &finding) {
     if (finding.index.empty()) return;
     out_ += "<p>Correlation of metrics with " +
             std::string(finding.index == "ipc" ? "instructions per cycle"
                                                : "the processing speed (no data on instructions per cycle)") +
             " over " + std::to_string(finding.metrics.rows) + (finding.index == "ipc" ? " samples" : " tasks") +
-            "; the first principal component explains " + percent_text(finding.metrics.explained) +
+            "; the first principal component explains " + jobs::percent_text(finding.metrics.explained) +
             " of them. These have 80 % of the sum:</p>\n";
     std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
     for (size_t i = 0; i < std::min(finding.metrics.leading, kMaxMetrics); ++i) {
-      const Coefficient &one = finding.metrics.all[i];
-      rows.push_back({one.name, std::string(resource_text(resource_of(one.name))), coefficient_text(one.correlation),
-                      coefficient_text(one.loading)});
+      const jobs::Coefficient &one = finding.metrics.all[i];
+      rows.push_back({one.name, std::string(jobs::resource_text(jobs::resource_of(one.name))), jobs::coefficient_text(one.correlation),
+                      jobs::coefficient_text(one.loading)});
     }
     add_table(out_, rows, 2);
     if (finding.metrics.leading > kMaxMetrics)
@@ -129,9 +129,9 @@ class Page {
   void add_jobs() {
     out_ += "<h2>Jobs</h2>\n";
     std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "seconds", "MiB"}};
-    for (const JobTotals &job : all_.totals)
+    for (const jobs::JobTotals &job : all_.totals)
       rows.push_back({job_text(data_, job.job), std::string(outcome_text(data_.jobs[job.job].outcome)), std::to_string(job.tasks),
-                      std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? short_text(job.seconds) : "",
+                      std::to_string(job.failed), std::to_string(job.killed), job.seconds > 0 ? jobs::short_text(job.seconds) : "",
                       number_text(job.bytes / (1 << 20))});
     add_table(out_, rows, 2);
   }
@@ -141,24 +141,24 @@ class Page {
     out_ += "<h2>Before and after</h2>\n<p>Before: " + xml_text(job_text(data_, report_.change->before)) +
             "; after: " + xml_text(job_text(data_, report_.change->after)) + "</p>\n";
     if (const auto less = shorter(report_)) out_ += "<p>The run took " + time_text(*less) + " before.</p>\n";
-    const std::vector<Compared> speeds = compare(all_, report_.change->before, report_.change->after);
+    const std::vector<jobs::Compared> speeds = compare(all_, report_.change->before, report_.change->after);
     if (!speeds.empty()) out_ += change_of(data_, speeds);
   }
 
   // Groups with findings come first.
   void add_pictures() {
     std::set<size_t> named;
-    for (const Finding &finding : all_.findings) {
-      if (finding.kind == Finding::Kind::region) continue;
+    for (const jobs::Finding &finding : all_.findings) {
+      if (finding.kind == jobs::Finding::Kind::region) continue;
       named.insert(finding.group);
-      for (const SlowPhase &phase : finding.phases) named.insert(phase.group);
+      for (const jobs::SlowPhase &phase : finding.phases) named.insert(phase.group);
     }
     std::vector<size_t> order(named.begin(), named.end());
     for (size_t i = 0; i < all_.groups.size(); ++i)
       if (!named.contains(i)) order.push_back(i);
     size_t drawn = 0, left_out = 0;
     for (const size_t i : order) {
-      const Group &group = all_.groups[i];
+      const jobs::Group &group = all_.groups[i];
       if (group.entries.empty()) continue;
       if (drawn == kMaxPictures) {
         ++left_out;
@@ -174,11 +174,11 @@ class Page {
   void add_nodes() {
     if (!all_.nodes.empty()) out_ += "<h2>Nodes</h2>\n";
     std::vector<query::Row> rows = {{"job", "node", "top 20 %", "bottleneck", "tasks", "lowest", "lower", "remote"}};
-    for (const Node &node : all_.nodes) {
+    for (const jobs::Node &node : all_.nodes) {
       const auto share = node.remote_share();
       rows.push_back({job_text(data_, node.job), data_.name(node.host), node.top ? "yes" : "", node.bottleneck ? "yes" : "",
                       std::to_string(node.tasks), std::to_string(node.lowest), std::to_string(node.lower),
-                      share ? percent_text(*share) : ""});
+                      share ? jobs::percent_text(*share) : ""});
     }
     add_table(out_, rows, 4);
   }
@@ -189,12 +189,12 @@ class Page {
           "<h2>Phases</h2>\n<p>Correlation of the speed of each phase with that of the task, over all tasks of the stage.</p>\n";
     std::vector<query::Row> rows = {
         {"job", "phase", "top 20 %", "tasks", "seconds", "KiB/s", "of the time", "correlation", "loading"}};
-    for (const PhaseRank &rank : all_.ranks) {
-      const Group &group = all_.groups[rank.group];
+    for (const jobs::PhaseRank &rank : all_.ranks) {
+      const jobs::Group &group = all_.groups[rank.group];
       rows.push_back({job_text(data_, group.job), group_text(data_, group), rank.bottleneck ? "yes" : "",
                       std::to_string(tasks_of(group)), number_text(group.seconds), number_text(speed_of(group, group.speed)),
-                      std::isnan(rank.share) ? "" : percent_text(rank.share), coefficient_text(rank.correlation),
-                      coefficient_text(rank.loading)});
+                      std::isnan(rank.share) ? "" : jobs::percent_text(rank.share), jobs::coefficient_text(rank.correlation),
+                      jobs::coefficient_text(rank.loading)});
     }
     add_table(out_, rows, 3);
   }
@@ -202,10 +202,10 @@ class Page {
   void add_regions() {
     if (!all_.regions.empty()) out_ += "<h2>Code regions</h2>\n";
     std::vector<query::Row> rows = {{"job", "region", "class", "critical", "runs", "seconds", "of all", "of tasks"}};
-    for (const RegionCost &region : all_.regions)
+    for (const jobs::RegionCost &region : all_.regions)
       rows.push_back({job_text(data_, region.job), data_.name(region.name), std::string(severity_text(region.severity)),
-                      region.critical ? "yes" : "", std::to_string(region.count), short_text(region.seconds),
-                      percent_text(region.share), std::isnan(region.of_tasks) ? "" : percent_text(region.of_tasks)});
+                      region.critical ? "yes" : "", std::to_string(region.count), jobs::short_text(region.seconds),
+                      jobs::percent_text(region.share), std::isnan(region.of_tasks) ? "" : jobs::percent_text(region.of_tasks)});
     add_table(out_, rows, 4);
   }
 
@@ -225,8 +225,8 @@ class Page {
   }
 
   const Report &report_;
-  const Analysis &all_;
-  const JobData &data_;
+  const jobs::Analysis &all_;
+  const jobs::JobData &data_;
   std::string out_;
 };
 

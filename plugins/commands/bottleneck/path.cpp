@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/shared/analysis/bottleneck/resource.h"
-#include "plugins/shared/analysis/query/json_object.h"
-#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
+#include "plugins/shared/io/json/json_object.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-using query::JsonObject;
+using io::JsonObject;
 
 using core::visible;
 
@@ -31,21 +31,21 @@ double length_of(const PathReport &report) {
   return seconds_of(report.path.end_ns - report.path.begin_ns);
 }
 
-std::string id_of(const Task &task) {
+std::string id_of(const jobs::Task &task) {
   return std::string(task.attempt().empty() ? task.task() : task.attempt());
 }
 
-std::vector<uint32_t> tasks_of(const CriticalPath &path) {
+std::vector<uint32_t> path_tasks(const jobs::CriticalPath &path) {
   std::vector<uint32_t> tasks;
-  for (const PathStep &step : path.steps)
-    if (step.kind == PathStep::Kind::task) tasks.push_back(step.task);
+  for (const jobs::PathStep &step : path.steps)
+    if (step.kind == jobs::PathStep::Kind::task) tasks.push_back(step.task);
   return tasks;
 }
 
 // Off-CPU stacks of the path's tasks, from the source perf.
-std::map<std::string, int64_t> waits_of(const JobData &data, const CriticalPath &path, store::Store &store, query::Budget &budget) {
+std::map<std::string, int64_t> waits_of(const jobs::JobData &data, const jobs::CriticalPath &path, store::Store &store, query::Budget &budget) {
   std::map<std::string, int64_t> waits;
-  std::vector<uint32_t> tasks = tasks_of(path);
+  std::vector<uint32_t> tasks = path_tasks(path);
   if (tasks.empty() || tasks.size() > kMaxTasks) return waits;
   store::TagFilter attempts{"attempt", {}};
   for (const uint32_t task : tasks) attempts.patterns.push_back(query::exactly(id_of(data.tasks[task])));
@@ -62,30 +62,30 @@ std::map<std::string, int64_t> waits_of(const JobData &data, const CriticalPath 
 }
 
 std::string seconds_text(int64_t ns) {
-  return short_text(seconds_of(ns));
+  return jobs::short_text(seconds_of(ns));
 }
 
 void add_parts(std::string &out, const PathReport &report) {
   std::vector<query::Row> rows = {{"part", "seconds", "of the job"}};
-  for (const PathPart &part : report.path.parts)
-    rows.push_back({visible(part.name), seconds_text(part.ns), percent_text(seconds_of(part.ns) / length_of(report))});
-  rows.push_back({"all", short_text(length_of(report)), percent_text(1)});
+  for (const jobs::PathPart &part : report.path.parts)
+    rows.push_back({visible(part.name), seconds_text(part.ns), jobs::percent_text(seconds_of(part.ns) / length_of(report))});
+  rows.push_back({"all", jobs::short_text(length_of(report)), jobs::percent_text(1)});
   out += query::as_columns(rows);
 }
 
 void add_steps(std::string &out, const PathReport &report) {
-  const JobData &data = report.data;
+  const jobs::JobData &data = report.data;
   std::vector<query::Row> rows = {{"at", "seconds", "task", "stage", "node", "began when"}};
-  for (const PathStep &step : report.path.steps) {
+  for (const jobs::PathStep &step : report.path.steps) {
     if (rows.size() > kMaxSteps) break;
-    const Task &task = data.tasks[step.task];
+    const jobs::Task &task = data.tasks[step.task];
     const std::string at = seconds_text(step.begin_ns - report.path.begin_ns), length = seconds_text(step.end_ns - step.begin_ns);
-    if (step.kind == PathStep::Kind::gap) {
+    if (step.kind == jobs::PathStep::Kind::gap) {
       rows.push_back({at, length, "(no task)", "", "", ""});
       continue;
     }
-    const char *after = step.after == PathStep::After::slot    ? "its slot became free"
-                        : step.after == PathStep::After::stage ? "another stage ended"
+    const char *after = step.after == jobs::PathStep::After::slot    ? "its slot became free"
+                        : step.after == jobs::PathStep::After::stage ? "another stage ended"
                                                                : "the job started";
     rows.push_back({at, length, visible(id_of(task)), visible(data.name(task.stage)), visible(data.name(task.host)), after});
   }
@@ -107,20 +107,20 @@ void add_waits(std::string &out, const PathReport &report) {
 
 void add_what_if(std::string &out, const PathReport &report) {
   if (!report.what_if) return;
-  const WhatIf &all = *report.what_if;
+  const jobs::WhatIf &all = *report.what_if;
   std::vector<query::Row> rows = {{"if", "seconds", "change"}};
-  for (const Prediction &one : all.predictions)
-    rows.push_back({visible(one.change), short_text(one.seconds), percent_text(one.seconds / all.observed - 1)});
+  for (const jobs::Prediction &one : all.predictions)
+    rows.push_back({visible(one.change), jobs::short_text(one.seconds), jobs::percent_text(one.seconds / all.observed - 1)});
   out += "\nWhat if: predicted length of the job\n" + query::as_columns(rows);
   if (all.is_rough())
-    out += "note: these are rough: the replay of the recorded tasks takes " + short_text(all.replayed) + " s, the job took " +
-           short_text(all.observed) + " s\n";
+    out += "note: these are rough: the replay of the recorded tasks takes " + jobs::short_text(all.replayed) + " s, the job took " +
+           jobs::short_text(all.observed) + " s\n";
 }
 
-void add_step(const PathReport &report, const PathStep &step, query::JsonWriter &out) {
-  const JobData &data = report.data;
-  const bool is_task = step.kind == PathStep::Kind::task;
-  const Task &task = data.tasks[step.task];
+void add_step(const PathReport &report, const jobs::PathStep &step, io::JsonWriter &out) {
+  const jobs::JobData &data = report.data;
+  const bool is_task = step.kind == jobs::PathStep::Kind::task;
+  const jobs::Task &task = data.tasks[step.task];
   JsonObject one(out);
   one.text("kind", is_task ? "task" : "gap");
   one.number("at", seconds_of(step.begin_ns - report.path.begin_ns));
@@ -132,11 +132,11 @@ void add_step(const PathReport &report, const PathStep &step, query::JsonWriter 
   one.text("after", after_text(step.after));
 }
 
-void add_what_if(const WhatIf &all, query::JsonWriter &out) {
+void add_what_if(const jobs::WhatIf &all, io::JsonWriter &out) {
   JsonObject what_if(out);
   what_if.text("schedule", all.is_pinned ? "pinned" : "balanced");
   what_if.number("replayed", all.replayed);
-  what_if.list("predictions", all.predictions, [&](const Prediction &prediction) {
+  what_if.list("predictions", all.predictions, [&](const jobs::Prediction &prediction) {
     JsonObject one(out);
     one.text("change", prediction.change);
     one.number("seconds", prediction.seconds);
@@ -145,7 +145,7 @@ void add_what_if(const WhatIf &all, query::JsonWriter &out) {
 
 }  // namespace
 
-PathReport path_report(const JobData &data, uint32_t job, store::Store &store, query::Budget &budget) {
+PathReport path_report(const jobs::JobData &data, uint32_t job, store::Store &store, query::Budget &budget) {
   auto path = critical_path(data, job);
   if (!path)
     throw query::Wrong("--critical-path: job " + data.name(data.jobs[job].id) + " has no ended task in this range, or still runs");
@@ -156,7 +156,7 @@ PathReport path_report(const JobData &data, uint32_t job, store::Store &store, q
 
 std::string as_table(const PathReport &report) {
   std::string out = errors_text(report.data);
-  out += "Critical path of " + visible(job_text(report.data, report.job)) + ": " + short_text(length_of(report)) + " s\n";
+  out += "Critical path of " + visible(job_text(report.data, report.job)) + ": " + jobs::short_text(length_of(report)) + " s\n";
   add_parts(out, report);
   add_steps(out, report);
   add_waits(out, report);
@@ -165,19 +165,19 @@ std::string as_table(const PathReport &report) {
 }
 
 std::string as_json(const PathReport &report) {
-  const JobData &data = report.data;
-  query::JsonWriter out;
+  const jobs::JobData &data = report.data;
+  io::JsonWriter out;
   {
     JsonObject all(out);
     all.text("job", data.name(data.jobs[report.job].id));
     all.text("outcome", outcome_text(data.jobs[report.job].outcome));
     all.number("seconds", length_of(report));
-    all.list("parts", report.path.parts, [&](const PathPart &part) {
+    all.list("parts", report.path.parts, [&](const jobs::PathPart &part) {
       JsonObject one(out);
       one.text("part", part.name);
       one.number("seconds", seconds_of(part.ns));
     });
-    all.list("steps", report.path.steps, [&](const PathStep &step) { add_step(report, step, out); });
+    all.list("steps", report.path.steps, [&](const jobs::PathStep &step) { add_step(report, step, out); });
     all.list("waits", report.waits, [&](const auto &wait) {
       JsonObject one(out);
       one.text("reason", wait.first);

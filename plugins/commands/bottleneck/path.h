@@ -6,22 +6,22 @@
 #include <optional>
 #include <string>
 
-#include "plugins/shared/analysis/bottleneck/critical_path.h"
-#include "plugins/shared/analysis/bottleneck/what_if.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/analysis/jobs/schedule/critical_path.h"
+#include "plugins/shared/analysis/jobs/schedule/what_if.h"
+#include "plugins/shared/store/query/budget.h"
 
 namespace atalaya::bottleneck {
 
 struct PathReport {
-  const JobData &data;
+  const jobs::JobData &data;
   uint32_t job = 0;
-  CriticalPath path;
-  std::optional<WhatIf> what_if;
+  jobs::CriticalPath path;
+  std::optional<jobs::WhatIf> what_if;
   std::map<std::string, int64_t> waits;  // ns, by reason, of the path's tasks; empty: unknown
 };
 
 // Throws query::Wrong if the job has no path. `job`: its index.
-PathReport path_report(const JobData &data, uint32_t job, store::Store &store, query::Budget &budget);
+PathReport path_report(const jobs::JobData &data, uint32_t job, store::Store &store, query::Budget &budget);
 
 std::string as_table(const PathReport &report);
 // {"job":"j","seconds":9,"parts":[],"steps":[],"waits":[],"whatIf":{}}; docs/how-to/jobs.md describes it.

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstdio>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/bottleneck/resource.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
 constexpr size_t kMaxPoints = 2'000, kMaxBars = 24, kWidestName = 12;
 // From the lowest grade to the highest; distinguishable for colour-blind readers.
-constexpr std::array<const char *, kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
+constexpr std::array<const char *, jobs::kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
 
 std::string pixels(double value) {
@@ -79,7 +79,7 @@ class Picture {
   std::string out_;
 };
 
-std::string title_of(const JobData &data, const Group &group, const char *measure) {
+std::string title_of(const jobs::JobData &data, const jobs::Group &group, const char *measure) {
   const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
   return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + measure;
 }
@@ -96,17 +96,17 @@ void add_seconds(Picture &picture, double seconds) {
 
 }  // namespace
 
-std::string scatter_of(const JobData &data, const Group &group) {
-  const auto less = [](auto member) { return [member](const Entry &a, const Entry &b) { return a.*member < b.*member; }; };
-  const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&Entry::start_ns));
+std::string scatter_of(const jobs::JobData &data, const jobs::Group &group) {
+  const auto less = [](auto member) { return [member](const jobs::Entry &a, const jobs::Entry &b) { return a.*member < b.*member; }; };
+  const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&jobs::Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
   const size_t every = group.entries.size() / kMaxPoints + 1;
   std::string title = title_of(data, group, group.by_time ? "speed in tasks per second" : "speed in KiB/s");
   if (every > 1) title += " (one task of " + std::to_string(every) + ")";
-  Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&Entry::speed))->speed);
+  Picture picture(title, std::max_element(group.entries.begin(), group.entries.end(), less(&jobs::Entry::speed))->speed);
   for (size_t i = 0; i < group.entries.size(); i += every) {
-    const Entry &entry = group.entries[i];
-    const Task &task = data.tasks[entry.task];
+    const jobs::Entry &entry = group.entries[i];
+    const jobs::Task &task = data.tasks[entry.task];
     picture.dot(Picture::x((static_cast<double>(entry.start_ns) - begin) / length), entry.speed,
                 kColours[static_cast<size_t>(entry.grade)],
                 std::string(task.attempt().empty() ? task.task() : task.attempt()) + " on " + data.name(task.host) + ": " +
@@ -114,21 +114,21 @@ std::string scatter_of(const JobData &data, const Group &group) {
   }
   add_seconds(picture, length / 1e9);
   std::vector<std::pair<const char *, std::string>> colours;
-  for (size_t i = 0; i < kGrades; ++i) colours.emplace_back(kColours[i], grade_text(static_cast<Grade>(i)));
+  for (size_t i = 0; i < jobs::kGrades; ++i) colours.emplace_back(kColours[i], grade_text(static_cast<jobs::Grade>(i)));
   picture.legend(colours);
   return picture.finished();
 }
 
-std::string slowest_by_node(const JobData &data, const Group &group) {
-  std::vector<NodeSpeed> nodes = group.nodes;
+std::string slowest_by_node(const jobs::JobData &data, const jobs::Group &group) {
+  std::vector<jobs::NodeSpeed> nodes = group.nodes;
   std::string title = title_of(data, group, "tasks in the lowest grade, by node");
   if (nodes.size() > kMaxBars) {
-    std::stable_sort(nodes.begin(), nodes.end(), [](const NodeSpeed &a, const NodeSpeed &b) { return a.lowest > b.lowest; });
+    std::stable_sort(nodes.begin(), nodes.end(), [](const jobs::NodeSpeed &a, const jobs::NodeSpeed &b) { return a.lowest > b.lowest; });
     title += " (" + std::to_string(kMaxBars) + " of " + std::to_string(nodes.size()) + ")";
     nodes.resize(kMaxBars);
   }
   size_t most = 1;
-  for (const NodeSpeed &node : nodes) most = std::max(most, node.lowest);
+  for (const jobs::NodeSpeed &node : nodes) most = std::max(most, node.lowest);
   Picture picture(title, static_cast<double>(most));
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(nodes.size())); };
@@ -140,17 +140,17 @@ std::string slowest_by_node(const JobData &data, const Group &group) {
   return picture.finished();
 }
 
-std::string change_of(const JobData &data, const std::vector<Compared> &speeds) {
-  const std::vector<Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMaxBars)));
+std::string change_of(const jobs::JobData &data, const std::vector<jobs::Compared> &speeds) {
+  const std::vector<jobs::Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMaxBars)));
   double most = 1;
-  for (const Compared &one : shown) most = std::max({most, one.before, one.after});
+  for (const jobs::Compared &one : shown) most = std::max({most, one.before, one.after});
   Picture picture("Processing speed in KiB/s, before and after", most);
   for (size_t i = 0; i < shown.size(); ++i) {
-    const Compared &one = shown[i];
+    const jobs::Compared &one = shown[i];
     const auto place = [&](double part) { return Picture::x((static_cast<double>(i) + part) / static_cast<double>(shown.size())); };
     const std::string name = data.name(one.stage) + (one.phase == 0 ? "" : " " + data.name(one.phase));
-    picture.bar(place(0.15), place(0.5), one.before, kBefore, name + " before: " + short_text(one.before) + " KiB/s");
-    picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + short_text(one.after) + " KiB/s");
+    picture.bar(place(0.15), place(0.5), one.before, kBefore, name + " before: " + jobs::short_text(one.before) + " KiB/s");
+    picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + jobs::short_text(one.after) + " KiB/s");
     picture.name(place(0.5), name);
   }
   picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, it would overlap the names

@@ -12,9 +12,9 @@
 
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/path.h"
-#include "plugins/shared/analysis/bottleneck/read_jobs.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -70,7 +70,7 @@ class BottleneckCommand final : public Command {
       throw Failure(Code::bad_config, "--critical-path: needs --job with a single job, without --compare");
     if (compare_ == job_ && !compare_.empty())
       throw Failure(Code::bad_config, "--compare: the same job as --job; name another one");
-    options_.clustering = host.text("clustering") == "kmeans" ? Clustering::kmeans : Clustering::pam;
+    options_.clustering = host.text("clustering") == "kmeans" ? jobs::Clustering::kmeans : jobs::Clustering::pam;
     options_.least = static_cast<double>(host.integer("least")) / 100;
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
@@ -84,13 +84,13 @@ class BottleneckCommand final : public Command {
         [&] {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
-          JobData data = read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
+          jobs::JobData data = jobs::read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
           if (data.tasks.empty() && data.regions.empty()) say_nothing(reading);
           if (critical_path_) return write_path(data, reading);
-          const Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
+          const jobs::Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.data), reading.store->name(),
                         any_time_ ? "At any time" : query::span_text(reading.range),
-                        options_.clustering == Clustering::pam ? "pam" : "kmeans"};
+                        options_.clustering == jobs::Clustering::pam ? "pam" : "kmeans"};
           query::write_output(file_, format_ == "json" ? as_json(report) : format_ == "html" ? as_page(report) : as_table(report));
           return 0;
         },
@@ -98,7 +98,7 @@ class BottleneckCommand final : public Command {
   }
 
  private:
-  int write_path(const JobData &data, query::Reading &reading) const {
+  int write_path(const jobs::JobData &data, query::Reading &reading) const {
     const PathReport report = path_report(data, 0, *reading.store, reading.budget);
     query::write_output(file_, format_ == "json" ? as_json(report) : as_table(report));
     return 0;
@@ -120,8 +120,8 @@ class BottleneckCommand final : public Command {
     try {
       reading.store->spans({{"job", "task"}, tags_, {0, reading.now_ns}}, [&](const store::Span &span) {
         part.work(1);
-        if (tag_of(span.tags, "job").empty()) return;
-        const std::optional<int64_t> end = span.duration_ns < 0 ? std::max(reading.now_ns, span.start_ns) : end_of(span);
+        if (store::tag_of(span.tags, "job").empty()) return;
+        const std::optional<int64_t> end = span.duration_ns < 0 ? std::max(reading.now_ns, span.start_ns) : jobs::end_of(span);
         if (!end) return;
         jobs.from_ns = std::min(jobs.from_ns, span.start_ns);
         jobs.to_ns = std::max(jobs.to_ns, *end);
@@ -132,7 +132,7 @@ class BottleneckCommand final : public Command {
     if (jobs.to_ns > 0) std::fprintf(stderr, "the jobs in the store ran from %s\n", query::span_text(jobs).c_str());
   }
 
-  std::optional<Change> change_of(const JobData &data) const {
+  std::optional<Change> change_of(const jobs::JobData &data) const {
     if (compare_.empty()) return std::nullopt;
     Change change;
     for (uint32_t i = 0; i < data.jobs.size(); ++i) {
@@ -146,7 +146,7 @@ class BottleneckCommand final : public Command {
   const std::string job_;
   const std::vector<store::TagFilter> tags_;
   std::string compare_, file_, format_;
-  DetectOptions options_;
+  jobs::DetectOptions options_;
   bool any_time_ = false, critical_path_ = false;
 };
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/shared/analysis/bottleneck/resource.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -15,7 +15,7 @@ using core::visible;
 constexpr size_t kMaxTableRows = 20;
 
 std::string share(std::optional<double> part) {
-  return part && std::isfinite(*part) ? percent_text(*part) : "";
+  return part && std::isfinite(*part) ? jobs::percent_text(*part) : "";
 }
 
 void add_section(std::string &out, const char *title, const std::vector<query::Row> &rows, size_t all) {
@@ -28,29 +28,29 @@ void add_section(std::string &out, const char *title, const std::vector<query::R
 
 void add_jobs(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"job", "outcome", "tasks", "failed", "killed", "running", "seconds", "MiB"}};
-  for (const JobTotals &job : report.analysis.totals) {
+  for (const jobs::JobTotals &job : report.analysis.totals) {
     if (rows.size() > kMaxTableRows) break;
-    const JobData &data = report.analysis.data;
+    const jobs::JobData &data = report.analysis.data;
     rows.push_back({visible(job_text(data, job.job)), std::string(outcome_text(data.jobs[job.job].outcome)),
                     std::to_string(job.tasks), std::to_string(job.failed), std::to_string(job.killed), std::to_string(job.running),
-                    job.seconds > 0 ? short_text(job.seconds) : "", number_text(job.bytes / (1 << 20))});
+                    job.seconds > 0 ? jobs::short_text(job.seconds) : "", number_text(job.bytes / (1 << 20))});
   }
   add_section(out, "Jobs", rows, report.analysis.totals.size());
 }
 
-void add_finding(std::string &out, const Analysis &all, const Finding &finding) {
+void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Finding &finding) {
   out += "* ";
-  if (finding.job != kNoJob && all.data.jobs.size() > 1) out += visible(job_text(all.data, finding.job)) + ": ";
+  if (finding.job != jobs::kNoJob && all.data.jobs.size() > 1) out += visible(job_text(all.data, finding.job)) + ": ";
   out += visible(finding.summary) + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
-  for (const Check &check : finding.checks) {
-    const char *verdict = check.verdict == Verdict::found ? "found: " : check.verdict == Verdict::ruled_out ? "ruled out: " : "";
+  for (const jobs::Check &check : finding.checks) {
+    const char *verdict = check.verdict == jobs::Verdict::found ? "found: " : check.verdict == jobs::Verdict::ruled_out ? "ruled out: " : "";
     out += "    " + std::string(verdict) + visible(check.text) + "\n";
   }
   if (finding.index.empty()) return;
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
-    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + coefficient_text(finding.metrics.all[i].correlation);
+    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + jobs::coefficient_text(finding.metrics.all[i].correlation);
   const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no data on instructions per cycle)";
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
@@ -58,9 +58,9 @@ void add_finding(std::string &out, const Analysis &all, const Finding &finding) 
 }
 
 void add_nodes(std::string &out, const Report &report) {
-  const Analysis &all = report.analysis;
+  const jobs::Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "node", "tasks", "lowest", "lower", "remote", "top 20 %", "bottleneck"}};
-  for (const Node &node : all.nodes) {
+  for (const jobs::Node &node : all.nodes) {
     if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, node.job)), visible(all.data.name(node.host)), std::to_string(node.tasks),
                     std::to_string(node.lowest), std::to_string(node.lower), share(node.remote_share()), node.top ? "yes" : "",
@@ -70,26 +70,26 @@ void add_nodes(std::string &out, const Report &report) {
 }
 
 void add_phases(std::string &out, const Report &report) {
-  const Analysis &all = report.analysis;
+  const jobs::Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "phase", "tasks", "seconds", "KiB/s", "of the time", "correlation", "top 20 %"}};
-  for (const PhaseRank &rank : all.ranks) {
+  for (const jobs::PhaseRank &rank : all.ranks) {
     if (rows.size() > kMaxTableRows) break;
-    const Group &group = all.groups[rank.group];
+    const jobs::Group &group = all.groups[rank.group];
     rows.push_back({visible(job_text(all.data, group.job)), visible(group_text(all.data, group)), std::to_string(tasks_of(group)),
                     number_text(group.seconds), number_text(speed_of(group, group.speed)), share(rank.share),
-                    coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
+                    jobs::coefficient_text(rank.correlation), rank.bottleneck ? "yes" : ""});
   }
   add_section(out, "Phases: correlation of their speed with the task's", rows, all.ranks.size());
 }
 
 void add_regions(std::string &out, const Report &report) {
-  const Analysis &all = report.analysis;
+  const jobs::Analysis &all = report.analysis;
   std::vector<query::Row> rows = {{"job", "region", "class", "runs", "seconds", "of all", "of tasks", "critical"}};
-  for (const RegionCost &region : all.regions) {
+  for (const jobs::RegionCost &region : all.regions) {
     if (rows.size() > kMaxTableRows) break;
     rows.push_back({visible(job_text(all.data, region.job)), visible(all.data.name(region.name)),
-                    std::string(severity_text(region.severity)), std::to_string(region.count), short_text(region.seconds),
-                    percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
+                    std::string(severity_text(region.severity)), std::to_string(region.count), jobs::short_text(region.seconds),
+                    jobs::percent_text(region.share), share(region.of_tasks), region.critical ? "yes" : ""});
   }
   add_section(out, "Code regions", rows, all.regions.size());
 }
@@ -103,12 +103,12 @@ void add_tasks(std::string &out, const Report &report) {
 
 void add_change(std::string &out, const Report &report) {
   if (!report.change) return;
-  const JobData &data = report.analysis.data;
+  const jobs::JobData &data = report.analysis.data;
   std::vector<query::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
-  const std::vector<Compared> both = compare(report.analysis, report.change->before, report.change->after);
-  for (const Compared &one : both)
-    rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), short_text(one.before), short_text(one.after),
-                    percent_text(one.after / one.before - 1)});
+  const std::vector<jobs::Compared> both = compare(report.analysis, report.change->before, report.change->after);
+  for (const jobs::Compared &one : both)
+    rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), jobs::short_text(one.before), jobs::short_text(one.after),
+                    jobs::percent_text(one.after / one.before - 1)});
   add_section(out, "Processing speed before and after", rows, both.size());
   if (const auto less = shorter(report))
     out += visible(job_text(data, report.change->after)) + " took " + time_text(*less) + " " +
@@ -117,34 +117,34 @@ void add_change(std::string &out, const Report &report) {
 
 }  // namespace
 
-TaskRows bottleneck_tasks(const Analysis &analysis) {
-  const JobData &data = analysis.data;
+TaskRows bottleneck_tasks(const jobs::Analysis &analysis) {
+  const jobs::JobData &data = analysis.data;
   const bool with_job = data.jobs.size() > 1;
   TaskRows found{{{"task", "attempt", "node", "stage", "grade", "KiB/s", "seconds"}}};
   if (with_job) found.rows[0].insert(found.rows[0].begin(), "job");
   for (uint32_t i = 0; i < data.tasks.size(); ++i) {
     if (!analysis.bottlenecks[i] || ++found.all > kMaxTableRows) continue;
-    const Task &task = data.tasks[i];
+    const jobs::Task &task = data.tasks[i];
     const bool is_graded = !std::isnan(analysis.speeds[i]);
     found.rows.push_back({std::string(task.task()), std::string(task.attempt()), data.name(task.host), data.name(task.stage),
                           std::string(is_graded ? grade_text(analysis.grades[i]) : ""), number_text(analysis.speeds[i]),
-                          short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
+                          jobs::short_text(static_cast<double>(task.work.duration_ns) / 1e9)});
     if (with_job) found.rows.back().insert(found.rows.back().begin(), job_text(data, task.job));
   }
   return found;
 }
 
-std::string title_of(const JobData &data, const BrokenJob &job) {
-  const bool is_bad = job.outcome == outcome_text(Outcome::failed) || job.outcome == outcome_text(Outcome::killed);
+std::string title_of(const jobs::JobData &data, const jobs::BrokenJob &job) {
+  const bool is_bad = job.outcome == outcome_text(jobs::Outcome::failed) || job.outcome == outcome_text(jobs::Outcome::killed);
   const std::string state =
       is_bad ? std::string(job.outcome)
              : (job.outcome.empty() ? "has an unknown outcome" : std::string(job.outcome)) + ", but parts of it failed";
   return job_text(data, job.job) + " " + state;
 }
 
-std::string errors_text(const JobData &data) {
+std::string errors_text(const jobs::JobData &data) {
   std::string out;
-  for (const BrokenJob &job : broken_jobs(data)) {
+  for (const jobs::BrokenJob &job : broken_jobs(data)) {
     out += visible(title_of(data, job)) + "\n";
     for (const std::string &reason : job.reasons) {
       const char *indent = "    ";
@@ -159,23 +159,23 @@ std::string errors_text(const JobData &data) {
 }
 
 std::string number_text(double value) {
-  return std::isfinite(value) ? short_text(value) : "";
+  return std::isfinite(value) ? jobs::short_text(value) : "";
 }
 
-std::string job_text(const JobData &data, uint32_t job) {
-  if (job == kNoJob) return "";
+std::string job_text(const jobs::JobData &data, uint32_t job) {
+  if (job == jobs::kNoJob) return "";
   const std::string &id = data.name(data.jobs[job].id), &name = data.name(data.jobs[job].name);
   return name.empty() || name == id ? id : id + " (" + name + ")";
 }
 
-std::string group_text(const JobData &data, const Group &group) {
+std::string group_text(const jobs::JobData &data, const jobs::Group &group) {
   const std::string &stage = data.name(group.stage), &phase = data.name(group.phase);
   return stage.empty() || phase.empty() ? stage + phase : stage + " " + phase;
 }
 
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
-  const JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
+  const jobs::JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
   // A job starts before its first task and ends after its last one: compare jobs with jobs, or tasks with tasks.
   const bool as_jobs = first.has_end && second.has_end;
   const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
@@ -184,14 +184,14 @@ std::optional<double> shorter(const Report &report) {
 
 std::string time_text(double less) {
   constexpr double kMinShown = 0.0005;  // 0.1 %
-  return std::abs(less) < kMinShown ? "as long as" : percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
+  return std::abs(less) < kMinShown ? "as long as" : jobs::percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
 }
 
 std::string as_table(const Report &report) {
-  const Analysis &all = report.analysis;
+  const jobs::Analysis &all = report.analysis;
   std::string out = errors_text(all.data);
   if (all.findings.empty()) out += out.empty() ? "no bottleneck found\n" : "no slow task, phase or node found\n";
-  for (const Finding &finding : all.findings) add_finding(out, all, finding);
+  for (const jobs::Finding &finding : all.findings) add_finding(out, all, finding);
   add_jobs(out, report);
   add_change(out, report);
   add_nodes(out, report);

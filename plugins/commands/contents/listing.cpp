@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/contents/listing.h"
 
-#include "core/base/json.h"
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "core/base/text/json.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::contents {
 

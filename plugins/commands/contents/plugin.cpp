@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/contents/listing.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/units/unit_text.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::contents {
 namespace {
@@ -75,8 +75,8 @@ class Contents : public Command {
   const std::string format_;
 };
 
-core::MatcherList matcher_of(const std::vector<std::string> &patterns) {
-  auto matcher = core::MatcherList::parse(patterns);
+io::MatcherList matcher_of(const std::vector<std::string> &patterns) {
+  auto matcher = io::MatcherList::parse(patterns);
   if (!matcher) throw Wrong(matcher.error());
   return std::move(matcher).value();
 }
@@ -100,7 +100,7 @@ class Metrics final : public Contents {
     return query::answered([&] {
       query::Reading reading(options_);
       const std::vector<std::string> patterns = patterns_of(arguments);
-      const core::MatcherList wanted = matcher_of(patterns);
+      const io::MatcherList wanted = matcher_of(patterns);
       std::set<std::string> present;
       if (has_range())
         for (const store::Series &series : series_of(patterns, tags_, reading)) present.insert(series.metric);
@@ -108,7 +108,7 @@ class Metrics final : public Contents {
       for (const auto &[name, info] : reading.store->catalogue()) {
         if (has_range() ? !present.contains(name) : !wanted.empty() && !wanted.matches(name)) continue;
         const store::MetricInfo known = info ? *info : store::MetricInfo{};
-        listing.rows.push_back({name, std::string(store::text_of(known.kind)), core::shown_unit(known.unit), known.summary});
+        listing.rows.push_back({name, std::string(store::text_of(known.kind)), io::shown_unit(known.unit), known.summary});
       }
       return print(std::move(listing), has_range() ? "metrics from " + query::span_text(reading.range) : "metrics");
     });
@@ -190,7 +190,7 @@ class Tags final : public Contents {
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         throw Wrong("tag " + core::in_quotes(key) + " is not in the store " + reading.store->name() +
                     core::did_you_mean(key, keys));
-      const core::MatcherList wanted = matcher_of(patterns_of(arguments.subspan(1)));
+      const io::MatcherList wanted = matcher_of(patterns_of(arguments.subspan(1)));
       Listing listing{{key}, {}};
       for (const std::string &value : reading.store->tag_values(key))
         if (wanted.empty() || wanted.matches(value)) listing.rows.push_back({value});

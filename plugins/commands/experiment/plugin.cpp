@@ -13,16 +13,16 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "core/base/safe_text.h"
-#include "core/base/suggest.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
+#include "core/base/text/safe_text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
+#include "core/base/text/units.h"
 #include "plugins/commands/experiment/child.h"
-#include "plugins/shared/analysis/query/experiment_json.h"
-#include "plugins/shared/analysis/query/experiment_log.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/analysis/experiments/experiment_json.h"
+#include "plugins/shared/analysis/experiments/experiment_log.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::experiment_command {
 namespace {
@@ -55,7 +55,7 @@ std::string read_standard_input() {
 
 void print_table(const std::vector<Experiment> &experiments) {
   constexpr int64_t kSecond = 1'000'000'000;
-  query::LocalTimes times;
+  io::LocalTimes times;
   for (const Experiment &one : experiments) {
     times.add(one.start_ns);
     if (!one.open()) times.add(one.end_ns(0));

@@ -8,8 +8,8 @@
 
 #include "plugins/shared/analysis/explain/against.h"
 #include "plugins/shared/analysis/explain/explanation.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::explain_command {
 namespace {

@@ -8,7 +8,7 @@
 #include <iostream>
 
 #include "core/base/files.h"
-#include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/files/folded.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "core/base/span_end.h"
+#include "core/base/sample/span_end.h"
 #include "plugins/shared/analysis/phases/runs.h"
 #include "plugins/shared/analysis/phases/spans.h"
-#include "plugins/shared/analysis/query/types.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/store/query/types.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::flamegraph {
@@ -18,7 +18,7 @@ using store::tag_of;
 }  // namespace
 
 PhaseTimes::PhaseTimes(const std::string &pattern, store::Store &store, const store::Range &range, query::Budget &budget) {
-  auto wanted = core::Matcher::parse(pattern);
+  auto wanted = io::Matcher::parse(pattern);
   if (!wanted) throw query::Wrong("--phase " + pattern + ": " + wanted.error());
   store.spans({{std::string(phases::kPhaseSpan)}, {}, range}, [&](const store::Span &span) {
     budget.work(1);

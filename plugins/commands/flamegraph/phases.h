@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::flamegraph {

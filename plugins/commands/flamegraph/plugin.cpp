@@ -10,21 +10,21 @@
 
 #include "plugins/commands/flamegraph/files.h"
 #include "plugins/commands/flamegraph/phases.h"
-#include "plugins/shared/analysis/bottleneck/stage_stacks.h"
+#include "plugins/shared/analysis/jobs/read/stage_stacks.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/differences.h"
-#include "plugins/shared/analysis/flamegraph/folded.h"
+#include "plugins/shared/analysis/flamegraph/files/folded.h"
 #include "plugins/shared/analysis/flamegraph/functions.h"
 #include "plugins/shared/analysis/flamegraph/group_table.h"
 #include "plugins/shared/analysis/flamegraph/peers.h"
-#include "plugins/shared/analysis/flamegraph/picture.h"
-#include "plugins/shared/analysis/flamegraph/pprof.h"
-#include "plugins/shared/analysis/flamegraph/speedscope.h"
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
+#include "plugins/shared/analysis/flamegraph/files/pprof.h"
+#include "plugins/shared/analysis/flamegraph/files/speedscope.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/query/ranges.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/analysis/experiments/ranges.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -212,12 +212,12 @@ class FlamegraphCommand final : public Command {
   void read_stage(Tree &tree) {
     query::Reading reading(options_);
     range_ = reading.range;
-    const bottleneck::StageTasks tasks = bottleneck::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
-    style_.subtitle = bottleneck::text_of(tasks, stage_);
+    const jobs::StageTasks tasks = jobs::stage_tasks(stage_, job_, *reading.store, reading.range, reading.budget);
+    style_.subtitle = jobs::text_of(tasks, stage_);
     std::fprintf(stderr, "%s\n", style_.subtitle.c_str());
     differs_not_ = tasks.slow.empty();
     if (differs_not_) return;
-    parts_ = bottleneck::add_stage(tree, tasks, *reading.store, wanted_, reading.budget);
+    parts_ = jobs::add_stage(tree, tasks, *reading.store, wanted_, reading.budget);
     if (parts_[0] == 0 || parts_[1] == 0)
       nothing_ = std::string("of the ") + (parts_[0] == 0 ? "slow" : "other") + " tasks of stage " + stage_ + kNeedsTasks;
   }

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/graph/colours.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/graph/drawing/colours.h"
 #include "plugins/shared/analysis/graph/edges.h"
-#include "plugins/shared/analysis/graph/text.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
 
 namespace atalaya::graph {
 namespace {

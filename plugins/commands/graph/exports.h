@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "plugins/shared/analysis/graph/matrix.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/analysis/graph/drawing/matrix.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::graph {
 

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
-#include "plugins/shared/analysis/graph/circle.h"
-#include "plugins/shared/analysis/graph/heat_map.h"
+#include "plugins/shared/analysis/graph/drawing/circle.h"
+#include "plugins/shared/analysis/graph/drawing/heat_map.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
-#include "plugins/shared/analysis/graph/text.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::graph {
 namespace {

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/jvms/text.h"
 #include "plugins/shared/analysis/jvms/frames.h"
 #include "plugins/shared/analysis/jvms/gather.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/query/ranges.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/analysis/experiments/ranges.h"
 
 namespace atalaya::phases {
 namespace {
@@ -35,7 +35,7 @@ Asked::Asked(Host from)
       tags(query::read_tags(host)) {
   for (const char *name : {"process", "host"})
     if (std::vector<std::string> patterns = host.texts(name); !patterns.empty()) tags.push_back({name, std::move(patterns)});
-  auto shuffle = core::Matcher::parse(kShufflePattern);
+  auto shuffle = io::Matcher::parse(kShufflePattern);
   groups.push_back({"shuffle", std::move(*shuffle)});
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/gather.h"
-#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/command_line/options.h"
 
 namespace atalaya::phases {
 

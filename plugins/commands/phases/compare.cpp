@@ -8,13 +8,13 @@
 #include <span>
 #include <utility>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/commands/phases/json.h"
 #include "plugins/commands/phases/tables.h"
 #include "plugins/commands/phases/verbs.h"
-#include "plugins/commands/phases/verdict.h"
+#include "plugins/commands/phases/watch/verdict.h"
 #include "plugins/commands/phases/write_spans.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::phases {
 namespace {
@@ -111,7 +111,7 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   if (normal < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
 }
 
-void print(const Asked &asked, query::JsonWriter &json) {
+void print(const Asked &asked, io::JsonWriter &json) {
   if (asked.json) query::write_output({}, json.end_list().take() + "\n");
 }
 
@@ -120,7 +120,7 @@ void print(const Asked &asked, query::JsonWriter &json) {
 int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, asked.wanted(reading.range), database, reading.budget);
   if (programs.empty()) return nothing("phases", reading.range);
-  query::JsonWriter json;
+  io::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
     const Models models(runs);
@@ -134,7 +134,7 @@ int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabas
 }
 
 int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
-  query::JsonWriter json;
+  io::JsonWriter json;
   json.list();
   const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     for (ProgramRun &run : asked.json ? std::span(runs) : std::span(runs).last(1)) {
@@ -155,7 +155,7 @@ int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatab
 
 int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
   std::vector<SpanToWrite> spans;
-  query::JsonWriter json;
+  io::JsonWriter json;
   json.list();
   const auto judge = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     if (!asked.json) print_normal_runs(runs, normal);

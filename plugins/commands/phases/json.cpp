@@ -8,7 +8,7 @@
 namespace atalaya::phases {
 namespace {
 
-using query::JsonWriter;
+using io::JsonWriter;
 
 std::string_view name_of(Target target) {
   return kTargetNames[static_cast<size_t>(target)];
@@ -54,7 +54,7 @@ void write_prediction(JsonWriter &json, const Observation &observation, Target t
 
 }  // namespace
 
-query::JsonWriter &begin_run(query::JsonWriter &json, const ProgramRun &run) {
+io::JsonWriter &begin_run(io::JsonWriter &json, const ProgramRun &run) {
   return json.object()
       .key("host")
       .text(run.host)

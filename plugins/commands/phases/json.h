@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/database.h"
-#include "plugins/shared/analysis/phases/models.h"
-#include "plugins/shared/analysis/query/json_writer.h"
+#include "plugins/shared/analysis/phases/models/models.h"
+#include "plugins/shared/io/json/json_writer.h"
 
 namespace atalaya::phases {
 
 // {"phases": [...], "runs": [...]}: known phases, and the phases of each run in order.
 std::string phases_json(const PhaseDatabase &database, const std::vector<ProgramRun> &runs);
 // An element of the list of programs: its models.
-void write_models(query::JsonWriter &json, const std::string &process, size_t runs, const Models &models);
+void write_models(io::JsonWriter &json, const std::string &process, size_t runs, const Models &models);
 // An element of the list of runs: predicted and seen of each phase, and of the next one.
-void write_predictions(query::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models);
+void write_predictions(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models);
 // Opens an object with the fields that identify a run.
-query::JsonWriter &begin_run(query::JsonWriter &json, const ProgramRun &run);
+io::JsonWriter &begin_run(io::JsonWriter &json, const ProgramRun &run);
 
 }  // namespace atalaya::phases

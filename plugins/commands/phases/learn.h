@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/gather.h"
-#include "plugins/shared/analysis/phases/mine.h"
+#include "plugins/shared/analysis/phases/mining/mine.h"
 
 namespace atalaya::phases {
 

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <set>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/commands/phases/tables.h"
-#include "plugins/shared/analysis/phases/change_points.h"
+#include "plugins/shared/analysis/phases/mining/change_points.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/marks.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/units/unit_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::phases {
 namespace {
@@ -56,7 +56,7 @@ SeriesSet series_of(const ProcessTrace &trace, const std::vector<size_t> &resour
 
 // Of a value for people: the CPU time of a process may be more than one core.
 std::string unit_of(size_t resource) {
-  return resource == kCpu ? "% of one core" : core::shown_unit(kResourceUnits[resource]);
+  return resource == kCpu ? "% of one core" : io::shown_unit(kResourceUnits[resource]);
 }
 
 class RunPicture {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/phases/asked.h"
 #include "plugins/commands/phases/verbs.h"
-#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/command_line/options.h"
 
 namespace atalaya::phases {
 namespace {

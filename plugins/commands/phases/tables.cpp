@@ -7,9 +7,9 @@
 #include <map>
 #include <utility>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::phases {
 namespace {
@@ -102,7 +102,7 @@ std::string amount_text(double value, Target target) {
 
 std::string time_of_run(const ProgramRun &run) {
   constexpr int64_t kSecond = 1'000'000'000;
-  return query::time_text(run.steps.front().of.start_ns / kSecond * kSecond);
+  return io::time_text(run.steps.front().of.start_ns / kSecond * kSecond);
 }
 
 std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most) {

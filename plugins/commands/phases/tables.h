@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/database.h"
-#include "plugins/shared/analysis/phases/models.h"
+#include "plugins/shared/analysis/phases/models/models.h"
 #include "plugins/shared/analysis/phases/runs.h"
 
 namespace atalaya::phases {

@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
-#include "plugins/shared/analysis/query/usage.h"
+#include "core/base/text/text.h"
+#include "core/base/text/units.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::place {
 namespace {

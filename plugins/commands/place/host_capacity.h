@@ -9,8 +9,8 @@
 
 #include "core/base/result.h"
 #include "plugins/commands/place/problem.h"
-#include "plugins/shared/analysis/query/budget.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::place {
 

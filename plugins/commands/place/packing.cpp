@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 
 namespace atalaya::place {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/place/bound.h"
 #include "plugins/commands/place/gather.h"
 #include "plugins/commands/place/host_capacity.h"
@@ -21,9 +21,9 @@
 #include "plugins/commands/place/search.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::place {
 namespace {
@@ -77,7 +77,7 @@ class PlaceCommand final : public Command {
     if (const auto hosts = host.find("hosts")) take_hosts(std::string(hosts->text()));
     if (format_ == "kubernetes" && !by_container_)
       throw Failure(Code::bad_config, "--format kubernetes: pod templates have containers; omit --by process");
-    auto names = core::MatcherList::parse(host.texts("move"));
+    auto names = io::MatcherList::parse(host.texts("move"));
     if (!names) throw Failure(Code::bad_config, "--move: " + names.error());
     names_ = std::move(names.value());
   }
@@ -218,7 +218,7 @@ class PlaceCommand final : public Command {
   std::string file_;             // with hosts
   std::optional<size_t> count_;  // maximum hosts
   SearchOptions search_;
-  core::MatcherList names_;
+  io::MatcherList names_;
 };
 
 }  // namespace

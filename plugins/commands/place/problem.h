@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/graph/graph.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 
 namespace atalaya::place {
 

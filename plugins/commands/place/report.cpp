@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "core/base/json.h"
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/graph/text.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "core/base/text/json.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::place {
 namespace {

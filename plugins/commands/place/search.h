@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/commands/place/problem.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 
 namespace atalaya::place {
 

@@ -11,12 +11,12 @@
 #include "plugins/commands/plot/png.h"
 #include "plugins/shared/analysis/plot/lines.h"
 #include "plugins/shared/analysis/plot/svg.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/experiments.h"
-#include "plugins/shared/analysis/query/merge.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/store/query/merge.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::plot {
 namespace {

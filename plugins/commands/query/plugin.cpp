@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::query_command {
 namespace {

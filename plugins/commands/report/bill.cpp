@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "plugins/shared/analysis/query/layered_devices.h"
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/query/layered_devices.h"
+#include "plugins/shared/store/query/usage.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::report_command {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::report_command {
 

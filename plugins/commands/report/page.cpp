@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/base/units.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/units/unit_text.h"
+#include "core/base/text/units.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -67,11 +67,11 @@ class Times {
   std::string text(int64_t time_ns) const { return times_.text(time_ns / kSecond * kSecond); }
   std::string range(const query::Range &range) const { return text(range.from_ns) + " to " + text(range.to_ns); }
   // Of all times that have none.
-  std::string zone(const Page &page) const { return times_.one_zone() ? ", times in " + query::zone_text(page.now_ns) : ""; }
+  std::string zone(const Page &page) const { return times_.one_zone() ? ", times in " + io::zone_text(page.now_ns) : ""; }
 
  private:
   static constexpr int64_t kSecond = 1'000'000'000;
-  query::LocalTimes times_;
+  io::LocalTimes times_;
 };
 std::string length_text(int64_t length_ns) {
   constexpr int64_t kSecond = 1'000'000'000;
@@ -142,7 +142,7 @@ void add_usages(std::string &out, const Page &page, const Part &part) {
     const query::Usage &usage = part.usages[i];
     if (i == 0 || part.usages[i - 1].metric != usage.metric) {
       out += "<h3>" + xml_text(usage.metric) + "</h3>\n";
-      const std::string shown_unit = core::shown_unit(usage.unit);
+      const std::string shown_unit = io::shown_unit(usage.unit);
       const std::string unit = shown_unit.empty() ? "" : ", " + shown_unit;
       add_header(out, page.usages.keys, {"sum, " + usage.sum_unit, "share, %", "avg" + unit, "max" + unit, "min" + unit, ""});
     }

@@ -9,7 +9,7 @@
 #include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/sections.h"
-#include "plugins/shared/analysis/query/experiments.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
 
 namespace atalaya::report_command {
 

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <utility>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/json_object.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/units/unit_text.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/io/json/json_object.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -81,7 +81,7 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
 }
 
 // Unknown values are null.
-void add_json(query::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
+void add_json(io::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
   for (const std::string &key : usages.keys) object.text(key, cell(part, usage, key));
   object.key("metric").text(usage.metric);
   object.key("sum").number(usage.sum);
@@ -91,8 +91,8 @@ void add_json(query::JsonObject &object, const Usages &usages, const Part &part,
   object.key("share").number(share_of(part, usage.metric, usage.sum));
   object.key("sumUnit").text(usage.sum_unit);
   object.key("unit").text(usage.unit);
-  object.key("from").text(query::time_text(part.range.from_ns));
-  object.key("to").text(query::time_text(part.range.to_ns));
+  object.key("from").text(io::time_text(part.range.from_ns));
+  object.key("to").text(io::time_text(part.range.to_ns));
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ double share_of(const Part &part, std::string_view metric, double sum) {
 }
 
 std::string as_table(const Usages &usages) {
-  const Texts texts{visible, shown, core::shown_unit};
+  const Texts texts{visible, shown, io::shown_unit};
   std::vector<query::Row> rows = {head_of(usages)};
   rows[0].emplace_back("");
   for (const Part &part : usages.parts) {
@@ -142,11 +142,11 @@ std::string as_csv(const Usages &usages) {
 }
 
 std::string as_json(const Usages &usages) {
-  query::JsonWriter out;
+  io::JsonWriter out;
   out.list();
   for (const Part &part : usages.parts) {
     for (const Usage &usage : part.usages) {
-      query::JsonObject object(out);
+      io::JsonObject object(out);
       add_json(object, usages, part, usage);
     }
   }

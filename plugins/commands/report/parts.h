@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::report_command {
 

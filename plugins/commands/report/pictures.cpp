@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "plugins/shared/analysis/plot/lines.h"
-#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::report_command {
 namespace {

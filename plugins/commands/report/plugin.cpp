@@ -9,17 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/comparison.h"
 #include "plugins/commands/report/page.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/pictures.h"
 #include "plugins/commands/report/sections.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/experiments.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 
 namespace atalaya::report_command {
 namespace {

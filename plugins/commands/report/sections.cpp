@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/analysis/bottleneck/analyse.h"
-#include "plugins/shared/analysis/bottleneck/read_jobs.h"
+#include "plugins/shared/analysis/jobs/findings/analyse.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
-#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/graph/graph.h"
-#include "plugins/shared/analysis/graph/heat_map.h"
-#include "plugins/shared/analysis/graph/matrix.h"
+#include "plugins/shared/analysis/graph/drawing/heat_map.h"
+#include "plugins/shared/analysis/graph/drawing/matrix.h"
 #include "plugins/shared/analysis/graph/read.h"
-#include "plugins/shared/analysis/graph/text.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -58,13 +58,13 @@ std::string traffic_of(const std::vector<store::TagFilter> &tags, query::Reading
 }
 
 std::string findings_of(const std::vector<store::TagFilter> &tags, query::Reading &reading) {
-  bottleneck::JobData data = bottleneck::read_jobs({}, tags, reading.range, *reading.store, reading.budget);
+  jobs::JobData data = jobs::read_jobs({}, tags, reading.range, *reading.store, reading.budget);
   if (data.tasks.empty() && data.regions.empty()) return "";
-  const bottleneck::Analysis analysis = bottleneck::analyse(std::move(data), {}, *reading.store, reading.budget);
+  const jobs::Analysis analysis = jobs::analyse(std::move(data), {}, *reading.store, reading.budget);
   if (analysis.findings.empty()) return "<p>No bottleneck found.</p>\n";
   std::string html;
   for (size_t i = 0; i < std::min(analysis.findings.size(), kMaxFindings); ++i) {
-    const bottleneck::Finding &finding = analysis.findings[i];
+    const jobs::Finding &finding = analysis.findings[i];
     html += "<h3>" + xml_text(finding.summary) + "</h3>\n<ul>\n";
     for (const std::string &evidence : finding.evidence) html += "<li>" + xml_text(evidence) + "</li>\n";
     html += "</ul>\n";

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/command_line/options.h"
 
 namespace atalaya::report_command {
 

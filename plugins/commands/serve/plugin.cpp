@@ -11,13 +11,13 @@
 #include <string>
 
 #include "core/base/files.h"
-#include "plugins/commands/serve/api.h"
-#include "plugins/commands/serve/mcp.h"
-#include "plugins/commands/serve/mcp_stdio.h"
-#include "plugins/commands/serve/page.h"
-#include "plugins/commands/serve/server.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/http/server/params.h"
+#include "plugins/commands/serve/http/api.h"
+#include "plugins/commands/serve/mcp/mcp.h"
+#include "plugins/commands/serve/mcp/mcp_stdio.h"
+#include "plugins/commands/serve/page/page.h"
+#include "plugins/commands/serve/http/server.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/io/http/server/params.h"
 
 namespace atalaya::serve {
 namespace {

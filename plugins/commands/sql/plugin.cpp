@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "core/base/now.h"
-#include "core/base/safe_text.h"
-#include "core/base/units.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "core/base/text/safe_text.h"
+#include "core/base/text/units.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/store/sql/points_table.h"
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 
 namespace atalaya::sql_command {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
-#include "plugins/shared/analysis/query/options.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/store/sqlite/repair.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 
 namespace atalaya::store_command {
 namespace {

@@ -19,8 +19,8 @@
 #include "plugins/commands/top/replay.h"
 #include "plugins/commands/top/screen.h"
 #include "plugins/commands/top/table.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::top {
 namespace {
@@ -86,7 +86,7 @@ class Top final : public Command {
     const std::string_view sort = host.text("sort");
     view_.by_name = sort == "name";
     view_.sort = column_from_name(sort).value_or(Column::cpu);
-    auto length = query::parse_length(every_);
+    auto length = io::parse_length(every_);
     if (!length || *length < 100'000'000)
       throw Failure(Code::bad_config, "--every " + every_ + " is not a duration of at least 100ms, such as 1s");
     if (at_.empty() && !tags_.empty()) throw Failure(Code::bad_config, "--tag selects stored series; add --at, or use --filter");
@@ -137,7 +137,7 @@ class Top final : public Command {
 
   int replay() {
     Replay source(options_, tags_);
-    auto time = query::parse_time(at_, source.now_ns());
+    auto time = io::parse_time(at_, source.now_ns());
     if (!time) throw query::Wrong("--at " + at_ + ": " + time.error());
     Window window = source.at(*time);
     if (once_ || ::isatty(STDOUT_FILENO) == 0) return print(window);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/now.h"
-#include "plugins/shared/analysis/query/time_text.h"
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/usage.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::top {
@@ -75,7 +75,7 @@ Window Replay::at(int64_t time_ns) {
   Place place = last_before(time_ns, kFirstReach);
   if (place.length_ns == 0) place = last_before(time_ns, kReach);
   if (place.length_ns == 0)
-    throw query::Wrong("the store has no window of a process in the day before " + query::time_text(time_ns) +
+    throw query::Wrong("the store has no window of a process in the day before " + io::time_text(time_ns) +
                        "; pipelines/host.lua collects them");
   return read(place);
 }

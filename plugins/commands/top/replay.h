@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/commands/top/table.h"
-#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/command_line/options.h"
 
 namespace atalaya::top {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/json_object.h"
-#include "plugins/shared/match/matcher.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/io/json/json_object.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::top {
 namespace {
@@ -196,7 +196,7 @@ std::optional<Column> column_from_name(std::string_view name) {
 std::vector<Row> shown_rows(const Window &window, const View &view) {
   std::vector<Row> rows = window.rows;
   if (!view.filter.empty()) {
-    auto matcher = core::Matcher::parse(is_word(view.filter) ? "*" + view.filter + "*" : view.filter);
+    auto matcher = io::Matcher::parse(is_word(view.filter) ? "*" + view.filter + "*" : view.filter);
     if (!matcher) throw std::invalid_argument(matcher.error());
     std::erase_if(rows, [&](const Row &row) { return !matcher->matches(row.process); });
   }
@@ -237,12 +237,12 @@ std::string amount_text(double bytes) {
 }
 
 std::string json_of(const Window &window, const View &view) {
-  query::JsonWriter out;
+  io::JsonWriter out;
   {
-    query::JsonObject all(out);
+    io::JsonObject all(out);
     all.key("time").milliseconds(window.time_ns);
     all.number("window", static_cast<double>(window.length_ns) / 1e9);
-    all.objects("processes", shown_rows(window, view), [](query::JsonObject &object, const Row &row) {
+    all.objects("processes", shown_rows(window, view), [](io::JsonObject &object, const Row &row) {
       object.key("host").text(row.host);
       object.text("pid", row.pid);
       object.key("process").text(row.process);

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/span_end.h"
+#include "core/base/sample/span_end.h"
 #include "plugins/commands/trace/stack_lanes.h"
 #include "plugins/commands/trace/timeline.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/experiments.h"
-#include "plugins/shared/analysis/query/options.h"
-#include "plugins/shared/analysis/query/output.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::trace {

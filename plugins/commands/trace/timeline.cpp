@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::trace {
 namespace {

@@ -11,7 +11,7 @@ MatchFilter::MatchFilter(Host host) : host_(host), metric_(host, "metric"), pass
     const std::string key(param->key());
     if (key == "metric" || key == "kind" || key == "absent") continue;
     if (param->count() == 0) throw Failure(Code::bad_config, "parameter \"" + key + "\" has no pattern; write \"*\" for any value");
-    tags_.push_back({host.intern(key), read_patterns(host, key)});
+    tags_.push_back({host.intern(key), io::read_patterns(host, key)});
   }
   if (const auto kind = host.find("kind"))
     kind_ = kind->text() == "stack" ? ATALAYA_STACK : kind->text() == "span" ? ATALAYA_SPAN : ATALAYA_METRICS;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/match/patterns.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/io/match/patterns.h"
 
 namespace atalaya::match {
 
@@ -32,13 +32,13 @@ class MatchFilter final : public Filter {
  private:
   struct TagPatterns {
     uint32_t key;
-    core::MatcherList patterns;
+    io::MatcherList patterns;
   };
   bool keeps(const Sample &sample) const;
   void keep_matching_fields(Batch &batch, Sample &sample);
 
   Host host_;
-  NamePatterns metric_;
+  io::NamePatterns metric_;
   std::optional<uint32_t> kind_;
   bool pass_absent_;
   std::vector<TagPatterns> tags_;

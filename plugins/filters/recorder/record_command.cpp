@@ -6,8 +6,8 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "core/base/safe_text.h"
-#include "core/base/units.h"
+#include "core/base/text/safe_text.h"
+#include "core/base/text/units.h"
 #include "plugins/filters/recorder/trigger_socket.h"
 
 namespace atalaya::recorder {

@@ -10,13 +10,13 @@ constexpr size_t kMaxKnown = 4096;  // spans; the oldest is forgotten
 
 }  // namespace
 
-TriggerList::TriggerList(Host host, const std::vector<std::string> &texts) : seed_(core::random_seed()) {
+TriggerList::TriggerList(Host host, const std::vector<std::string> &texts) : seed_(io::random_seed()) {
   for (const std::string &text : texts) {
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
       throw Failure(Code::bad_config, "parameter \"on\": \"" + text + "\" is not TAG=PATTERN, such as alert=*");
     const std::array<std::string, 1> pattern{text.substr(equals + 1)};
-    auto list = core::MatcherList::parse(pattern);
+    auto list = io::MatcherList::parse(pattern);
     if (!list) throw Failure(Code::bad_config, "parameter \"on\": " + list.error());
     all_.push_back({text.substr(0, equals), host.intern(text.substr(0, equals)), std::move(*list)});
   }
@@ -36,7 +36,7 @@ std::optional<std::string> TriggerList::cause_of(const Sample &sample) {
 bool TriggerList::is_new(const Sample &sample) {
   std::string identity(key_.of(sample));
   identity.append(reinterpret_cast<const char *>(&sample.time_ns), sizeof(sample.time_ns));
-  const uint64_t hash = core::identity_hash(identity, seed_);
+  const uint64_t hash = io::identity_hash(identity, seed_);
   if (!known_.insert(hash).second) return false;
   order_.push_back(hash);
   if (order_.size() > kMaxKnown) {

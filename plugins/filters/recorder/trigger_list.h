@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/samples/identity.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/io/samples/identity.h"
 
 namespace atalaya::recorder {
 
@@ -28,12 +28,12 @@ class TriggerList {
   struct One {
     std::string tag;
     uint32_t key = 0;
-    core::MatcherList pattern;
+    io::MatcherList pattern;
   };
   bool is_new(const Sample &sample);
 
   std::vector<One> all_;
-  core::IdentityKey key_;
+  io::IdentityKey key_;
   const uint64_t seed_;
   std::unordered_set<uint64_t> known_;
   std::deque<uint64_t> order_;

@@ -16,7 +16,7 @@ bool same_text(atalaya_str a, atalaya_str b) {
 
 TopFilter::TopFilter(Host host)
     : host_(host),
-      family_(family_of(host.text("by"))),
+      family_(io::family_of(host.text("by"))),
       by_(host.intern(host.text("by"))),
       tag_(host.intern(host.text("tag"))),
       k_(static_cast<uint64_t>(host.integer("k"))),
@@ -54,7 +54,7 @@ Code TopFilter::process(const Window &window, Batch &batch) {
 bool TopFilter::in_family(const Sample &sample) {
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const uint32_t name = sample.fields[i].name;
-    if (families_.get(name, [&] { return family_of(host_.name_of(name)) == family_; })) return true;
+    if (families_.get(name, [&] { return io::family_of(host_.name_of(name)) == family_; })) return true;
   }
   return false;
 }
@@ -73,7 +73,7 @@ void TopFilter::enter(const Window &window, const Sample &sample, uint64_t place
 }
 
 uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
-  const int64_t time_ns = core::SampleWindow(window, sample).group_time_ns;
+  const int64_t time_ns = io::SampleWindow(window, sample).group_time_ns;
   key_.begin();
   key_.number(time_ns);
   for (const uint32_t key : per_)
@@ -118,7 +118,7 @@ void TopFilter::split(const Window &window, std::span<const Sample> samples) {
     leaves_[candidate.sample] = true;
     ++group.merged;
     if (!other_) continue;
-    const core::SampleWindow own(window, samples[candidate.sample]);
+    const io::SampleWindow own(window, samples[candidate.sample]);
     group.window.add(own.group_begin_ns);
     group.rest.add(samples[candidate.sample], own.duration_ns);
   }
@@ -132,9 +132,9 @@ void TopFilter::add_other(Batch &batch, const Group &group) {
   for (const atalaya_tag &tag : group.common)
     if (tag.key != tag_) batch.tag_shared(sample, tag.key, tag.value);
   batch.tag(sample, tag_, "other");
-  for (const core::Total &total : totals)
+  for (const io::Total &total : totals)
     if (fields_.matches(total.name()))
-      batch.put(sample, total.result(core::Function::sum, weights_.of(total.name()), group.window.length_ns()));
+      batch.put(sample, total.result(io::Function::sum, weights_.of(total.name()), group.window.length_ns()));
   host_.merged(group.merged);
   host_.created(1);
 }

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/match/patterns.h"
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/per_name.h"
-#include "plugins/shared/samples/sample_window.h"
-#include "plugins/shared/samples/totals.h"
-#include "plugins/shared/samples/weights.h"
+#include "plugins/shared/io/match/patterns.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/per_name.h"
+#include "plugins/shared/io/samples/sample_window.h"
+#include "plugins/shared/io/samples/totals.h"
+#include "plugins/shared/io/samples/weights.h"
 
 namespace atalaya::top {
 
@@ -50,10 +50,10 @@ class TopFilter final : public Filter {
   };
   // The future sample `other` of one group. Reused from window to window.
   struct Group {
-    core::GroupWindow window;  // of the samples that leave
+    io::GroupWindow window;  // of the samples that leave
     uint64_t seen = 0, merged = 0;
     std::vector<atalaya_tag> common;  // tags that all samples of the group share
-    core::Totals rest;
+    io::Totals rest;
   };
 
   bool in_family(const Sample &sample);
@@ -71,12 +71,12 @@ class TopFilter final : public Filter {
   double hysteresis_;
   bool other_;
   std::vector<uint32_t> per_;
-  NamePatterns fields_;
-  core::PerName<bool> families_;
-  core::Weights weights_;
+  io::NamePatterns fields_;
+  io::PerName<bool> families_;
+  io::Weights weights_;
 
-  core::IdentityKey key_;
-  core::IdentityTable group_ids_, entities_;
+  io::IdentityKey key_;
+  io::IdentityTable group_ids_, entities_;
   std::vector<Group> groups_;        // the first group_ids_.size() are in use
   std::vector<uint64_t> last_kept_;  // by entity: the round in which it was last among the K
   uint64_t round_ = 1;               // windows with candidates, from 1

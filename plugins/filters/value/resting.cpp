@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plugins/shared/samples/sample_window.h"
+#include "plugins/shared/io/samples/sample_window.h"
 
 namespace atalaya::value {
 namespace {
@@ -43,7 +43,7 @@ Resting::Entity *Resting::entity_of(const Sample &sample, std::string_view ident
 }
 
 bool Resting::add(const Window &window, const Sample &sample, std::string_view identity) {
-  const core::SampleWindow own(window, sample);
+  const io::SampleWindow own(window, sample);
   if (sample.kind != ATALAYA_METRICS || own.duration_ns == 0) return false;
   Entity *const entity = entity_of(sample, identity);
   if (entity == nullptr) return false;

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/per_name.h"
 
 namespace atalaya::value {
 
@@ -62,9 +62,9 @@ class Resting {
   Host host_;
   const int64_t every_ns_;
   uint64_t window_ = 1;
-  core::IdentityTable ids_;
+  io::IdentityTable ids_;
   std::vector<Entity> entities_;  // the first ids_.size() are in use
-  core::PerName<Form> forms_;
+  io::PerName<Form> forms_;
   std::vector<Entity> finished_;  // of this window, before its end; the first finished_count_ are in use
   size_t finished_count_ = 0;
 };

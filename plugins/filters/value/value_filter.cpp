@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "plugins/shared/match/patterns.h"
+#include "plugins/shared/io/match/patterns.h"
 
 namespace atalaya::value {
 
@@ -73,7 +73,7 @@ ValueFilter::Meaning ValueFilter::meaning(uint32_t name) {
   const std::string_view metric = host_.name_of(name);
   Meaning meaning;
   for (uint32_t i = 0; i < thresholds_.size(); ++i) {
-    if (family_of(metric) == family_of(thresholds_[i].metric)) meaning.in_family = true;
+    if (io::family_of(metric) == io::family_of(thresholds_[i].metric)) meaning.in_family = true;
     if (metric == thresholds_[i].metric) meaning = {true, true, i};
     if (meaning.listed) break;
   }

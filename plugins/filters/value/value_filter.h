@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "plugins/filters/value/resting.h"
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/per_name.h"
 
 namespace atalaya::value {
 
@@ -72,12 +72,12 @@ class ValueFilter final : public Filter {
   bool below_, change_, pass_absent_;
   double hysteresis_;
   std::vector<Threshold> thresholds_;
-  core::PerName<Meaning> meanings_;
+  io::PerName<Meaning> meanings_;
 
   std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the current sample
-  core::IdentityKey key_;
+  io::IdentityKey key_;
   std::string_view identity_;  // of the current sample; empty: not computed yet
-  core::IdentityTable entities_;
+  io::IdentityTable entities_;
   std::vector<Memory> memory_;  // one per threshold, entity by entity
   std::optional<Resting> resting_;
 };

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/json.h"
-#include "core/base/safe_text.h"
+#include "core/base/text/json.h"
+#include "core/base/text/safe_text.h"
 
 namespace atalaya::store {
 namespace {

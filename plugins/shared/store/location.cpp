@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 namespace {

@@ -6,8 +6,8 @@
 
 namespace atalaya::store {
 
-core::MatcherList matchers_of(const std::vector<std::string> &patterns) {
-  auto matchers = core::MatcherList::parse(patterns);
+io::MatcherList matchers_of(const std::vector<std::string> &patterns) {
+  auto matchers = io::MatcherList::parse(patterns);
   if (!matchers) throw Error(Cause::config, matchers.error());
   return std::move(*matchers);
 }

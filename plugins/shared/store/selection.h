@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {
 
 // A list of patterns, compiled. Throws Error where one is none.
-core::MatcherList matchers_of(const std::vector<std::string> &patterns);
+io::MatcherList matchers_of(const std::vector<std::string> &patterns);
 
 // The filters of tags, compiled.
 class TagMatchers {
@@ -24,7 +24,7 @@ class TagMatchers {
  private:
   struct Filter {
     std::string key;
-    core::MatcherList matchers;
+    io::MatcherList matchers;
   };
   std::vector<Filter> filters_;
 };

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/name_cache.h"
+#include "core/base/sample/name_cache.h"
 #include "core/base/now.h"
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/error.h"
@@ -34,7 +34,7 @@ struct Range {
   int64_t to_ns = std::numeric_limits<int64_t>::max();
 };
 
-// Patterns are those of plugins/shared/match/matcher.h: texts, globs, ~regex, !negations; a list is "any of".
+// Patterns are those of plugins/shared/io/match/matcher.h: texts, globs, ~regex, !negations; a list is "any of".
 struct TagFilter {
   std::string key;
   std::vector<std::string> patterns;  // an absent tag passes only if all of them are negated

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/shared/secret/secret.h"
-#include "plugins/shared/sink/dead_letters.h"
-#include "plugins/shared/sink/params.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/io/secret/secret.h"
+#include "plugins/shared/io/sink/dead_letters.h"
+#include "plugins/shared/io/sink/params.h"
 #include "plugins/shared/store/clickhouse/writer.h"
 
 namespace atalaya::clickhouse_sink {
@@ -38,13 +38,13 @@ class ClickHouse final : public Sink {
           .range(1, 1'000'000)
           .unit("rows"),
       param::size("batch_size", "Maximum size of a request before compression").defaults("16 MiB").range(1024, 1 << 30),
-      sinks::span_of_time("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
-      sinks::deadline("30s"_str),
-      sinks::dead_letters("Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the "
+      io::span_of_time("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
+      io::deadline("30s"_str),
+      io::dead_letters("Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the "
                           "oldest half is deleted "
                           "first. 0 B: none"_str),
       param::string("basic", "A file with user:password; read again for every request").unit("secret file"),
-      sinks::kHttpTls,
+      io::kHttpTls,
   };
   static constexpr Description description = {
       .name = "clickhouse"_str, .summary = "Keep samples in a ClickHouse database, on a server or a cluster"_str, .params = params};
@@ -67,13 +67,13 @@ class ClickHouse final : public Sink {
   void start() override {
     if (writer_) return;
     if (const auto folder = host_.state_dir()) options_.version_file = *folder + "/version";
-    if (!options_.client.location.basic.empty()) static_cast<void>(read_secret(options_.client.location.basic));
+    if (!options_.client.location.basic.empty()) static_cast<void>(io::read_secret(options_.client.location.basic));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
     options_.warn = [host = host_](const std::string &text) { host.log(Level::warning, text); };
     answer([&] {
       writer_ = std::make_unique<clickhouse::Writer>(options_, name_of, [host = host_](uint32_t id) { return host.metric(id); });
     });
-    encoder_ = core::make_encoder(core::Format::samples, name_of);
+    encoder_ = protocols::make_encoder(protocols::Format::samples, name_of);
     dead_letters_.open();
   }
   void stop() override {
@@ -127,7 +127,7 @@ class ClickHouse final : public Sink {
 
   Host host_;
   clickhouse::WriterOptions options_;
-  sinks::DeadLetters dead_letters_;
+  io::DeadLetters dead_letters_;
   std::unique_ptr<clickhouse::Writer> writer_;
   std::unique_ptr<core::Encoder> encoder_;
 };

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/files.h"
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/shared/sink/line_file.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/io/sink/line_file.h"
 
 namespace atalaya::file_sink {
 namespace {
@@ -36,7 +36,7 @@ class File final : public Sink {
 
   explicit File(Host host)
       : host_(host),
-        encoder_(core::make_encoder(format(host), [host](uint32_t id) { return host.name_of(id); })),
+        encoder_(protocols::make_encoder(format(host), [host](uint32_t id) { return host.name_of(id); })),
         file_(options(host, *encoder_), [host](const std::string &text) { host.log(Level::warning, text); }) {}
 
   void start() override {
@@ -62,12 +62,12 @@ class File final : public Sink {
   Code flush(int64_t) override { return Code::ok; }
 
  private:
-  static core::Format format(const Host &host) {
-    const core::Format format = core::format_from_name(host.text("format"));
-    return format == core::Format::csv && host.boolean("escape_formulas") ? core::Format::csv_for_spreadsheets : format;
+  static protocols::Format format(const Host &host) {
+    const protocols::Format format = protocols::format_from_name(host.text("format"));
+    return format == protocols::Format::csv && host.boolean("escape_formulas") ? protocols::Format::csv_for_spreadsheets : format;
   }
-  static FileOptions options(const Host &host, const core::Encoder &encoder) {
-    FileOptions options;
+  static io::FileOptions options(const Host &host, const core::Encoder &encoder) {
+    io::FileOptions options;
     options.path = host.text("path");
     options.header = encoder.header();
     if (const auto size = host.find("rotate_size")) options.rotate_size = size->integer();
@@ -80,7 +80,7 @@ class File final : public Sink {
 
   Host host_;
   std::unique_ptr<core::Encoder> encoder_;
-  LineFile file_;
+  io::LineFile file_;
   std::string lines_;
   core::Refused refused_;  // of the current batch
 };

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <utility>
 
-#include "plugins/shared/http/client/words.h"
+#include "plugins/shared/io/http/client/words.h"
 
 namespace atalaya::http_sink {
 namespace {

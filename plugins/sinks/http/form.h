@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/sinks/http/message_encoder.h"
-#include "plugins/sinks/http/sample_encoder.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/protocols/base/message_encoder.h"
+#include "plugins/shared/protocols/base/sample_encoder.h"
 
 namespace atalaya::http_sink {
 
@@ -18,7 +18,7 @@ enum class Alert : uint8_t { none, alertmanager, webhook };
 
 // How requests of a format are made.
 struct Form {
-  core::Format format;
+  protocols::Format format;
   std::string_view content_type, default_path;
   bool array;                       // the records are elements of one JSON array; else lines
   bool details;                     // ?details names the refused points
@@ -31,11 +31,11 @@ struct Form {
 Form form_of(std::string_view name);
 
 // The records of a request: lines or elements, also those of dead letters.
-std::unique_ptr<core::Encoder> make_lines(const Form &form, const core::TagLimit &tags, const core::NameOf &name_of);
+std::unique_ptr<core::Encoder> make_lines(const Form &form, const protocols::TagLimit &tags, const core::NameOf &name_of);
 // Null: requests are not messages.
-std::unique_ptr<MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of, const MetricOf &metric_of);
+std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of, const protocols::MetricOf &metric_of);
 // Null: requests are not made of whole samples.
-std::unique_ptr<SampleEncoder> make_whole(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
-                                          const MetricOf &metric_of);
+std::unique_ptr<protocols::SampleEncoder> make_whole(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
+                                          const protocols::MetricOf &metric_of);
 
 }  // namespace atalaya::http_sink

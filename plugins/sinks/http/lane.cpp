@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/now.h"
-#include "plugins/shared/http/client/words.h"
+#include "plugins/shared/io/http/client/words.h"
 
 namespace atalaya::http_sink {
 namespace {
@@ -31,13 +31,13 @@ bool too_large(int status, std::string_view body) {
 
 Lane::~Lane() = default;
 
-Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, http_client::Targets &targets,
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const protocols::MetricOf &metric_of, http_client::Targets &targets,
            http_client::Connection connection)
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(make_lines(options.form, options.tags, name_of)),
-      compressor_(http_client::make_compressor(
+      compressor_(io::make_compressor(
           options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress, options.level)),
       message_encoder_(make_messages(options.form, name_of, metric_of)),
       sample_encoder_(make_whole(options.form, options.sample_rate, name_of, metric_of)),
@@ -184,7 +184,7 @@ void Lane::build_message(Range range, size_t target) {
 
 // A server that accepts a part of a request must not get it again: its refusals are counted.
 void Lane::note_rejected(const std::string &body, size_t records) {
-  MessageEncoder::Rejected found = message_encoder_ ? message_encoder_->rejected(body) : sample_encoder_->rejected(body);
+  protocols::MessageEncoder::Rejected found = message_encoder_ ? message_encoder_->rejected(body) : sample_encoder_->rejected(body);
   if (found.points == 0) return;
   rejected_.points += std::min<uint64_t>(found.points, records);
   rejected_.why = std::move(found.why);

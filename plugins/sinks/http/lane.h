@@ -13,20 +13,20 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/shared/http/client/compressor.h"
-#include "plugins/shared/http/client/connection.h"
-#include "plugins/shared/http/client/targets.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/io/compress/compressor.h"
+#include "plugins/shared/io/http/client/connection.h"
+#include "plugins/shared/io/http/client/targets.h"
 #include "plugins/sinks/http/answer.h"
 #include "plugins/sinks/http/form.h"
-#include "plugins/sinks/http/message_encoder.h"
-#include "plugins/sinks/http/sample_encoder.h"
+#include "plugins/shared/protocols/base/message_encoder.h"
+#include "plugins/shared/protocols/base/sample_encoder.h"
 
 namespace atalaya::http_sink {
 
 struct LaneOptions {
   Form form;
-  core::TagLimit tags;
+  protocols::TagLimit tags;
   std::string compress;
   int level = 6;
   size_t batch_records = 5000;
@@ -46,7 +46,7 @@ struct DeadRecord {
 // Delivers its share of a batch, one request after another, and keeps its progress. One thread at a time.
 class Lane {
  public:
-  Lane(const LaneOptions &options, const core::NameOf &name_of, const MetricOf &metric_of, http_client::Targets &targets,
+  Lane(const LaneOptions &options, const core::NameOf &name_of, const protocols::MetricOf &metric_of, http_client::Targets &targets,
        http_client::Connection connection);
   ~Lane();
 
@@ -61,7 +61,7 @@ class Lane {
   const std::vector<DeadRecord> &dead() const { return dead_; }
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
   // Points that the server reported as refused without naming them, and its last reason. Of the current batch.
-  const MessageEncoder::Rejected &rejected() const { return rejected_; }
+  const protocols::MessageEncoder::Rejected &rejected() const { return rejected_; }
 
  private:
   struct Record {
@@ -105,14 +105,14 @@ class Lane {
   http_client::Targets &targets_;
   http_client::Connection connection_;
   std::unique_ptr<core::Encoder> encoder_;
-  std::unique_ptr<http_client::Compressor> compressor_;
+  std::unique_ptr<io::Compressor> compressor_;
   std::string body_;
-  std::unique_ptr<MessageEncoder> message_encoder_;
+  std::unique_ptr<protocols::MessageEncoder> message_encoder_;
   size_t declared_bytes_ = 0;  // of the encoder's declarations, that the server has
-  MessageEncoder::Rejected rejected_;
+  protocols::MessageEncoder::Rejected rejected_;
   // For whole samples and messages. A server gets the declarations of metrics with the first request, after a failure, and again at
   // intervals, because it may have restarted.
-  std::unique_ptr<SampleEncoder> sample_encoder_;
+  std::unique_ptr<protocols::SampleEncoder> sample_encoder_;
   std::string whole_;
   std::vector<atalaya_sample> picked_;
   size_t declared_to_ = SIZE_MAX;  // the server that has them

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/http/client/authorization.h"
-#include "plugins/shared/secret/secret.h"
-#include "plugins/shared/sink/dead_letters.h"
-#include "plugins/shared/sink/fingerprint.h"
-#include "plugins/shared/sink/params.h"
+#include "plugins/shared/io/http/client/authorization.h"
+#include "plugins/shared/io/secret/secret.h"
+#include "plugins/shared/io/sink/dead_letters.h"
+#include "plugins/shared/io/sink/fingerprint.h"
+#include "plugins/shared/io/sink/params.h"
 #include "plugins/sinks/http/lane.h"
 
 namespace atalaya::http_sink {
@@ -46,10 +46,10 @@ constexpr Param kSenders = param::integer("senders", "Concurrent requests (per u
                                .range(1, 64)
                                .unit("requests");
 constexpr Param kTimeout =
-    sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
+    io::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
 constexpr Param kRetryMax =
-    sinks::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str);
-constexpr Param kDeadLetters = sinks::dead_letters(
+    io::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str);
+constexpr Param kDeadLetters = io::dead_letters(
     "Space for points that a server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
     "0 B keeps none."_str);
 constexpr Param kChunked =
@@ -87,7 +87,7 @@ class RequestSink : public Sink {
     deadlines_ = std::make_unique<http_client::Deadlines>();
     const auto senders = static_cast<size_t>(host_.integer("senders"));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
-    const MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
+    const protocols::MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
       const auto found = host.metric(id);
       if (!found) return false;
       info = {sizeof(info), found->kind, found->decimals, 0, str(found->unit), str(found->summary), str(found->source)};
@@ -126,7 +126,7 @@ class RequestSink : public Sink {
  private:
   Code deliver(std::span<const Sample> samples, int64_t &retry_after_ns) {
     const std::string authorization = this->authorization();
-    const bool resumed = unfinished_ && *unfinished_ == sinks::fingerprint(samples);
+    const bool resumed = unfinished_ && *unfinished_ == io::fingerprint(samples);
     unfinished_.reset();
     if (!resumed) divide(samples);
     std::vector<std::future<bool>> others;
@@ -146,7 +146,7 @@ class RequestSink : public Sink {
       settle();
       return Code::ok;
     }
-    unfinished_ = sinks::fingerprint(samples);
+    unfinished_ = io::fingerprint(samples);
     retry_after_ns = targets_->wait(host_.monotonic());
     throw Failure(Code::retry, problem);
   }
@@ -161,7 +161,7 @@ class RequestSink : public Sink {
                                           std::to_string(urls_.size()) + " servers; write one weight per url");
     if (!weights_.empty() && std::all_of(weights_.begin(), weights_.end(), [](int64_t weight) { return weight == 0; }))
       throw Failure(Code::bad_config, "all weights are 0; set at least one to 1 or more");
-    if (options_.form.format == core::Format::influx)
+    if (options_.form.format == protocols::Format::influx)
       for (const http_client::Url &url : urls_)
         if (url.target.find("precision=") != std::string::npos && url.target.find("precision=n") == std::string::npos)
           throw Failure(Code::bad_config, "times are sent in ns; remove precision from " + url.text);
@@ -204,7 +204,7 @@ class RequestSink : public Sink {
   // The value of the header. The file is read for every batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
-    const std::string text = read_secret(credentials_);
+    const std::string text = io::read_secret(credentials_);
     return bearer_ ? "Bearer " + text : http_client::basic_authorization(text);
   }
 
@@ -213,7 +213,7 @@ class RequestSink : public Sink {
     for (size_t i = 0; i < samples.size(); ++i) shares_[lanes_.size() == 1 ? 0 : lane_of(samples[i])].push_back(i);
   }
   size_t lane_of(const Sample &sample) const {
-    const uint64_t hash = sinks::series_hash(sample);
+    const uint64_t hash = io::series_hash(sample);
     return targets_->home(hash) * lanes_per_server_ + (hash >> 40) % lanes_per_server_;
   }
 
@@ -238,7 +238,7 @@ class RequestSink : public Sink {
   http_client::ConnectionOptions connection_;
   std::string credentials_;  // the file; empty: none
   bool bearer_ = false;
-  sinks::DeadLetters dead_letters_;
+  io::DeadLetters dead_letters_;
 
   std::optional<http_client::Targets> targets_;
   std::unique_ptr<http_client::Deadlines> deadlines_;
@@ -270,15 +270,15 @@ class Http final : public RequestSink {
       kBatchSize,
       kSenders,
       kTimeout,
-      sinks::deadline("10s"_str),
+      io::deadline("10s"_str),
       kRetryMax,
-      sinks::kMaxTags,
-      sinks::kDropTags,
+      io::kMaxTags,
+      io::kDropTags,
       kDeadLetters,
       kChunked,
       kBasic,
       kBearer,
-      sinks::kHttpTls,
+      io::kHttpTls,
       kProxy,
   };
   static constexpr Description description = {
@@ -305,12 +305,12 @@ class Otlp final : public RequestSink {
       kBatchSize,
       kSenders,
       kTimeout,
-      sinks::deadline("10s"_str),
+      io::deadline("10s"_str),
       kRetryMax,
       kDeadLetters,
       kBasic,
       kBearer,
-      sinks::kHttpTls,
+      io::kHttpTls,
       kProxy,
   };
   static constexpr Description description = {

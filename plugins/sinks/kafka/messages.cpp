@@ -34,7 +34,7 @@ void append_hex(std::string &out, uint64_t value) {
 }  // namespace
 
 Messages::Messages(const MessageConfig &config, const core::NameOf &name_of, uint32_t host_key)
-    : config_(config), name_of_(name_of), host_key_(host_key), encoder_(core::make_encoder(config.format, name_of, config.tags)) {}
+    : config_(config), name_of_(name_of), host_key_(host_key), encoder_(protocols::make_encoder(config.format, name_of, config.tags)) {}
 
 void Messages::load(std::span<const atalaya_sample> samples) {
   text_.clear();
@@ -69,7 +69,7 @@ Messages::Range Messages::append_key(const atalaya_sample &sample) {
 void Messages::append_value(const atalaya_sample &sample, size_t index) {
   const size_t before = text_.size();
   const Range key = append_key(sample);
-  const bool array = config_.format == core::Format::opentsdb && !config_.per_point;
+  const bool array = config_.format == protocols::Format::opentsdb && !config_.per_point;
   const size_t begin = text_.size();
   if (array) text_ += '[';
   const size_t lines = text_.size();

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/io/samples/per_name.h"
 
 namespace atalaya::kafka_sink {
 
 enum class KeyBy { series, host, none };
 
 struct MessageConfig {
-  core::Format format = core::Format::jsonlines;
+  protocols::Format format = protocols::Format::jsonlines;
   bool per_point = false;  // a message per line; else per sample
   KeyBy key = KeyBy::series;
-  core::TagLimit tags;
+  protocols::TagLimit tags;
 };
 
 // A batch as messages with keys. Allocates nothing in steady state when reused.
@@ -58,7 +58,7 @@ class Messages {
   core::NameOf name_of_;
   uint32_t host_key_;
   std::unique_ptr<core::Encoder> encoder_;
-  core::PerName<uint64_t> name_hashes_;
+  io::PerName<uint64_t> name_hashes_;
   std::string text_;
   std::vector<Message> messages_;
   std::vector<std::pair<size_t, std::string_view>> without_form_;

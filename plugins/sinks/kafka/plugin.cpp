@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
-#include "plugins/shared/secret/secret.h"
-#include "plugins/shared/sink/dead_letters.h"
-#include "plugins/shared/sink/fingerprint.h"
-#include "plugins/shared/sink/params.h"
+#include "plugins/shared/io/secret/secret.h"
+#include "plugins/shared/io/sink/dead_letters.h"
+#include "plugins/shared/io/sink/fingerprint.h"
+#include "plugins/shared/io/sink/params.h"
 #include "plugins/sinks/kafka/delivery.h"
 #include "plugins/sinks/kafka/messages.h"
 #include "plugins/sinks/kafka/settings.h"
@@ -68,14 +68,14 @@ class Kafka final : public Sink {
       param::duration("timeout", "Time limit for connecting, and for the silence of a broker before the sink reconnects")
           .defaults("10s")
           .range(1e9, 3e11),
-      sinks::retry_max("Maximum pause between attempts"_str),
-      sinks::kMaxTags,
-      sinks::kDropTags,
-      sinks::dead_letters(
+      io::retry_max("Maximum pause between attempts"_str),
+      io::kMaxTags,
+      io::kDropTags,
+      io::dead_letters(
           "Space for messages that the brokers refuse, in dead-letters.jsonl of the state folder; the oldest half is deleted "
           "first. 0 B keeps none."_str),
       param::string("client_id", "Name of this agent in logs and quotas of the brokers").defaults("atalaya"),
-      sinks::tls("Certificates; tls = {} encrypts with the system's authorities. Host names are verified."_str),
+      io::tls("Certificates; tls = {} encrypts with the system's authorities. Host names are verified."_str),
       param::record("sasl", kSasl, "SASL authentication"),
       param::map("options", kOption, "Other settings of librdkafka, by its names"),
   };
@@ -121,7 +121,7 @@ class Kafka final : public Sink {
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     if (!delivery_) throw Failure(Code::retry, "the sink \"kafka\" is not started");
     delivery_->set_password(password());
-    const uint64_t now = sinks::fingerprint(samples);
+    const uint64_t now = io::fingerprint(samples);
     if (unfinished_ != now) {
       messages_->load(samples);
       delivery_->load(*messages_);
@@ -155,7 +155,7 @@ class Kafka final : public Sink {
   }
 
   void read_message_config() {
-    message_config_.format = core::format_from_name(host_.text("format"));
+    message_config_.format = protocols::format_from_name(host_.text("format"));
     message_config_.per_point = host_.text("message") == "point";
     message_config_.key = key_of(host_.text("key"));
     message_config_.tags.max_tags = static_cast<size_t>(host_.integer("max_tags"));
@@ -163,7 +163,7 @@ class Kafka final : public Sink {
   }
 
   // The file is read for every batch, so that a new password needs no restart.
-  std::string password() const { return config_.sasl.on ? read_secret(config_.sasl.password_file) : std::string(); }
+  std::string password() const { return config_.sasl.on ? io::read_secret(config_.sasl.password_file) : std::string(); }
 
   // The batch is delivered: records and counts the refused messages.
   void settle() {
@@ -178,7 +178,7 @@ class Kafka final : public Sink {
   Host host_;
   KafkaConfig config_;
   MessageConfig message_config_;
-  sinks::DeadLetters dead_letters_;
+  io::DeadLetters dead_letters_;
 
   std::optional<Messages> messages_;
   std::unique_ptr<Delivery> delivery_;

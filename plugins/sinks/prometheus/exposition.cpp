@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/base/json.h"
-#include "plugins/shared/openmetrics/legal_text.h"
+#include "core/base/text/json.h"
+#include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::prometheus {
 namespace {

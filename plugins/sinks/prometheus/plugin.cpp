@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/text.h"
-#include "plugins/shared/http/server/params.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/io/http/server/params.h"
 #include "plugins/sinks/prometheus/scrape_server.h"
 
 namespace atalaya::prometheus {

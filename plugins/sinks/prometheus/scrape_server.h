@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugins/shared/http/server/daemon.h"
+#include "plugins/shared/io/http/server/daemon.h"
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "plugins/shared/match/patterns.h"
-#include "plugins/shared/openmetrics/legal_text.h"
+#include "plugins/shared/io/match/patterns.h"
+#include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {
@@ -55,8 +55,8 @@ SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, Metr
     : options_(options),
       name_of_(std::move(name_of)),
       info_of_(std::move(metric_of)),
-      entities_(64, Hash{core::random_seed()}),
-      labels_in_use_(64, Hash{core::random_seed()}) {}
+      entities_(64, Hash{io::random_seed()}),
+      labels_in_use_(64, Hash{io::random_seed()}) {}
 
 SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Moment &now) {
   const std::lock_guard lock(mutex_);
@@ -227,7 +227,7 @@ void SeriesTable::announce(const Sample &sample) {
 }
 
 std::string SeriesTable::stream_key(const Sample &sample, const Metric &metric) const {
-  std::string key(family_of(metric.original));
+  std::string key(io::family_of(metric.original));
   for (uint32_t i = 0; i < sample.tag_count; ++i)
     if (name_of_(sample.tags[i].key) == "host") key.append(1, '\0').append(view(sample.tags[i].value));
   return key;

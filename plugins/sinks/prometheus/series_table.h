@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/name_cache.h"
-#include "plugins/shared/openmetrics/metric.h"
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/per_name.h"
+#include "core/base/sample/name_cache.h"
+#include "plugins/shared/protocols/prometheus/metric.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/per_name.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {
@@ -88,7 +88,7 @@ class SeriesTable {
  private:
   struct Hash {
     uint64_t seed;
-    size_t operator()(std::string_view text) const { return core::identity_hash(text, seed); }
+    size_t operator()(std::string_view text) const { return io::identity_hash(text, seed); }
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -118,13 +118,13 @@ class SeriesTable {
   mutable std::mutex mutex_;
   Moment now_;  // of the current batch
   std::vector<const Sample *> deferred_;
-  core::IdentityKey key_;
+  io::IdentityKey key_;
   std::string_view identity_;  // of the current sample
   std::string labels_;         // of the current sample
   std::vector<std::pair<std::string, std::string_view>> pairs_;
 
   std::deque<Metric> metrics_;
-  core::PerName<uint32_t> metric_by_name_;
+  io::PerName<uint32_t> metric_by_name_;
   std::unordered_map<std::string, uint32_t> metric_by_legal_;
   Collisions collisions_;
 

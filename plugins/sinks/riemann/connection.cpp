@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "plugins/shared/http/client/connection.h"
+#include "plugins/shared/io/http/client/connection.h"
 
 namespace atalaya::riemann_sink {
 
@@ -23,7 +23,7 @@ Poco::Timespan Connection::patience(Deadline deadline) const {
   return std::max<Poco::Timespan::TimeDiff>(1, std::chrono::duration_cast<std::chrono::microseconds>(left).count());
 }
 
-Answer Connection::exchange(std::string_view message) {
+protocols::Answer Connection::exchange(std::string_view message) {
   const Deadline deadline = steady_clock::now() + options_.deadline;
   try {
     if (!socket_ || is_stale()) connect(deadline);
@@ -58,7 +58,7 @@ void Connection::connect(Deadline deadline) {
   socket_ = socket;
 }
 
-Answer Connection::converse(std::string_view message, Deadline deadline) {
+protocols::Answer Connection::converse(std::string_view message, Deadline deadline) {
   const http_client::Deadlines::Guard guard(deadlines_, socket_->impl()->sockfd(), deadline);
   socket_->setSendTimeout(patience(deadline));
   socket_->setReceiveTimeout(patience(deadline));
@@ -69,12 +69,12 @@ Answer Connection::converse(std::string_view message, Deadline deadline) {
   }
   unsigned char header[4];
   receive({reinterpret_cast<char *>(header), sizeof(header)});
-  const uint32_t length = length_of(header);
-  if (length > kMaxAnswerLength)
+  const uint32_t length = protocols::length_of(header);
+  if (length > protocols::kMaxAnswerLength)
     throw Poco::Net::NetException("not a Riemann server: it announces " + std::to_string(length) + " bytes");
   std::string body(length, '\0');
   receive(body);
-  if (auto answer = read_answer(body)) return *answer;
+  if (auto answer = protocols::read_answer(body)) return *answer;
   throw Poco::Net::NetException("not a Riemann server: its answer cannot be parsed");
 }
 

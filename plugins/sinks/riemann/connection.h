@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/http/client/deadlines.h"
-#include "plugins/sinks/riemann/answer.h"
+#include "plugins/shared/io/http/client/deadlines.h"
+#include "plugins/shared/protocols/riemann/answer.h"
 #include "plugins/sinks/riemann/server.h"
 
 namespace atalaya::riemann_sink {
@@ -30,13 +30,13 @@ class Connection {
   Connection(ConnectionOptions options, http_client::Deadlines &deadlines) : options_(std::move(options)), deadlines_(deadlines) {}
 
   // Connects if necessary. Throws http_client::NoAnswer: it is unknown whether the server accepted the message.
-  Answer exchange(std::string_view message);
+  protocols::Answer exchange(std::string_view message);
   const std::string &name() const { return options_.server.text; }
 
  private:
   void connect(http_client::Deadline deadline);
   bool is_stale();
-  Answer converse(std::string_view message, http_client::Deadline deadline);
+  protocols::Answer converse(std::string_view message, http_client::Deadline deadline);
   void receive(std::span<char> bytes);
   Poco::Timespan patience(http_client::Deadline deadline) const;
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugins/shared/http/client/connection.h"
+#include "plugins/shared/io/http/client/connection.h"
 
 namespace atalaya::riemann_sink {
 namespace {
@@ -19,7 +19,7 @@ constexpr int kMaxTries = 10;
 
 }  // namespace
 
-void Delivery::load(Events &events) {
+void Delivery::load(protocols::Events &events) {
   events_ = &events;
   dead_.clear();
   refusals_ = confirmations_ = 0;
@@ -33,7 +33,7 @@ bool Delivery::deliver() {
   problem_.clear();
   while (!todo_.empty()) {
     const Range range = next_message();
-    Answer answer;
+    protocols::Answer answer;
     try {
       answer = exchange_(events_->message(range.first, range.last));
     } catch (const http_client::NoAnswer &none) {

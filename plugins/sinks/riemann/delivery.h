@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sinks/riemann/answer.h"
-#include "plugins/sinks/riemann/events.h"
+#include "plugins/shared/protocols/riemann/answer.h"
+#include "plugins/shared/protocols/riemann/events.h"
 
 namespace atalaya::riemann_sink {
 
@@ -26,11 +26,11 @@ struct DeliveryOptions {
 class Delivery {
  public:
   // Sends a message and receives the answer; throws http_client::NoAnswer.
-  using Exchange = std::function<Answer(std::string_view message)>;
+  using Exchange = std::function<protocols::Answer(std::string_view message)>;
   Delivery(const DeliveryOptions &options, Exchange exchange) : options_(options), exchange_(std::move(exchange)) {}
 
   // Makes these the current batch. They must not change until they are delivered or another batch is loaded.
-  void load(Events &events);
+  void load(protocols::Events &events);
   // Sends the rest of the batch. False: not delivered yet, `problem` has the reason; call it again later.
   bool deliver();
 
@@ -59,7 +59,7 @@ class Delivery {
   const Exchange exchange_;
 
   // The current batch.
-  Events *events_ = nullptr;
+  protocols::Events *events_ = nullptr;
   std::deque<Range> todo_;  // in order; each is one message or several
   std::vector<Dead> dead_;
   std::string problem_;

@@ -8,13 +8,13 @@
 #include <random>
 #include <string>
 
-#include "plugins/shared/http/client/authorization.h"
-#include "plugins/shared/sink/dead_letters.h"
-#include "plugins/shared/sink/fingerprint.h"
-#include "plugins/shared/sink/params.h"
+#include "plugins/shared/io/http/client/authorization.h"
+#include "plugins/shared/io/sink/dead_letters.h"
+#include "plugins/shared/io/sink/fingerprint.h"
+#include "plugins/shared/io/sink/params.h"
 #include "plugins/sinks/riemann/connection.h"
 #include "plugins/sinks/riemann/delivery.h"
-#include "plugins/sinks/riemann/events.h"
+#include "plugins/shared/protocols/riemann/events.h"
 #include "plugins/sinks/riemann/server.h"
 
 namespace atalaya::riemann_sink {
@@ -32,22 +32,22 @@ class Riemann final : public Sink {
                     "Host of an event: the tag host, or pid@host if there is a pid. Riemann's index keeps one event per host and "
                     "service.")
           .defaults("host"),
-      param::list("service_tags", sinks::kTag,
+      param::list("service_tags", io::kTag,
                   "Tags whose values are appended to the service, as in \"sys.disk.reads.mb sda\"; all tags are attributes anyway"),
-      param::list("tags", sinks::kTag, "Riemann tags of every event"),
+      param::list("tags", io::kTag, "Riemann tags of every event"),
       param::duration("ttl", "Lifetime of an event (default: twice its window, or Riemann's default without a window)")
           .range(1e9, 8.64e13),
       param::integer("batch_events", "Maximum events per message").defaults("1000").range(1, 1e6).unit("events"),
       param::size("batch_size", "Maximum size of a message; a larger event is sent alone")
           .defaults("1 MiB")
           .range(1024, 128.0 * 1024 * 1024),
-      sinks::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of the server"_str),
-      sinks::span_of_time("deadline"_str, "10s"_str, "Time limit of a message and its answer"_str),
-      sinks::retry_max("Maximum pause between attempts"_str),
-      sinks::dead_letters(
+      io::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of the server"_str),
+      io::span_of_time("deadline"_str, "10s"_str, "Time limit of a message and its answer"_str),
+      io::retry_max("Maximum pause between attempts"_str),
+      io::dead_letters(
           "Space for events that the server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "
           "0 B keeps none."_str),
-      sinks::tls("Certificates; tls = {} encrypts with the system's authorities. TLS 1.2 or later, host names are verified."_str),
+      io::tls("Certificates; tls = {} encrypts with the system's authorities. TLS 1.2 or later, host names are verified."_str),
   };
   static constexpr Description description = {
       .name = "riemann"_str, .summary = "Send events to Riemann, by protobuf over TCP or TLS"_str, .params = params};
@@ -94,7 +94,7 @@ class Riemann final : public Sink {
 
   Code write(std::span<const Sample> samples, int64_t &retry_after_ns) override {
     if (!delivery_) throw Failure(Code::retry, "the sink \"riemann\" is not started");
-    const uint64_t now = sinks::fingerprint(samples);
+    const uint64_t now = io::fingerprint(samples);
     if (unfinished_ != now) {
       events_->load(samples);
       delivery_->load(*events_);
@@ -143,13 +143,13 @@ class Riemann final : public Sink {
   Host host_;
   const Server server_;
   const int64_t retry_max_;
-  EventConfig config_;
+  protocols::EventConfig config_;
   DeliveryOptions batch_;
   std::optional<http_client::TlsFiles> tls_;
-  sinks::DeadLetters dead_letters_;
+  io::DeadLetters dead_letters_;
   std::minstd_rand random_;
 
-  std::optional<Events> events_;
+  std::optional<protocols::Events> events_;
   std::unique_ptr<http_client::Deadlines> deadlines_;
   std::optional<Connection> connection_;
   std::optional<Delivery> delivery_;

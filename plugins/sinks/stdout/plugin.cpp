@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/base/files.h"
-#include "plugins/shared/encode/encoder.h"
-#include "plugins/shared/encode/table.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/io/table/table.h"
 #include "plugins/sinks/stdout/output.h"
 
 namespace atalaya::stdout_sink {
@@ -32,7 +32,7 @@ class Stdout final : public Sink {
 
   explicit Stdout(Host host) : host_(host), name_of_([host](uint32_t id) { return host.name_of(id); }) {
     const std::string format = host.text("format");
-    if (format != "table") encoder_ = core::make_encoder(core::format_from_name(format), name_of_);
+    if (format != "table") encoder_ = protocols::make_encoder(protocols::format_from_name(format), name_of_);
     if (encoder_ != nullptr) header_ = encoder_->header();
     options_.max_rows = static_cast<uint64_t>(host.integer("max_rows"));
     if (const auto sort = host.find("sort")) options_.sort = sort->text();
@@ -46,7 +46,7 @@ class Stdout final : public Sink {
       core::append_all(*encoder_, samples, text_, refused_);
     } else {
       options_.width = terminal_width(STDOUT_FILENO);
-      core::append_tables(samples, name_of_, options_, text_);
+      io::append_tables(samples, name_of_, options_, text_);
     }
     const int error = write_all(STDOUT_FILENO, text_);
     if (error == EPIPE) {  // as after `| head`
@@ -65,7 +65,7 @@ class Stdout final : public Sink {
   Host host_;
   core::NameOf name_of_;
   std::unique_ptr<core::Encoder> encoder_;  // null: tables
-  core::TableOptions options_;
+  io::TableOptions options_;
   std::string header_;  // until it has been printed
   std::string text_;
   core::Refused refused_;  // of the current batch

@@ -3,7 +3,7 @@
 
 #include <atalaya/plugin.hpp>
 
-#include "plugins/sources/btrace/rules.h"
+#include "plugins/shared/protocols/btrace/rules.h"
 
 namespace atalaya::btrace {
 

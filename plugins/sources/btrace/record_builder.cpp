@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/btrace/record_builder.h"
 
-#include "plugins/shared/samples/metric_name.h"
+#include "plugins/shared/io/samples/metric_name.h"
 
 namespace atalaya::btrace {
 
@@ -17,7 +17,7 @@ uint32_t RecordBuilder::id_of(std::string_view name) {
     return 0;
   }
   std::string clean;
-  core::append_metric_name(clean, name);
+  io::append_metric_name(clean, name);
   const uint32_t id = host_.intern(clean);
   ids_.emplace(name, id);
   return id;
@@ -27,7 +27,7 @@ uint32_t RecordBuilder::id_of(std::string_view name) {
 void RecordBuilder::declare(uint32_t field, std::string_view name, bool is_count) {
   if (!declared_.insert(field).second || host_.metric(field)) return;
   std::string clean;
-  core::append_metric_name(clean, name);
+  io::append_metric_name(clean, name);
   host_.declare(metric::gauge(clean, "1", is_count ? metric::count : 9, {}, "output of a script", "Field of a script"));
 }
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "plugins/sources/btrace/record.h"
+#include "plugins/shared/protocols/btrace/record.h"
 
 namespace atalaya::btrace {
 

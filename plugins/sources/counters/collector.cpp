@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "plugins/shared/procfs/cpus.h"
+#include "plugins/shared/host/procfs/cpus.h"
 
 namespace atalaya::counters {
 namespace {
@@ -84,7 +84,7 @@ void Collector::stop() {
 void Collector::find_events() {
   const Slots wanted = slots_of(options_.groups);
   const bool on_cpus = options_.host || !options_.cgroups.empty();
-  const std::vector<int> online = cpus::online_cpus(options_.root);
+  const std::vector<int> online = procfs::online_cpus(options_.root);
   slots_ = wanted;
   int error = 0;
   for (const Pmu &pmu : pmus_) {
@@ -169,7 +169,7 @@ void Collector::emit(Batch &batch, std::span<const Metric> metrics, std::span<co
 }
 
 void Collector::refresh() {
-  const std::vector<int> cpus = cpus::online_cpus(options_.root);
+  const std::vector<int> cpus = procfs::online_cpus(options_.root);
   if (options_.host) refresh_host(cpus);
   if (process_list_) refresh_processes();
   if (cgroup_list_) refresh_cgroups(cpus);
@@ -180,7 +180,7 @@ int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const 
   if (target.sets.empty()) target.read_ns = host_.monotonic();
   std::vector<int> counted;
   for (const EventSet &set : target.sets) counted.push_back(set.place().cpu);
-  const cpus::CpuChange change = cpus::change_of(counted, cpus);
+  const procfs::CpuChange change = procfs::change_of(counted, cpus);
   std::erase_if(target.sets, [&change](const EventSet &set) {
     return std::binary_search(change.gone.begin(), change.gone.end(), set.place().cpu);
   });

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/counters/counters_metrics.h"
 #include "plugins/sources/counters/entities.h"
 #include "plugins/sources/counters/event_set.h"
@@ -28,7 +28,7 @@ struct Options {
   std::string root = "/";
   bool host = true, cores = false, kernel = true;
   Groups groups = Groups().set();
-  core::MatcherList processes, cgroups;  // empty: none
+  io::MatcherList processes, cgroups;  // empty: none
   size_t max_processes = 50, max_cgroups = 50;
   size_t max_events = 0;  // descriptors; 0: half of the limit of the program
 };

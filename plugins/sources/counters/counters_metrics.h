@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::counters {
 

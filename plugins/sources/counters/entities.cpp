@@ -10,10 +10,10 @@
 #include <array>
 #include <memory>
 
-#include "plugins/shared/cgroup/cgroup_reader.h"
-#include "plugins/shared/procfs/files.h"
-#include "plugins/shared/procfs/host_reader.h"
-#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/shared/host/cgroup/cgroup_reader.h"
+#include "plugins/shared/host/procfs/files.h"
+#include "plugins/shared/host/procfs/host_reader.h"
+#include "plugins/shared/host/procfs/process_parse.h"
 
 namespace atalaya::counters {
 namespace {
@@ -35,7 +35,7 @@ std::vector<int32_t> numbers_in(int parent, const char *path) {
   }
   while (const dirent *entry = ::readdir(folder.get())) {
     uint64_t number = 0;
-    if (proc::whole_number(static_cast<const char *>(entry->d_name), number) && number <= INT32_MAX)
+    if (procfs::whole_number(static_cast<const char *>(entry->d_name), number) && number <= INT32_MAX)
       numbers.push_back(static_cast<int32_t>(number));
   }
   std::sort(numbers.begin(), numbers.end());
@@ -44,28 +44,28 @@ std::vector<int32_t> numbers_in(int parent, const char *path) {
 
 std::string without_slash(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
-  return proc::unescape_mount(path);
+  return procfs::unescape_mount(path);
 }
 
 }  // namespace
 
-ProcessList::ProcessList(const std::string &root, core::MatcherList names)
-    : folder_(proc::open_root(root, "proc")), names_(std::move(names)), ticks_(static_cast<uint64_t>(::sysconf(_SC_CLK_TCK))) {}
+ProcessList::ProcessList(const std::string &root, io::MatcherList names)
+    : folder_(procfs::open_root(root, "proc")), names_(std::move(names)), ticks_(static_cast<uint64_t>(::sysconf(_SC_CLK_TCK))) {}
 
 const std::vector<Process> &ProcessList::read() {
   found_.clear();
   std::array<char, 1024> buffer{};  // one line of stat
   for (const int32_t pid : numbers_in(folder_.get(), ".")) {
-    const proc::FileText stat = proc::read_path(folder_.get(), (std::to_string(pid) + "/stat").c_str(), buffer);
+    const procfs::FileText stat = procfs::read_path(folder_.get(), (std::to_string(pid) + "/stat").c_str(), buffer);
     if (stat.ok()) take(pid, stat.text);
   }
   return found_;
 }
 
 void ProcessList::take(int32_t pid, std::string_view stat) {
-  proc::ProcessReading reading;
-  proc::StatMark mark;
-  if (!proc::parse_stat(stat, ticks_, reading, mark)) return;
+  procfs::ProcessReading reading;
+  procfs::StatMark mark;
+  if (!procfs::parse_stat(stat, ticks_, reading, mark)) return;
   const std::string_view name = reading.name.text();
   if (names_.matches(name)) found_.push_back({pid, reading.start_ns, std::string(name)});
 }
@@ -74,8 +74,8 @@ std::vector<int32_t> ProcessList::threads(int32_t pid) const {
   return numbers_in(folder_.get(), (std::to_string(pid) + "/task").c_str());
 }
 
-CgroupList::CgroupList(const std::string &root, core::MatcherList paths, int64_t depth)
-    : root_(proc::open_root(root, "")), paths_(std::move(paths)), walk_(depth) {
+CgroupList::CgroupList(const std::string &root, io::MatcherList paths, int64_t depth)
+    : root_(procfs::open_root(root, "")), paths_(std::move(paths)), walk_(depth) {
   if (auto mounts = core::read_file(root + "/proc/self/mountinfo", kMaxMounts)) tree_ = perf_tree(*mounts);
 }
 
@@ -89,11 +89,11 @@ void CgroupList::read(const Visit &visit) {
 }
 
 std::optional<std::string> perf_tree(std::string_view mountinfo) {
-  std::vector<proc::Mount> mounts;
-  proc::parse_mountinfo(mountinfo, mounts);
+  std::vector<procfs::Mount> mounts;
+  procfs::parse_mountinfo(mountinfo, mounts);
   std::optional<std::string> unified;
-  for (const proc::Mount &mount : mounts) {
-    if (mount.type == "cgroup" && proc::has_option(mount.super_options, "perf_event")) return without_slash(mount.mount_point);
+  for (const procfs::Mount &mount : mounts) {
+    if (mount.type == "cgroup" && cgroup::has_option(mount.super_options, "perf_event")) return without_slash(mount.mount_point);
     if (mount.type == "cgroup2" && !unified) unified = without_slash(mount.mount_point);
   }
   return unified;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/cgroup/cgroup_walk.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/host/cgroup/cgroup_walk.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::counters {
 
@@ -24,7 +24,7 @@ struct Process {
 
 class ProcessList {
  public:
-  ProcessList(const std::string &root, core::MatcherList names);
+  ProcessList(const std::string &root, io::MatcherList names);
   // The selected processes, by pid.
   const std::vector<Process> &read();
   // The threads of a process; empty when it has ended.
@@ -34,7 +34,7 @@ class ProcessList {
   void take(int32_t pid, std::string_view stat);
 
   core::Descriptor folder_;
-  core::MatcherList names_;
+  io::MatcherList names_;
   uint64_t ticks_;
   std::vector<Process> found_;
 };
@@ -44,16 +44,16 @@ class CgroupList {
   // A path and its folder: a cgroup created again has another inode.
   using Visit = std::function<void(std::string_view path, uint64_t inode, int folder)>;
 
-  CgroupList(const std::string &root, core::MatcherList paths, int64_t depth);
+  CgroupList(const std::string &root, io::MatcherList paths, int64_t depth);
   // Whether a hierarchy of cgroups supports perf events.
   bool any() const { return tree_.has_value(); }
   void read(const Visit &visit);
 
  private:
   core::Descriptor root_;
-  core::MatcherList paths_;
+  io::MatcherList paths_;
   std::optional<std::string> tree_;  // from the root, without the leading '/'
-  proc::CgroupWalk walk_;
+  cgroup::CgroupWalk walk_;
 };
 
 // The hierarchy that perf events use: version 1 with the controller perf_event, else version 2.

@@ -2,8 +2,8 @@
 #include "plugins/sources/counters/pmu.h"
 
 #include "core/base/files.h"
-#include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::counters {
 namespace {
@@ -21,8 +21,8 @@ std::vector<Pmu> find_pmus(const std::string &root) {
     if (!type || !cpus) continue;
     std::string_view text = *type;
     uint64_t number = 0;
-    if (proc::next_number(text, number) && number > 0 && number <= UINT32_MAX)
-      found.push_back({static_cast<uint32_t>(number), cpus::parse_cpus(*cpus)});
+    if (procfs::next_number(text, number) && number > 0 && number <= UINT32_MAX)
+      found.push_back({static_cast<uint32_t>(number), procfs::parse_cpus(*cpus)});
   }
   if (found.empty()) found.push_back({});
   return found;

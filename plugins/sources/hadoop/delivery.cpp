@@ -57,7 +57,7 @@ bool Delivery::stopping() {
   return stopping_;
 }
 
-std::optional<Position> Delivery::held(const std::string &key) {
+std::optional<protocols::Position> Delivery::held(const std::string &key) {
   return positions_ ? positions_->of(key) : std::nullopt;
 }
 
@@ -66,7 +66,7 @@ uint64_t Delivery::attempt_of(const std::string &path) const {
   return refusal == refusals_.end() ? 0 : refusal->second.attempt;
 }
 
-bool Delivery::send(const std::string &path, const std::string &key, const Spans &spans, Position position) {
+bool Delivery::send(const std::string &path, const std::string &key, const protocols::Spans &spans, protocols::Position position) {
   Flight flight;
   flight.progress = {key, position, path, std::nullopt};
   flight.attempt = attempt_of(path);
@@ -75,7 +75,7 @@ bool Delivery::send(const std::string &path, const std::string &key, const Spans
   atalaya_batch *raw = nullptr;
   if (host_.raw()->new_batch(host_.raw()->self, &raw) != ATALAYA_OK) throw std::bad_alloc();
   Batch batch(host_, raw);
-  for (const Span &span : spans) writer_.write(span, batch);
+  for (const protocols::Span &span : spans) writer_.write(span, batch);
   return emit(raw, std::move(flight));
 }
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/sources/hadoop/positions.h"
+#include "plugins/sources/hadoop/files/positions.h"
 #include "plugins/sources/hadoop/span_writer.h"
 
 namespace atalaya::hadoop {
@@ -31,9 +31,9 @@ class Delivery {
   bool stopping();
 
   // The position up to which the sinks hold a history.
-  std::optional<Position> held(const std::string &key);
+  std::optional<protocols::Position> held(const std::string &key);
   // Sends spans of the history in the file `path` up to this position. False: the host is stopping.
-  bool send(const std::string &path, const std::string &key, const Spans &spans, Position position);
+  bool send(const std::string &path, const std::string &key, const protocols::Spans &spans, protocols::Position position);
   // The file has been read to its end; saved after its spans.
   void note_read(const std::string &path, const Mark &mark);
   void acked(uint64_t batch_id, Code status) noexcept;

@@ -19,21 +19,21 @@ std::string_view cut_to(std::string_view text, size_t bytes) {
   return text.substr(0, bytes);
 }
 
-std::string exception_of(const JsonObject &reason) {
-  if (const std::string_view trace = text_of(reason, "Full Stack Trace"); !trace.empty()) return std::string(trace);
-  const std::string_view name = text_of(reason, "Class Name"), message = text_of(reason, "Description");
+std::string exception_of(const io::JsonObject &reason) {
+  if (const std::string_view trace = io::text_of(reason, "Full Stack Trace"); !trace.empty()) return std::string(trace);
+  const std::string_view name = io::text_of(reason, "Class Name"), message = io::text_of(reason, "Description");
   return std::string(name).append(name.empty() || message.empty() ? "" : ": ").append(message);
 }
 
-std::string lost_executor_of(const JsonObject &reason) {
-  return "executor " + std::string(text_of(reason, "Executor ID")) + ": " + std::string(text_of(reason, "Loss Reason"));
+std::string lost_executor_of(const io::JsonObject &reason) {
+  return "executor " + std::string(io::text_of(reason, "Executor ID")) + ": " + std::string(io::text_of(reason, "Loss Reason"));
 }
 
-std::string fetch_of(const JsonObject &reason) {
+std::string fetch_of(const io::JsonObject &reason) {
   std::string text;
-  if (const auto from = object_of(reason, "Block Manager Address"))
-    text.append("from executor ").append(text_of(*from, "Executor ID")).append(" on ").append(text_of(*from, "Host")).append(": ");
-  return text.append(text_of(reason, "Message"));
+  if (const auto from = io::object_of(reason, "Block Manager Address"))
+    text.append("from executor ").append(io::text_of(*from, "Executor ID")).append(" on ").append(io::text_of(*from, "Host")).append(": ");
+  return text.append(io::text_of(reason, "Message"));
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ std::string first_lines(std::string_view text) {
   return out;
 }
 
-void append_error(const Span &of, std::string_view text, Spans &out) {
-  Span error;
+void append_error(const protocols::Span &of, std::string_view text, protocols::Spans &out) {
+  protocols::Span error;
   error.error = first_lines(text);
   if (error.error.empty() || of.duration_ms < 0) return;
   error.text = "error";
@@ -68,12 +68,12 @@ void append_error(const Span &of, std::string_view text, Spans &out) {
   out.push_back(std::move(error));
 }
 
-std::string end_reason(const JsonObject &reason) {
-  const std::string_view word = text_of(reason, "Reason");
+std::string end_reason(const io::JsonObject &reason) {
+  const std::string_view word = io::text_of(reason, "Reason");
   const std::string detail = word == "ExceptionFailure"      ? exception_of(reason)
                              : word == "ExecutorLostFailure" ? lost_executor_of(reason)
                              : word == "FetchFailed"         ? fetch_of(reason)
-                                                             : std::string(text_of(reason, "Kill Reason"));
+                                                             : std::string(io::text_of(reason, "Kill Reason"));
   return detail.empty() ? std::string(word) : std::string(word).append(": ").append(detail);
 }
 

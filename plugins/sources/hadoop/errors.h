@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sources/hadoop/json_values.h"
-#include "plugins/sources/hadoop/span.h"
+#include "plugins/shared/io/json/json_values.h"
+#include "plugins/shared/protocols/base/span.h"
 
 namespace atalaya::hadoop {
 
@@ -16,9 +16,9 @@ inline constexpr size_t kMaxErrorText = 500;  // bytes
 // The first lines, without the blanks around them.
 std::string first_lines(std::string_view text);
 // Appends the reason of the end of a job, stage, attempt or executor, at its end; nothing if there is no text.
-void append_error(const Span &of, std::string_view text, Spans &out);
+void append_error(const protocols::Span &of, std::string_view text, protocols::Spans &out);
 
 // "ExceptionFailure: java.lang.IllegalStateException: ..." of a "Task End Reason" of Spark.
-std::string end_reason(const JsonObject &reason);
+std::string end_reason(const io::JsonObject &reason);
 
 }  // namespace atalaya::hadoop

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/now.h"
-#include "plugins/shared/hadoop_config/config.h"
+#include "plugins/shared/protocols/hadoop_config/config.h"
 #include "plugins/sources/hadoop/options.h"
 
 namespace atalaya::hadoop {
@@ -19,8 +19,8 @@ constexpr int64_t kStillRunning = 3'600'000;  // ms
 constexpr int64_t kStillListed = 86'400'000;  // ms
 constexpr int64_t kShareOfTime = 20;          // scans take at most a twentieth of the time
 
-Span fact_of(const Found &found, const hadoop_config::Property &property) {
-  Span fact;
+protocols::Span fact_of(const Found &found, const hadoop_config::Property &property) {
+  protocols::Span fact;
   fact.text = "fact";
   fact.framework = "hadoop";
   fact.job = found.name;
@@ -129,15 +129,15 @@ bool HadoopSource::read_one(const Found &found) {
 // An open file on HDFS has its creation time.
 bool HadoopSource::is_too_old(const Found &found) {
   return max_age_ns_ > 0 && !is_listed_late(places_.storage_of(found.path), found) &&
-         found.changed_ms < (host_.realtime() - max_age_ns_) / kNsPerMs;
+         found.changed_ms < (host_.realtime() - max_age_ns_) / protocols::kNsPerMs;
 }
 
 // Whether it has not grown for so long that its job may have been killed.
 bool HadoopSource::is_idle(const Found &found, const Running &running) {
   const Storage &storage = places_.storage_of(found.path);
   if (is_listed_late(storage, found))
-    return monotonic() - running.grown_at > (grows_unseen(storage, found) ? kStillRunning : kStillListed) * kNsPerMs;
-  return found.changed_ms < host_.realtime() / kNsPerMs - kStillRunning;
+    return monotonic() - running.grown_at > (grows_unseen(storage, found) ? kStillRunning : kStillListed) * protocols::kNsPerMs;
+  return found.changed_ms < host_.realtime() / protocols::kNsPerMs - kStillRunning;
 }
 
 bool HadoopSource::read_history(const Found &found) {
@@ -152,11 +152,11 @@ bool HadoopSource::read_history(const Found &found) {
   const bool went_on = reading->read_on(
       storage, found, !is_idle(found, running),
       [&](const std::string &key) {
-        const std::optional<Position> position = delivery_.held(key);
+        const std::optional<protocols::Position> position = delivery_.held(key);
         held = position.has_value();
         return position;
       },
-      [&](const std::string &key, const Spans &spans, Position position) {
+      [&](const std::string &key, const protocols::Spans &spans, protocols::Position position) {
         import_.spans += spans.size();
         report_damage(found.path, reading->history().damage());  // the ledger adds the counts to the next batch
         return delivery_.send(found.path, key, spans, position);
@@ -179,7 +179,7 @@ bool HadoopSource::read_history(const Found &found) {
   return true;
 }
 
-void HadoopSource::report_damage(const std::string &path, const Damage &damage) {
+void HadoopSource::report_damage(const std::string &path, const protocols::Damage &damage) {
   if (damage.count == 0) return;
   uint64_t &reported = reported_[path];
   if (damage.count <= reported) return;
@@ -191,7 +191,7 @@ void HadoopSource::report_damage(const std::string &path, const Damage &damage) 
 
 void HadoopSource::report_rest(const Found &found, const History &history) {
   // An imported copy has a new time.
-  const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / kNsPerMs - kStillWritten;
+  const bool old_enough = !follow_ || found.changed_ms < host_.realtime() / protocols::kNsPerMs - kStillWritten;
   const bool done_writing = old_enough && !found.parts.back().open;
   if (is_known(history) && done_writing && !history.broken() && history.waiting() > 0)
     host_.log(Level::warning, found.path + ": its end is cut off; complete lines are kept");
@@ -205,7 +205,7 @@ bool HadoopSource::read_configuration(const Found &found) {
   const std::string text = places_.storage_of(found.path).read(found.path, 0, hadoop_config::kMaxFile + 1);
   const hadoop_config::Config config = hadoop_config::read_config(text);
   if (!config.problem.empty()) host_.log(Level::warning, found.path + ": " + config.problem + ". Settings before it are kept");
-  Spans facts;
+  protocols::Spans facts;
   for (const hadoop_config::Property &one : config.properties)
     if (!found.name.empty() && !one.value.empty() && rules_.facts.wants(one.key, one.value)) facts.push_back(fact_of(found, one));
   import_.spans += facts.size();

@@ -11,8 +11,8 @@
 #include "plugins/sources/hadoop/delivery.h"
 #include "plugins/sources/hadoop/hadoop_metrics.h"
 #include "plugins/sources/hadoop/params.h"
-#include "plugins/sources/hadoop/places.h"
-#include "plugins/sources/hadoop/reading.h"
+#include "plugins/sources/hadoop/files/places.h"
+#include "plugins/sources/hadoop/files/reading.h"
 
 namespace atalaya::hadoop {
 
@@ -55,7 +55,7 @@ class HadoopSource final : public PushSource {
   bool read_configuration(const Found &found);
   bool is_too_old(const Found &found);
   bool is_idle(const Found &found, const Running &running);
-  void report_damage(const std::string &path, const Damage &damage);
+  void report_damage(const std::string &path, const protocols::Damage &damage);
   void report_rest(const Found &found, const History &history);
   void note_read(const std::string &path);
   void note_skipped(const std::string &path);

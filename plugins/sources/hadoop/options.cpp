@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "plugins/shared/match/patterns.h"
+#include "plugins/shared/io/match/patterns.h"
 
 namespace atalaya::hadoop {
 namespace {
@@ -32,7 +32,7 @@ Topology topology_of(const Host &host) {
 }  // namespace
 
 Rules rules_of(const Host &host) {
-  return {topology_of(host), {read_patterns(host, "facts")}};
+  return {topology_of(host), {io::read_patterns(host, "facts")}};
 }
 
 WebHdfsOptions webhdfs_of(const Host &host) {

@@ -12,10 +12,10 @@ bool may_stand_in_name(char c) {
 
 }  // namespace
 
-void counter_metric(const Counter &counter, std::string &out) {
+void counter_metric(const protocols::Counter &counter, std::string &out) {
   out = "counter.";
   out.append(counter.group).append(".").append(counter.name);
-  if (out.size() > kMaxCounterText) out.resize(kMaxCounterText);
+  if (out.size() > protocols::kMaxCounterText) out.resize(protocols::kMaxCounterText);
   std::replace_if(
       out.begin(), out.end(), [](char c) { return !may_stand_in_name(c); }, '_');
 }
@@ -33,7 +33,7 @@ SpanWriter::SpanWriter(Host host, size_t max_names)
                                                host.intern("span.gc.time"), host.intern("span.outcome"),
                                                host.intern("span.slots")} {}
 
-uint32_t SpanWriter::counter_name(const Counter &counter) {
+uint32_t SpanWriter::counter_name(const protocols::Counter &counter) {
   counter_metric(counter, scratch_);
   if (const auto known = counters_.find(scratch_); known != counters_.end()) return known->second;
   const uint32_t id = counters_.size() < max_names_ ? host_.intern(scratch_) : 0;
@@ -47,11 +47,11 @@ uint32_t SpanWriter::counter_name(const Counter &counter) {
   return id;
 }
 
-void SpanWriter::write(const Span &span, Batch &batch) {
+void SpanWriter::write(const protocols::Span &span, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_SPAN, 12, static_cast<uint32_t>(6 + span.counters.size()));
   sample.text = batch.copy(span.text);
-  sample.time_ns = span.start_ms * kNsPerMs;
-  sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * kNsPerMs;
+  sample.time_ns = span.start_ms * protocols::kNsPerMs;
+  sample.duration_ns = span.duration_ms < 0 ? -1 : span.duration_ms * protocols::kNsPerMs;
   const auto tag = [&](uint32_t key, const std::string &value) {
     if (!value.empty()) batch.tag(sample, key, value);
   };
@@ -79,7 +79,7 @@ void SpanWriter::write(const Span &span, Batch &batch) {
   field(ids_.gc_time, span.gc_ms);
   field(ids_.slots, span.slots);
   if (span.outcome) batch.field(sample, ids_.outcome, static_cast<int64_t>(*span.outcome));
-  for (const Counter &counter : span.counters)
+  for (const protocols::Counter &counter : span.counters)
     if (const uint32_t name = counter_name(counter); name != 0) batch.field(sample, name, counter.value);
 }
 

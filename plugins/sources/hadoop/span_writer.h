@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "plugins/sources/hadoop/span.h"
+#include "plugins/shared/protocols/base/span.h"
 
 namespace atalaya::hadoop {
 
@@ -16,11 +16,11 @@ class SpanWriter {
   // max_names: maximum distinct names of counters; further ones are left out and counted.
   SpanWriter(Host host, size_t max_names);
 
-  void write(const Span &span, Batch &batch);
+  void write(const protocols::Span &span, Batch &batch);
   uint64_t left_out() const { return left_out_; }
 
  private:
-  uint32_t counter_name(const Counter &counter);
+  uint32_t counter_name(const protocols::Counter &counter);
 
   const Host host_;
   const size_t max_names_;
@@ -34,6 +34,6 @@ class SpanWriter {
 };
 
 // "counter.GROUP.NAME" with the characters allowed in metric names.
-void counter_metric(const Counter &counter, std::string &out);
+void counter_metric(const protocols::Counter &counter, std::string &out);
 
 }  // namespace atalaya::hadoop

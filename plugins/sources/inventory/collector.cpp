@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/procfs/files.h"
 #include "plugins/sources/inventory/hardware.h"
 
 namespace atalaya::inventory {
@@ -113,7 +113,7 @@ void Collector::emit(Batch &batch, std::span<const Record> records) const {
     batch.tag(sample, fact_, record.name);
     batch.tag(sample, value_, record.value);
     uint64_t number = 0;
-    if (proc::whole_number(record.value, number) && number <= INT64_MAX) batch.field(sample, number_, static_cast<int64_t>(number));
+    if (procfs::whole_number(record.value, number) && number <= INT64_MAX) batch.field(sample, number_, static_cast<int64_t>(number));
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/procfs/tree.h"
+#include "plugins/shared/host/procfs/tree.h"
 #include "plugins/sources/inventory/fact_history.h"
 #include "plugins/sources/inventory/inventory_metrics.h"
 #include "plugins/sources/inventory/software.h"
@@ -42,9 +42,9 @@ class Collector {
   Host host_;
   Options options_;
   uint32_t fact_, value_, number_;
-  proc::MetricEmitter<kOwnMetrics> emitter_;
+  io::MetricEmitter<kOwnMetrics> emitter_;
 
-  core::Tree tree_;
+  procfs::Tree tree_;
   FactHistory history_;
   std::string file_;        // of the history; empty: not stored
   bool first_ever_ = true;  // no history before the next collection

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::inventory {
 namespace {
@@ -48,7 +48,7 @@ void append(std::string &text, const Record &record) {
 }
 
 bool parse(std::string_view line, Record &record) {
-  if (!proc::next_number(line, record.start_ns) || !proc::next_number(line, record.duration_ns) || line.empty()) return false;
+  if (!procfs::next_number(line, record.start_ns) || !procfs::next_number(line, record.duration_ns) || line.empty()) return false;
   line.remove_prefix(1);
   const size_t equals = line.find('=');
   if (equals == std::string_view::npos || !decode(line.substr(0, equals), record.name)) return false;
@@ -95,10 +95,10 @@ std::string FactHistory::text() const {
 bool FactHistory::read(std::string_view text) {
   known_.clear();
   ended_.clear();
-  bool good = proc::next_line(text) == kFirstLine;
+  bool good = procfs::next_line(text) == kFirstLine;
   while (good && !text.empty()) {
     Record record;
-    good = parse(proc::next_line(text), record) && known_.size() < kMaxFacts;
+    good = parse(procfs::next_line(text), record) && known_.size() < kMaxFacts;
     if (good && record.duration_ns == kOpen)
       known_.try_emplace(record.name, Known{record.value, record.start_ns});
     else if (good)

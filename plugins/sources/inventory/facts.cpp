@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::inventory {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/text.h"
-#include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/procfs/files.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/shared/host/procfs/files.h"
 #include "plugins/sources/inventory/properties.h"
 
 namespace atalaya::inventory {
@@ -60,7 +60,7 @@ std::string joined(const Texts &texts) {
   return all;
 }
 
-void add_line(const core::Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
+void add_line(const procfs::Tree &tree, std::string_view path, std::string_view name, Facts &facts) {
   facts.add(name, tree.line(path));
 }
 
@@ -71,20 +71,20 @@ std::string_view chosen(std::string_view text) {
 }
 
 bool number_of(std::string_view text, uint64_t &number) {
-  return proc::whole_number(text, number);
+  return procfs::whole_number(text, number);
 }
 
 // " 1024 kB" in bytes.
 void add_kibibytes(std::string_view text, std::string_view name, Facts &facts) {
   uint64_t kib = 0;
-  if (proc::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
+  if (procfs::next_number(text, kib) && kib <= UINT64_MAX / kKibibyte) facts.add(name, std::to_string(kib * kKibibyte));
 }
 
 // The values of the lines "key : value": the distinct values of each key.
 std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) {
   std::map<std::string_view, Texts, std::less<>> lines;
   while (!text.empty()) {
-    const std::string_view line = proc::next_line(text);
+    const std::string_view line = procfs::next_line(text);
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     Texts &values = lines[core::trimmed(line.substr(0, colon))];
@@ -95,7 +95,7 @@ std::map<std::string_view, Texts, std::less<>> cpu_lines(std::string_view text) 
 
 bool has_flag(const Texts &flags, std::string_view wanted) {
   return std::any_of(flags.begin(), flags.end(), [wanted](std::string_view text) {
-    for (std::string_view word = proc::next_word(text); !word.empty(); word = proc::next_word(text))
+    for (std::string_view word = procfs::next_word(text); !word.empty(); word = procfs::next_word(text))
       if (word == wanted) return true;
     return false;
   });
@@ -118,7 +118,7 @@ void read_cpuinfo(std::string_view text, Facts &facts) {
     facts.add("machine.virtual", has_flag(flags->second, "hypervisor") ? "yes" : "no");
 }
 
-void read_caches(const core::Tree &tree, const std::vector<int> &cpus, Facts &facts) {
+void read_caches(const procfs::Tree &tree, const std::vector<int> &cpus, Facts &facts) {
   struct Cache {
     Texts sizes, shares;
   };
@@ -141,7 +141,7 @@ void read_caches(const core::Tree &tree, const std::vector<int> &cpus, Facts &fa
   }
 }
 
-void read_topology(const core::Tree &tree, const std::vector<int> &online, Facts &facts) {
+void read_topology(const procfs::Tree &tree, const std::vector<int> &online, Facts &facts) {
   Texts maximums, governors;
   for (const int cpu : online) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq";
@@ -150,7 +150,7 @@ void read_topology(const core::Tree &tree, const std::vector<int> &online, Facts
     if (std::string governor = tree.line(folder + "/scaling_governor"); !governor.empty()) governors.insert(std::move(governor));
   }
   size_t packages = 0, cores = 0;
-  for (const cpus::Cpu &cpu : cpus::read_cpus(tree)) {
+  for (const procfs::Cpu &cpu : procfs::read_cpus(tree)) {
     packages += cpu.first_of_package ? 1 : 0;
     cores += cpu.first_of_core ? 1 : 0;
   }
@@ -161,8 +161,8 @@ void read_topology(const core::Tree &tree, const std::vector<int> &online, Facts
   facts.add("cpu.governor", joined(governors));
 }
 
-void read_numa(const core::Tree &tree, Facts &facts) {
-  const core::Tree::Listing nodes = tree.list("sys/devices/system/node");
+void read_numa(const procfs::Tree &tree, Facts &facts) {
+  const procfs::Tree::Listing nodes = tree.list("sys/devices/system/node");
   if (nodes.error != 0 && !nodes.missing()) return facts.unread("numa.");
   size_t count = 0;
   for (const std::string &node : nodes.names) {
@@ -185,7 +185,7 @@ bool is_disk(const std::string &name) {
   return true;
 }
 
-void read_disk(const core::Tree &tree, const std::string &disk, Facts &facts) {
+void read_disk(const procfs::Tree &tree, const std::string &disk, Facts &facts) {
   const std::string folder = "sys/block/" + disk, name = "disk." + disk;
   uint64_t sectors = 0;
   if (number_of(tree.line(folder + "/size"), sectors) && sectors <= UINT64_MAX / kSectorBytes)
@@ -199,7 +199,7 @@ void read_disk(const core::Tree &tree, const std::string &disk, Facts &facts) {
   if (number_of(tree.line(folder + "/queue/read_ahead_kb"), ahead)) facts.add(name + ".read-ahead", std::to_string(ahead) + " KiB");
 }
 
-void read_interface(const core::Tree &tree, const std::string &interface, Facts &facts) {
+void read_interface(const procfs::Tree &tree, const std::string &interface, Facts &facts) {
   const std::string folder = "sys/class/net/" + interface, name = "net." + interface;
   const std::string speed = tree.line(folder + "/speed");
   uint64_t mbit = 0;  // -1: unknown to the driver
@@ -211,7 +211,7 @@ void read_interface(const core::Tree &tree, const std::string &interface, Facts 
 
 }  // namespace
 
-void read_machine(const core::Tree &tree, Facts &facts) {
+void read_machine(const procfs::Tree &tree, Facts &facts) {
   const std::string folder = "sys/class/dmi/id/";
   add_line(tree, folder + "sys_vendor", "machine.vendor", facts);
   add_line(tree, folder + "product_name", "machine.product", facts);
@@ -219,7 +219,7 @@ void read_machine(const core::Tree &tree, Facts &facts) {
   add_line(tree, folder + "bios_version", "machine.firmware", facts);
 }
 
-void read_system(const core::Tree &tree, Facts &facts) {
+void read_system(const procfs::Tree &tree, Facts &facts) {
   const std::string release = tree.line("proc/sys/kernel/osrelease");
   if (release.empty()) facts.unread("kernel.");
   facts.add("kernel.release", release);
@@ -231,14 +231,14 @@ void read_system(const core::Tree &tree, Facts &facts) {
     add_line(tree, "proc/sys/" + std::string(setting), name, facts);
   }
   facts.add("kernel.hugepages", chosen(tree.line("sys/kernel/mm/transparent_hugepage/enabled")));
-  const core::Tree::Text os = tree.read("etc/os-release", kMaxText);
+  const procfs::Tree::Text os = tree.read("etc/os-release", kMaxText);
   if (!os.ok() && !os.missing()) facts.unread("os.");
   for (const Property &property : parse_assignments(os.text))
     if (property.key == "PRETTY_NAME") facts.add("os.name", property.value);
 }
 
-void read_processors(const core::Tree &tree, Facts &facts) {
-  const core::Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
+void read_processors(const procfs::Tree &tree, Facts &facts) {
+  const procfs::Tree::Text info = tree.read("proc/cpuinfo", kMaxText);
   const std::string online = tree.line("sys/devices/system/cpu/online");
   if (!info.ok() || online.empty()) {
     facts.unread("cpu.");
@@ -247,24 +247,24 @@ void read_processors(const core::Tree &tree, Facts &facts) {
   read_cpuinfo(info.text, facts);
   if (online.empty()) return;
   facts.add("cpu.online", online);
-  const std::vector<int> cpus = cpus::parse_cpus(online);
+  const std::vector<int> cpus = procfs::parse_cpus(online);
   read_topology(tree, cpus, facts);
   read_caches(tree, cpus, facts);
   add_line(tree, "sys/devices/system/cpu/smt/control", "cpu.smt", facts);
 }
 
-void read_memory(const core::Tree &tree, Facts &facts) {
+void read_memory(const procfs::Tree &tree, Facts &facts) {
   struct Line {
     std::string_view key, fact;
   };
   constexpr std::array<Line, 3> kLines = {
       {{"MemTotal:", "memory.bytes"}, {"SwapTotal:", "memory.swap.bytes"}, {"Hugepagesize:", "memory.hugepage.bytes"}}};
-  const core::Tree::Text info = tree.read("proc/meminfo", kMaxText);
+  const procfs::Tree::Text info = tree.read("proc/meminfo", kMaxText);
   if (!info.ok()) facts.unread("memory.");
   std::string_view text = info.text;
   while (!text.empty()) {
-    std::string_view line = proc::next_line(text);
-    const std::string_view key = proc::next_word(line);
+    std::string_view line = procfs::next_line(text);
+    const std::string_view key = procfs::next_word(line);
     for (const Line &known : kLines)
       if (key == known.key) add_kibibytes(line, known.fact, facts);
     if (key == "HugePages_Total:") facts.add("memory.hugepages", line);
@@ -272,15 +272,15 @@ void read_memory(const core::Tree &tree, Facts &facts) {
   read_numa(tree, facts);
 }
 
-void read_disks(const core::Tree &tree, Facts &facts) {
-  const core::Tree::Listing disks = tree.list("sys/block");
+void read_disks(const procfs::Tree &tree, Facts &facts) {
+  const procfs::Tree::Listing disks = tree.list("sys/block");
   if (disks.error != 0) return facts.unread("disk.");
   for (const std::string &disk : disks.names)
     if (is_disk(disk)) read_disk(tree, disk, facts);
 }
 
-void read_interfaces(const core::Tree &tree, Facts &facts) {
-  const core::Tree::Listing interfaces = tree.list("sys/class/net");
+void read_interfaces(const procfs::Tree &tree, Facts &facts) {
+  const procfs::Tree::Listing interfaces = tree.list("sys/class/net");
   if (interfaces.error != 0) return facts.unread("net.");
   for (const std::string &interface : interfaces.names)
     if (tree.has("sys/class/net/" + interface + "/device")) read_interface(tree, interface, facts);

@@ -2,16 +2,16 @@
 // Facts from the kernel: machine, processors, memory, disks, interfaces, and the kernel itself.
 #pragma once
 
-#include "plugins/shared/procfs/tree.h"
+#include "plugins/shared/host/procfs/tree.h"
 #include "plugins/sources/inventory/facts.h"
 
 namespace atalaya::inventory {
 
-void read_machine(const core::Tree &tree, Facts &facts);     // machine.*, of the firmware
-void read_system(const core::Tree &tree, Facts &facts);      // os.*, kernel.*
-void read_processors(const core::Tree &tree, Facts &facts);  // cpu.*
-void read_memory(const core::Tree &tree, Facts &facts);      // memory.*, numa.*
-void read_disks(const core::Tree &tree, Facts &facts);       // disk.NAME.*
-void read_interfaces(const core::Tree &tree, Facts &facts);  // net.NAME.*, interfaces with a device
+void read_machine(const procfs::Tree &tree, Facts &facts);     // machine.*, of the firmware
+void read_system(const procfs::Tree &tree, Facts &facts);      // os.*, kernel.*
+void read_processors(const procfs::Tree &tree, Facts &facts);  // cpu.*
+void read_memory(const procfs::Tree &tree, Facts &facts);      // memory.*, numa.*
+void read_disks(const procfs::Tree &tree, Facts &facts);       // disk.NAME.*
+void read_interfaces(const procfs::Tree &tree, Facts &facts);  // net.NAME.*, interfaces with a device
 
 }  // namespace atalaya::inventory

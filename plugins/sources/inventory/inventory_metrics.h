@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::inventory {
 
@@ -22,6 +22,6 @@ inline constexpr std::array kOwnMetrics = {
 
 inline constexpr std::array kMetrics = {kNumber, kOwnMetrics[0], kOwnMetrics[1]};
 
-using Values = proc::MetricValues<kOwnMetrics>;
+using Values = io::MetricValues<kOwnMetrics>;
 
 }  // namespace atalaya::inventory

@@ -12,9 +12,9 @@
 namespace atalaya::inventory {
 namespace {
 
-core::MatcherList matchers(const Host &host, const char *name) {
+io::MatcherList matchers(const Host &host, const char *name) {
   const std::vector<std::string> patterns = host.texts(name);
-  auto list = core::MatcherList::parse(patterns);
+  auto list = io::MatcherList::parse(patterns);
   if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(name) + "\": " + list.error());
   return std::move(*list);
 }

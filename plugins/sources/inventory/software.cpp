@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "plugins/shared/hadoop_config/config.h"
-#include "plugins/shared/procfs/command_lines.h"
+#include "plugins/shared/protocols/hadoop_config/config.h"
+#include "plugins/shared/host/procfs/command_lines.h"
 #include "plugins/sources/inventory/properties.h"
 
 namespace atalaya::inventory {
@@ -33,11 +33,11 @@ using Identity = std::pair<uint64_t, uint64_t>;
 
 class Reader {
  public:
-  Reader(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts)
+  Reader(const procfs::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts)
       : tree_(tree), wanted_(wanted), warn_(warn), facts_(facts) {}
 
   void read_place(const std::string &place) {
-    const core::Tree::Listing folder = tree_.list(place);
+    const procfs::Tree::Listing folder = tree_.list(place);
     if (folder.error == ENOTDIR) return read_file(place);
     if (folder.error != 0 && !folder.missing()) {
       facts_.unread("config." + place + "/");
@@ -51,7 +51,7 @@ class Reader {
   void read_file(const std::string &path) {
     const auto identity = tree_.identity(path);
     if (identity && !seen_.insert(*identity).second) return;  // another name of the same file
-    const core::Tree::Text text = tree_.read(path, hadoop_config::kMaxFile);
+    const procfs::Tree::Text text = tree_.read(path, hadoop_config::kMaxFile);
     if (text.missing()) return;
     if (!text.ok()) return keep_known(path, "cannot read " + path + ": " + core::error_text(text.error));
     if (path.ends_with(".xml")) return read_xml(path, text.text);
@@ -71,11 +71,11 @@ class Reader {
 
   void take(const std::string &path, const std::string &key, const std::string &value) {
     if (!wanted_.keys.matches(key) || names_secret(key)) return;
-    static const core::MatcherList no_more;
-    facts_.add("config." + path + ":" + key, proc::redacted_command(value, false, no_more));
+    static const io::MatcherList no_more;
+    facts_.add("config." + path + ":" + key, procfs::redacted_command(value, false, no_more));
   }
 
-  const core::Tree &tree_;
+  const procfs::Tree &tree_;
   const Configurations &wanted_;
   const Warn &warn_;
   Facts &facts_;
@@ -84,14 +84,14 @@ class Reader {
 
 }  // namespace
 
-void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, Facts &facts) {
+void read_jdks(const procfs::Tree &tree, const std::vector<std::string> &folders, Facts &facts) {
   for (const std::string &folder : folders) {
-    const core::Tree::Listing listing = tree.list(folder);
+    const procfs::Tree::Listing listing = tree.list(folder);
     if (listing.error != 0 && !listing.missing()) facts.unread("jdk." + folder + "/");
     for (const std::string &name : listing.names) {
       const std::string path = std::string(folder).append("/").append(name);
       if (!tree.is_folder(path)) continue;
-      const core::Tree::Text release = tree.read(path + "/release", kMaxRelease);
+      const procfs::Tree::Text release = tree.read(path + "/release", kMaxRelease);
       if (!release.ok() && !release.missing()) facts.unread("jdk." + path + ".");
       for (const Property &property : parse_assignments(release.text)) {
         if (property.key == "JAVA_VERSION") facts.add("jdk." + path + ".version", property.value);
@@ -101,7 +101,7 @@ void read_jdks(const core::Tree &tree, const std::vector<std::string> &folders, 
   }
 }
 
-void read_configurations(const core::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts) {
+void read_configurations(const procfs::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts) {
   Reader reader(tree, wanted, warn, facts);
   for (const std::string &place : wanted.places) reader.read_place(place);
 }

@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/jvm/discovery.h"
 #include "plugins/sources/jvm/numbers.h"
-#include "plugins/sources/jvm/sampler.h"
+#include "plugins/sources/jvm/profile/sampler.h"
 
 namespace atalaya::jvm {
 
 struct Options {
-  core::MatcherList processes, main;
+  io::MatcherList processes, main;
   bool profile = true;
   SamplerOptions sampler;
   size_t top = 32, stacks = 1000;

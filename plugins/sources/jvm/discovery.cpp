@@ -13,7 +13,7 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "plugins/shared/jvm/attach_support.h"
+#include "plugins/shared/code/jvm/attach_support.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/jvm/attach.h"
+#include "plugins/shared/code/jvm/attach.h"
 
 namespace atalaya::jvm {
 

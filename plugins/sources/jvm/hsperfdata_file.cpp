@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugins/shared/jvm/as_user.h"
+#include "plugins/shared/code/jvm/as_user.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plugins/shared/jvm/hsperfdata.h"
-#include "plugins/shared/samples/metric_name.h"
+#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
+#include "plugins/shared/io/samples/metric_name.h"
 
 namespace atalaya::jvm {
 namespace {
@@ -108,11 +108,11 @@ constexpr std::string_view kExport = "btrace.";
 std::string export_name(std::string_view shared) {
   std::string dotted(shared), name;
   std::replace(dotted.begin(), dotted.end(), '/', '.');
-  core::append_metric_name(name, dotted);
+  io::append_metric_name(name, dotted);
   return name;
 }
 
-void take_export(const SharedValue &value, JvmCounters &shared) {
+void take_export(const protocols::SharedValue &value, JvmCounters &shared) {
   const auto number = value.number();
   if (!number || value.name.size() == kExport.size()) return;
   if (shared.exports.size() == kMaxExports || value.name.size() > kMaxExportName) {
@@ -133,8 +133,8 @@ std::string_view shared_name(Counter counter) {
 std::optional<JvmCounters> parse_counters(std::string_view bytes) {
   JvmCounters shared;
   bool is_any = false;
-  SharedReader reader(bytes);
-  for (SharedValue value; reader.next(value);) {
+  protocols::SharedReader reader(bytes);
+  for (protocols::SharedValue value; reader.next(value);) {
     is_any = true;
     if (value.name == "sun.gc.lastCause") shared.last_cause = value.text().value_or("");
     const auto index = indexes().find(value.name);
@@ -157,8 +157,8 @@ bool is_up(const JvmCounters &shared) {
 Identity parse_identity(std::string_view bytes) {
   Identity all;
   std::string_view policy, collector;
-  SharedReader reader(bytes);
-  for (SharedValue value; reader.next(value);) {
+  protocols::SharedReader reader(bytes);
+  for (protocols::SharedValue value; reader.next(value);) {
     const std::string_view text = value.text().value_or("");
     if (value.name == "java.property.java.version") all.version = text;
     if (value.name == "java.property.java.vm.name") all.vm = text;

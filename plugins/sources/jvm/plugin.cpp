@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/tasks/task_params.h"
+#include "plugins/shared/code/tasks/task_params.h"
 #include "plugins/sources/jvm/collector.h"
 #include "plugins/sources/jvm/jvm_metrics.h"
 
 namespace atalaya::jvm {
 namespace {
 
-core::MatcherList matchers(const Host &host, const char *name) {
+io::MatcherList matchers(const Host &host, const char *name) {
   const std::vector<std::string> patterns = host.texts(name);
-  auto list = core::MatcherList::parse(patterns);
+  auto list = io::MatcherList::parse(patterns);
   if (!list) throw Failure(Code::bad_config, std::string(name) + ": " + list.error());
   return std::move(*list);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "oom.skel.h"
-#include "plugins/shared/bpf/loading.h"
+#include "plugins/shared/host/bpf/loading.h"
 #include "plugins/sources/kernel/marks.h"
 
 namespace atalaya::kernel {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::kernel {
 namespace {
@@ -15,17 +15,17 @@ constexpr size_t kStatBytes = 8192;
 constexpr size_t kMaxCgroups = 100'000;  // of one hierarchy
 
 // The increase since the last reading; none after a reset.
-uint64_t increase(const proc::Count &before, const proc::Count &now) {
+uint64_t increase(const procfs::Count &before, const procfs::Count &now) {
   return before && now && *now > *before ? *now - *before : 0;
 }
 
 }  // namespace
 
-bool CgroupWatch::open(const std::string &root, const std::vector<proc::Mount> &mounts) {
-  root_ = proc::open_root(root, "");
+bool CgroupWatch::open(const std::string &root, const std::vector<procfs::Mount> &mounts) {
+  root_ = procfs::open_root(root, "");
   if (!root_) return false;
-  trees_ = proc::find_hierarchies(mounts);
-  std::erase_if(trees_, [](const proc::Hierarchy &tree) { return !tree.cpu && !tree.memory; });
+  trees_ = cgroup::find_hierarchies(mounts);
+  std::erase_if(trees_, [](const cgroup::Hierarchy &tree) { return !tree.cpu && !tree.memory; });
   clear();
   buffer_.resize(kStatBytes);
   return !trees_.empty();
@@ -42,7 +42,7 @@ void CgroupWatch::look(bool reads_kills) {
   kills_.clear();
   former_paths_ = std::exchange(paths_, {});
   for (size_t i = 0; i < trees_.size(); ++i) {
-    const proc::Hierarchy &tree = trees_[i];
+    const cgroup::Hierarchy &tree = trees_[i];
     Cgroups &known = known_[i];
     walk_.run(root_.get(), tree.path, [&](std::string_view path, int folder) {
       visit(tree, known, reads_kills, path, folder);
@@ -52,7 +52,7 @@ void CgroupWatch::look(bool reads_kills) {
   }
 }
 
-void CgroupWatch::visit(const proc::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder) {
+void CgroupWatch::visit(const cgroup::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder) {
   struct stat found {};
   if (::fstat(folder, &found) != 0) return;
   auto at = known.find(path);
@@ -71,11 +71,11 @@ void CgroupWatch::visit(const proc::Hierarchy &tree, Cgroups &known, bool reads_
   if (tree.memory && reads_kills) read_kills(tree, at->first, folder, cgroup);
 }
 
-void CgroupWatch::read_throttling(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known) {
-  const proc::FileText text = proc::read_path(folder, "cpu.stat", buffer_);
+void CgroupWatch::read_throttling(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known) {
+  const procfs::FileText text = procfs::read_path(folder, "cpu.stat", buffer_);
   if (!text.ok()) return;
-  proc::CgroupCounters counters;
-  tree.v2 ? proc::parse_cpu_stat_v2(text.text, counters) : proc::parse_cpu_stat_v1(text.text, counters);
+  cgroup::CgroupCounters counters;
+  tree.v2 ? cgroup::parse_cpu_stat_v2(text.text, counters) : cgroup::parse_cpu_stat_v1(text.text, counters);
   const Throttled change{path, increase(known.time_ns, counters.throttled_ns), increase(known.periods, counters.throttled_periods)};
   if (change.time_ns > 0 || change.periods > 0) throttled_.push_back(change);
   known.time_ns = counters.throttled_ns;
@@ -83,11 +83,11 @@ void CgroupWatch::read_throttling(const proc::Hierarchy &tree, std::string_view 
 }
 
 // Of version 2, the file memory.events also counts the cgroups below; memory.events.local (5.2) does not.
-void CgroupWatch::read_kills(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known) {
-  const proc::FileText text = proc::read_path(folder, tree.v2 ? "memory.events.local" : "memory.oom_control", buffer_);
+void CgroupWatch::read_kills(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known) {
+  const procfs::FileText text = procfs::read_path(folder, tree.v2 ? "memory.events.local" : "memory.oom_control", buffer_);
   if (!text.ok()) return;
-  proc::CgroupCounters counters;
-  proc::parse_oom_kills(text.text, counters);
+  cgroup::CgroupCounters counters;
+  cgroup::parse_oom_kills(text.text, counters);
   if (const uint64_t kills = increase(known.kills, counters.oom_kills); kills > 0) kills_.push_back({path, kills});
   known.kills = counters.oom_kills;
 }

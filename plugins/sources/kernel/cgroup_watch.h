@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/cgroup/cgroup_reader.h"
-#include "plugins/shared/cgroup/cgroup_walk.h"
+#include "plugins/shared/host/cgroup/cgroup_reader.h"
+#include "plugins/shared/host/cgroup/cgroup_walk.h"
 
 namespace atalaya::kernel {
 
@@ -27,7 +27,7 @@ struct CgroupKills {
 class CgroupWatch {
  public:
   // Finds the hierarchies among the mounts below the root. False: none.
-  bool open(const std::string &root, const std::vector<proc::Mount> &mounts);
+  bool open(const std::string &root, const std::vector<procfs::Mount> &mounts);
 
   // Reads all cgroups. The differences to the last look; with the first one, and for new cgroups that were there before it, none.
   void look(bool reads_kills);
@@ -40,18 +40,18 @@ class CgroupWatch {
  private:
   struct Known {
     uint64_t inode = 0;
-    proc::Count periods, time_ns, kills;
+    procfs::Count periods, time_ns, kills;
     uint64_t look = 0;
   };
   using Cgroups = std::map<std::string, Known, std::less<>>;
-  void visit(const proc::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder);
-  void read_throttling(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known);
-  void read_kills(const proc::Hierarchy &tree, std::string_view path, int folder, Known &known);
+  void visit(const cgroup::Hierarchy &tree, Cgroups &known, bool reads_kills, std::string_view path, int folder);
+  void read_throttling(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known);
+  void read_kills(const cgroup::Hierarchy &tree, std::string_view path, int folder, Known &known);
 
   core::Descriptor root_;
-  std::vector<proc::Hierarchy> trees_;
+  std::vector<cgroup::Hierarchy> trees_;
   std::vector<Cgroups> known_;  // of each hierarchy
-  proc::CgroupWalk walk_{64};
+  cgroup::CgroupWalk walk_{64};
   std::vector<char> buffer_;
   std::unordered_map<uint64_t, std::string> paths_, former_paths_;
   std::vector<Throttled> throttled_;

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "core/base/now.h"
-#include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/host/cgroup/place.h"
 
 namespace atalaya::kernel {
 namespace {
@@ -39,9 +39,9 @@ void Collector::start() {
   open_log();
   auto marks = open_marks();
   if (marks) marks_ = std::move(*marks);
-  std::vector<proc::Mount> mounts;
+  std::vector<procfs::Mount> mounts;
   const auto text = read_mountinfo(options_.root);
-  if (text) proc::parse_mountinfo(*text, mounts);
+  if (text) procfs::parse_mountinfo(*text, mounts);
   has_cgroups_ = cgroups_.open(options_.root, mounts);
   if (!marks && !log_.is_open())
     host_.log(Level::warning,
@@ -128,7 +128,7 @@ void Collector::emit_victims(const Window &window, Batch &batch) {
     event.tags = {{names_.process, victim.process},
                   {names_.pid, pid},
                   {names_.cgroup, victim.cgroup},
-                  {names_.container, containers::container_of(victim.cgroup)}};
+                  {names_.container, cgroup::container_of(victim.cgroup)}};
     Sample &sample = emit(batch, event, 1);
     if (victim.resident_mib) batch.field(sample, names_.memory, round_to(*victim.resident_mib, 2));
     Sum &sum = sums[{victim.process, victim.cgroup}];
@@ -139,7 +139,7 @@ void Collector::emit_victims(const Window &window, Batch &batch) {
     Values values;
     values.set_count("kernel.oom.kills", sum.kills);
     values.set("kernel.oom.memory", sum.memory_mib);
-    std::vector<proc::MetricEmitter<kMetrics>::Tag> tags;
+    std::vector<io::MetricEmitter<kMetrics>::Tag> tags;
     if (!victim.first.empty()) tags.emplace_back(names_.process, victim.first);
     if (!victim.second.empty()) tags.emplace_back(names_.cgroup, victim.second);
     emitter_.emit(batch, values, tags);
@@ -178,7 +178,7 @@ void Collector::emit_throttled(const Window &window, Batch &batch) {
     episode.time_ns += one.time_ns;
     episode.periods += one.periods;
     Event event{"throttled", episode.start_ns, window.time_ns - episode.start_ns, {}};
-    event.tags = {{names_.cgroup, one.cgroup}, {names_.container, containers::container_of(one.cgroup)}};
+    event.tags = {{names_.cgroup, one.cgroup}, {names_.container, cgroup::container_of(one.cgroup)}};
     Sample &sample = emit(batch, event, 2);
     batch.field(sample, names_.throttled, static_cast<int64_t>(episode.time_ns));
     batch.field(sample, names_.periods, static_cast<int64_t>(episode.periods));
@@ -189,8 +189,8 @@ void Collector::emit_throttled(const Window &window, Batch &batch) {
 void Collector::emit_read_only(const Window &window, Batch &batch) {
   const auto text = read_mountinfo(options_.root);
   if (!text) return;
-  std::vector<proc::Mount> mounts;
-  proc::parse_mountinfo(*text, mounts);
+  std::vector<procfs::Mount> mounts;
+  procfs::parse_mountinfo(*text, mounts);
   for (const ReadOnly &one : read_only_.update(mounts)) {
     Values values;
     values.set_count("kernel.fs.readonly", 1);

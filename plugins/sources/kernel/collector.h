@@ -68,7 +68,7 @@ class Collector {
   Host host_;
   const Options options_;
   const Names names_;
-  const proc::MetricEmitter<kMetrics> emitter_;
+  const io::MetricEmitter<kMetrics> emitter_;
   KernelLog log_;
   std::unique_ptr<Marks> marks_;
   CgroupWatch cgroups_;

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::kernel {
 
@@ -26,6 +26,6 @@ inline constexpr std::array kMetrics = {
 };
 // clang-format on
 
-using Values = proc::MetricValues<kMetrics>;
+using Values = io::MetricValues<kMetrics>;
 
 }  // namespace atalaya::kernel

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/files.h"
-#include "plugins/shared/cgroup/cgroup_reader.h"
+#include "plugins/shared/host/cgroup/cgroup_reader.h"
 
 namespace atalaya::kernel {
 
@@ -24,21 +24,21 @@ bool ReadOnlyWatch::step(const std::string &key, bool is_read_only, bool &is_new
   return is_read_only && state.was_writable;
 }
 
-std::vector<ReadOnly> ReadOnlyWatch::update(const std::vector<proc::Mount> &mounts) {
+std::vector<ReadOnly> ReadOnlyWatch::update(const std::vector<procfs::Mount> &mounts) {
   for (auto &[key, state] : states_) state.is_seen = false;
   std::vector<ReadOnly> result;
   std::set<std::string_view> devices;
-  const auto add = [&](const proc::Mount &mount, bool is_new) {
-    result.push_back({proc::unescape_mount(mount.mount_point), proc::unescape_mount(mount.source), is_new});
+  const auto add = [&](const procfs::Mount &mount, bool is_new) {
+    result.push_back({procfs::unescape_mount(mount.mount_point), procfs::unescape_mount(mount.source), is_new});
   };
-  for (const proc::Mount &mount : mounts) {
+  for (const procfs::Mount &mount : mounts) {
     bool is_new = false;
     const bool is_first = devices.insert(mount.device).second;
-    const bool is_file_system = proc::has_option(mount.super_options, "ro");
+    const bool is_file_system = cgroup::has_option(mount.super_options, "ro");
     const bool reports = is_first && step("device " + std::string(mount.device), is_file_system, is_new);
     if (reports) add(mount, is_new);
     // A mount alone can be read-only, of a file system that is not.
-    const bool is_mount = proc::has_option(mount.options, "ro") && !is_file_system;
+    const bool is_mount = cgroup::has_option(mount.options, "ro") && !is_file_system;
     std::string key = "mount " + std::string(mount.device);
     key.append(" ").append(mount.root).append(" ").append(mount.mount_point);
     if (step(key, is_mount, is_new)) add(mount, is_new);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/procfs/host_reader.h"
+#include "plugins/shared/host/procfs/host_reader.h"
 
 namespace atalaya::kernel {
 
@@ -25,7 +25,7 @@ std::optional<std::string> read_mountinfo(const std::string &root);
 class ReadOnlyWatch {
  public:
   // All that are read-only now and could be written in an earlier update.
-  std::vector<ReadOnly> update(const std::vector<proc::Mount> &mounts);
+  std::vector<ReadOnly> update(const std::vector<procfs::Mount> &mounts);
   void clear() { states_.clear(); }
 
  private:

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "plugins/shared/network/address_text.h"
+#include "plugins/shared/host/network/address_text.h"
 #include "plugins/sources/nat/nat_metrics.h"
 
 namespace atalaya::nat {

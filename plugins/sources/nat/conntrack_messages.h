@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include "plugins/shared/network/netlink.h"
+#include "plugins/shared/host/network/netlink.h"
 
 namespace atalaya::nat {
 

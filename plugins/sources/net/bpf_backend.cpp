@@ -19,8 +19,8 @@
 #include "bpf/net.h"
 #include "core/base/files.h"
 #include "net.skel.h"
-#include "plugins/shared/bpf/loading.h"
-#include "plugins/shared/cgroup/cgroup_paths.h"
+#include "plugins/shared/host/bpf/loading.h"
+#include "plugins/shared/host/cgroup/cgroup_paths.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/record_ring.h"
 #include "plugins/sources/net/records.h"
@@ -192,7 +192,7 @@ class BpfBackend final : public Backend {
   // Before the programs that count.
   core::Status attach_peers() {
     if (!peers_) return core::Done{};
-    const core::Descriptor root = proc::open_cgroup_v2("/");
+    const core::Descriptor root = cgroup::open_cgroup_v2("/");
     if (!root) return core::Error{"cgroups of version 2 are not mounted here"};
     const auto programs = naming(skeleton_.get());
     for (size_t i = 0; i < programs.size(); ++i) {

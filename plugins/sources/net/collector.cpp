@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/shared/network/address_text.h"
-#include "plugins/shared/procfs/process_stat.h"
-#include "plugins/sources/net/diag_backend.h"
+#include "plugins/shared/host/network/address_text.h"
+#include "plugins/shared/host/procfs/process_stat.h"
+#include "plugins/sources/net/diag/diag_backend.h"
 
 namespace atalaya::net {
 namespace {
@@ -145,7 +145,7 @@ bool Collector::lives(const NetProcess &process) const {
   std::array<char, 1024> text{};
   const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
   if (size <= 0) return false;
-  const auto stat = proc::ProcessStat::parse({text.data(), static_cast<size_t>(size)}, 22);
+  const auto stat = procfs::ProcessStat::parse({text.data(), static_cast<size_t>(size)}, 22);
   return stat && stat->has(22) && (*stat)[22] == ticks_of(process.owner.start_ns);
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/cgroup/cgroup_paths.h"
+#include "plugins/shared/host/cgroup/cgroup_paths.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/flow_table.h"
 #include "plugins/sources/net/net_metrics.h"
@@ -74,7 +74,7 @@ class Collector {
 
   std::unique_ptr<Backend> backend_;
   core::Descriptor procfs_;
-  proc::CgroupPaths cgroups_;
+  cgroup::CgroupPaths cgroups_;
   uint32_t own_space_ = 0;
   std::unique_ptr<SocketModel> model_;
   FlowTable shown_flows_;

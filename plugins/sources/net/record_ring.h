@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bpf/net.h"
-#include "plugins/shared/bpf/ring.h"
+#include "plugins/shared/host/bpf/ring.h"
 #include "plugins/sources/net/backend.h"
 #include "plugins/sources/net/use_key.h"
 

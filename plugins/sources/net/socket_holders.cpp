@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "core/base/files.h"
-#include "plugins/shared/procfs/process_stat.h"
+#include "plugins/shared/host/procfs/process_stat.h"
 
 namespace atalaya::net {
 namespace {
@@ -65,7 +65,7 @@ void SocketHolders::add_process(int32_t pid) {
     if (!inode) continue;
     if (!owner) {
       const auto stat = core::read_file(path + "/stat", kMaxStat);
-      const auto fields = stat ? proc::ProcessStat::parse(stat.value(), 22) : std::nullopt;
+      const auto fields = stat ? procfs::ProcessStat::parse(stat.value(), 22) : std::nullopt;
       if (!fields || !fields->has(22)) return;
       owner.emplace();
       owner->pid = pid;

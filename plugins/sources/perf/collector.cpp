@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/base/now.h"
-#include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/host/cgroup/place.h"
 #include "plugins/sources/perf/perf_metrics.h"
 #include "plugins/sources/perf/wait_owner.h"
 #include "plugins/sources/perf/wait_reason.h"
@@ -288,7 +288,7 @@ Collector::Group &Collector::group_of(const StackCount &stack, const Process *pr
   const std::string_view comm = stack.comm.empty() ? "unknown" : stack.comm;
   Group &group = groups_[{stack.process.pid, std::string(comm), profile, reason, std::move(owner), task_of(stack, process)}];
   if (process == nullptr) return group;
-  if (options_.container_tag) group.container = containers::container_of(process->cgroup);
+  if (options_.container_tag) group.container = cgroup::container_of(process->cgroup);
   if (options_.runtime_tag) group.runtime = process->runtime;
   return group;
 }

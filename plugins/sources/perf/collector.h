@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/perf/folder.h"
 #include "plugins/sources/perf/processes.h"
-#include "plugins/sources/perf/region_tasks.h"
-#include "plugins/sources/perf/sampler.h"
-#include "plugins/sources/perf/task_namer.h"
+#include "plugins/sources/perf/tasks/region_tasks.h"
+#include "plugins/sources/perf/sampling/sampler.h"
+#include "plugins/sources/perf/tasks/task_namer.h"
 
 namespace atalaya::perf {
 
@@ -28,7 +28,7 @@ struct Options {
   std::string backend = "auto";
   bool kernel = true;
   bool modules = false;
-  core::MatcherList processes, cgroups;
+  io::MatcherList processes, cgroups;
   bool jvm = true;
   int64_t jvm_refresh_ns = 60'000'000'000;
   size_t symbol_memory = size_t{64} << 20;

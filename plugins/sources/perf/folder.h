@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/symbols/kernel_symbols.h"
-#include "plugins/shared/symbols/process_memory.h"
-#include "plugins/sources/perf/sampler.h"
+#include "plugins/shared/code/symbols/kernel_symbols.h"
+#include "plugins/shared/code/symbols/process/process_memory.h"
+#include "plugins/sources/perf/sampling/sampler.h"
 
 namespace atalaya::perf {
 

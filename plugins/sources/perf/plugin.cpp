@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/probes/regions.h"
-#include "plugins/shared/tasks/task_params.h"
+#include "plugins/shared/code/probes/regions.h"
+#include "plugins/shared/code/tasks/task_params.h"
 #include "plugins/sources/perf/collector.h"
 #include "plugins/sources/perf/perf_metrics.h"
 
 namespace atalaya::perf {
 namespace {
 
-core::MatcherList matchers(const Host &host, const char *name) {
+io::MatcherList matchers(const Host &host, const char *name) {
   const std::vector<std::string> patterns = host.texts(name);
-  auto list = core::MatcherList::parse(patterns);
+  auto list = io::MatcherList::parse(patterns);
   if (!list) throw Failure(Code::bad_config, std::string(name) + ": " + list.error());
   return std::move(*list);
 }

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "plugins/shared/symbols/process_memory.h"
-#include "plugins/sources/perf/sampler.h"
+#include "plugins/shared/code/symbols/process/process_memory.h"
+#include "plugins/sources/perf/sampling/sampler.h"
 
 namespace atalaya::perf {
 

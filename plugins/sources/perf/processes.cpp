@@ -7,7 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "plugins/shared/cgroup/place.h"
+#include "plugins/shared/host/cgroup/place.h"
 #include "plugins/sources/perf/process_id.h"
 
 namespace atalaya::perf {
@@ -28,7 +28,7 @@ std::string_view runtime_of(const std::vector<symbols::Mapping> &mappings) {
 
 std::string cgroup_of(int32_t pid) {
   auto text = core::read_file("/proc/" + std::to_string(pid) + "/cgroup", 65536);
-  return text ? std::string(containers::parse_cgroup(*text)) : std::string();
+  return text ? std::string(cgroup::parse_cgroup(*text)) : std::string();
 }
 
 tasks::TaskTags task_of(int32_t pid) {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/jvm/perf_map_refresh.h"
-#include "plugins/shared/symbols/process_memory.h"
-#include "plugins/shared/tasks/task_names.h"
-#include "plugins/sources/perf/sampler.h"
+#include "plugins/shared/code/jvm/perf_map_refresh.h"
+#include "plugins/shared/code/symbols/process/process_memory.h"
+#include "plugins/shared/code/tasks/task_names.h"
+#include "plugins/sources/perf/sampling/sampler.h"
 
 namespace atalaya::perf {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sources/perf/sampler.h"
+#include "plugins/sources/perf/sampling/sampler.h"
 
 namespace atalaya::perf {
 

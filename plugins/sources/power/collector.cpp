@@ -22,7 +22,7 @@ constexpr DomainNames kDomains[] = {{Domain::package, "sys.cpu.energy", "sys.cpu
                                     {Domain::platform, "sys.platform.energy", "sys.platform.power"}};
 
 // The name of a process; empty when it has ended.
-std::string process_name(const core::Tree &tree, uint32_t pid) {
+std::string process_name(const procfs::Tree &tree, uint32_t pid) {
   return tree.line("proc/" + std::to_string(pid) + "/comm");
 }
 
@@ -45,7 +45,7 @@ void Collector::start() {
   if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
   forget();
   cpu_watch_.start();
-  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  const std::vector<procfs::Cpu> cpus = procfs::read_cpus(tree_);
   OpenedMeter opened = open_meter(options_.rapl, tree_, *msr_, cpus, Detail::cores);
   meter_ = std::move(opened.meter);
   if (!meter_ && options_.rapl != "off")
@@ -61,12 +61,12 @@ void Collector::start() {
 
 void Collector::follow_cpus() {
   if (!cpu_watch_.changed()) return;
-  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  const std::vector<procfs::Cpu> cpus = procfs::read_cpus(tree_);
   if (meter_) change_meter(*meter_, options_.rapl, tree_, *msr_, cpus, Detail::cores);
   follow_cpus(cpus);
 }
 
-void Collector::follow_cpus(const std::vector<cpus::Cpu> &cpus) {
+void Collector::follow_cpus(const std::vector<procfs::Cpu> &cpus) {
   cpu_states_.follow(cpus);
   msr_works_ = options_.msr && msr_states_.follow(cpus, read_cpu_model(tree_));
   if (options_.sensors) sensors_.follow(cpus);

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/power/model.h"
-#include "plugins/shared/power/open_meter.h"
+#include "plugins/shared/host/power/model.h"
+#include "plugins/shared/host/power/open_meter.h"
 #include "plugins/sources/power/cpu_states.h"
 #include "plugins/sources/power/ipmi.h"
 #include "plugins/sources/power/msr_states.h"
@@ -42,11 +42,11 @@ class Collector {
     std::optional<double> ipmi, meter, platform, battery, packages;
   };
   struct EnergyCount {
-    proc::Count millijoules;
+    procfs::Count millijoules;
   };
 
   void follow_cpus();
-  void follow_cpus(const std::vector<cpus::Cpu> &cpus);
+  void follow_cpus(const std::vector<procfs::Cpu> &cpus);
   void log_missing_parts();
   void open_ipmi();
   void log_missing(const std::string &text, Level level = Level::info);
@@ -59,8 +59,8 @@ class Collector {
   Host host_;
   Options options_;
   Output out_;
-  core::Tree tree_;
-  cpus::CpuWatch cpu_watch_;
+  procfs::Tree tree_;
+  procfs::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
   bool own_ipmi_;  // false: passed by a test
@@ -73,7 +73,7 @@ class Collector {
   bool msr_works_ = false;
   Sensors sensors_;
   Nvml nvml_;
-  proc::History<EnergyCount> gpu_energy_;
+  procfs::History<EnergyCount> gpu_energy_;
   HostPower power_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::power {
 namespace {
@@ -22,33 +22,33 @@ std::optional<double> share(std::optional<double> percent) {
 
 std::vector<CpuInterrupts> parse_interrupts(std::string_view text) {
   std::vector<CpuInterrupts> cpus;
-  std::string_view head = proc::next_line(text);
-  for (std::string_view word = proc::next_word(head); !word.empty(); word = proc::next_word(head))
+  std::string_view head = procfs::next_line(text);
+  for (std::string_view word = procfs::next_word(head); !word.empty(); word = procfs::next_word(head))
     if (const auto number = number_after(word, "CPU")) cpus.push_back({*number, 0});
   while (!text.empty()) {
-    std::string_view line = proc::next_line(text);
-    if (!proc::next_word(line).ends_with(":")) continue;
+    std::string_view line = procfs::next_line(text);
+    if (!procfs::next_word(line).ends_with(":")) continue;
     // Lines with fewer numbers belong to the whole host (ERR, MIS).
     std::string_view numbers = line;
     uint64_t count = 0;
     size_t columns = 0;
-    while (columns < cpus.size() && proc::next_number(numbers, count)) ++columns;
-    if (columns < cpus.size() || (cpus.size() == 1 && proc::next_word(numbers).empty())) continue;
+    while (columns < cpus.size() && procfs::next_number(numbers, count)) ++columns;
+    if (columns < cpus.size() || (cpus.size() == 1 && procfs::next_word(numbers).empty())) continue;
     for (CpuInterrupts &cpu : cpus)
-      if (proc::next_number(line, count)) cpu.count += count;
+      if (procfs::next_number(line, count)) cpu.count += count;
   }
   return cpus;
 }
 
-void CpuStates::follow(const std::vector<cpus::Cpu> &cpus) {
-  std::map<int32_t, proc::Last<Throttle>> known_throttles;
+void CpuStates::follow(const std::vector<procfs::Cpu> &cpus) {
+  std::map<int32_t, procfs::Last<Throttle>> known_throttles;
   for (const CpuFiles &files : cpus_) known_throttles.emplace(files.cpu.number, files.throttle);
   KnownStates known_states;
   for (const State &state : states_) known_states.emplace(std::pair(state.cpu, state.name), state.last);
   cpus_.clear();
   states_.clear();
   frequencies_ = false;
-  for (const cpus::Cpu &cpu : cpus) {
+  for (const procfs::Cpu &cpu : cpus) {
     const std::string folder = kCpus + ("cpu" + std::to_string(cpu.number)) + "/";
     cpus_.push_back({cpu, NumberFile(folder + "cpufreq/scaling_cur_freq"),
                      NumberFile(folder + "thermal_throttle/core_throttle_count"),
@@ -136,7 +136,7 @@ void CpuStates::collect_states(int64_t now_ns, Output &out) {
 
 void CpuStates::collect_interrupts(int64_t now_ns, Output &out) {
   if (buffer_.empty()) buffer_.resize(kFirstBuffer);
-  proc::FileText text = interrupts_file_.read(tree_.folder(), buffer_);
+  procfs::FileText text = interrupts_file_.read(tree_.folder(), buffer_);
   while (text.ok() && text.text.size() == buffer_.size() && buffer_.size() < kMaxBufferSize) {
     buffer_.resize(buffer_.size() * 2);
     text = interrupts_file_.read(tree_.folder(), buffer_);

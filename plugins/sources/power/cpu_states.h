@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/power/numbers.h"
-#include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/procfs/host_counters.h"
+#include "plugins/shared/host/power/numbers.h"
+#include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/shared/host/procfs/host_counters.h"
 #include "plugins/sources/power/output.h"
 
 namespace atalaya::power {
@@ -27,10 +27,10 @@ class CpuStates {
   struct Wanted {
     bool cstates = true, interrupts = true;
   };
-  CpuStates(const core::Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
+  CpuStates(const procfs::Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
 
   // Reads these CPUs from now on; known CPUs keep their state.
-  void follow(const std::vector<cpus::Cpu> &cpus);
+  void follow(const std::vector<procfs::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
@@ -39,39 +39,39 @@ class CpuStates {
 
  private:
   struct Throttle {
-    proc::Count core, package;
+    procfs::Count core, package;
   };
   struct CpuFiles {
-    cpus::Cpu cpu;
+    procfs::Cpu cpu;
     NumberFile frequency, core_throttles, package_throttles;
-    proc::Last<Throttle> throttle;
+    procfs::Last<Throttle> throttle;
   };
   struct Residency {
-    proc::Count microseconds, entries;
+    procfs::Count microseconds, entries;
   };
   struct State {
     int32_t cpu;
     std::string name;
     NumberFile time, usage;
-    proc::Last<Residency> last;
+    procfs::Last<Residency> last;
   };
   struct Uncore {
     int32_t package;
     NumberFile frequency;
   };
   struct Sleep {
-    proc::Count milliseconds;
+    procfs::Count milliseconds;
   };
   struct Graphics {
     std::string name;
     NumberFile frequency, actual, rc6;
-    proc::Last<Sleep> last;
+    procfs::Last<Sleep> last;
   };
   struct Interrupts {
-    proc::Count count;
+    procfs::Count count;
   };
 
-  using KnownStates = std::map<std::pair<int32_t, std::string>, proc::Last<Residency>>;
+  using KnownStates = std::map<std::pair<int32_t, std::string>, procfs::Last<Residency>>;
 
   void find_states(int32_t cpu, const KnownStates &known);
   void find_uncore();
@@ -80,15 +80,15 @@ class CpuStates {
   void collect_interrupts(int64_t now_ns, Output &out);
   void collect_graphics(int64_t now_ns, Output &out);
 
-  const core::Tree &tree_;
+  const procfs::Tree &tree_;
   Wanted wanted_;
   std::vector<CpuFiles> cpus_;
   std::vector<State> states_;
   std::vector<Uncore> uncore_;
   std::vector<Graphics> graphics_;
-  proc::KeptFile interrupts_file_{"proc/interrupts"};
+  procfs::KeptFile interrupts_file_{"proc/interrupts"};
   std::vector<char> buffer_;
-  proc::History<Interrupts> interrupts_;
+  procfs::History<Interrupts> interrupts_;
   bool frequencies_ = false;
 };
 

@@ -18,7 +18,7 @@ constexpr size_t kMaxAnswers = 16;
 
 }  // namespace
 
-core::Status DeviceIpmi::open(const core::Tree &tree) {
+core::Status DeviceIpmi::open(const procfs::Tree &tree) {
   device_ = core::Descriptor(::openat(tree.folder(), "dev/ipmi0", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!device_) return core::Error{tree.named("dev/ipmi0") + ": " + core::error_text(errno)};
   return core::Done{};

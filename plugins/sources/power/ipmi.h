@@ -10,7 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "plugins/shared/procfs/tree.h"
+#include "plugins/shared/host/procfs/tree.h"
 
 namespace atalaya::power {
 
@@ -25,7 +25,7 @@ class Ipmi {
 // /dev/ipmi0 of the module ipmi_devintf.
 class DeviceIpmi final : public Ipmi {
  public:
-  core::Status open(const core::Tree &tree);
+  core::Status open(const procfs::Tree &tree);
   std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) override;
 
  private:

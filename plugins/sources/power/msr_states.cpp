@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "plugins/shared/power/msr_rapl.h"
+#include "plugins/shared/host/power/msr_rapl.h"
 
 namespace atalaya::power {
 namespace {
@@ -33,14 +33,14 @@ std::optional<double> celsius(std::optional<uint64_t> status, std::optional<int6
 
 }  // namespace
 
-bool MsrStates::follow(const std::vector<cpus::Cpu> &cpus, const CpuModel &model) {
+bool MsrStates::follow(const std::vector<procfs::Cpu> &cpus, const CpuModel &model) {
   std::map<int32_t, CpuState> known;
   for (CpuState &state : cpus_) known.emplace(state.cpu.number, state);
   cpus_.clear();
   intel_ = model.vendor == Vendor::intel;
   seconds_of_throttling_ = 0;
   if (model.vendor == Vendor::other) return false;
-  for (const cpus::Cpu &cpu : cpus) {
+  for (const procfs::Cpu &cpu : cpus) {
     if (!msr_.read(cpu.number, kTsc)) continue;
     CpuState &state = known[cpu.number];
     state.cpu = cpu;
@@ -69,11 +69,11 @@ void MsrStates::collect(int64_t now_ns, bool temperatures, Output &out) {
   }
 }
 
-proc::Count MsrStates::counter(int32_t cpu, uint32_t address) {
+procfs::Count MsrStates::counter(int32_t cpu, uint32_t address) {
   return msr_.read(cpu, address);
 }
 
-MsrStates::Core MsrStates::read_core(const cpus::Cpu &cpu) {
+MsrStates::Core MsrStates::read_core(const procfs::Cpu &cpu) {
   Core core;
   core.tsc = counter(cpu.number, kTsc);
   core.aperf = counter(cpu.number, kAperf);
@@ -88,7 +88,7 @@ MsrStates::Core MsrStates::read_core(const cpus::Cpu &cpu) {
   return core;
 }
 
-MsrStates::Package MsrStates::read_package(const cpus::Cpu &cpu) {
+MsrStates::Package MsrStates::read_package(const procfs::Cpu &cpu) {
   Package package;
   package.tsc = counter(cpu.number, kTsc);
   package.pc2 = counter(cpu.number, 0x60d);
@@ -107,7 +107,7 @@ MsrStates::Package MsrStates::read_package(const cpus::Cpu &cpu) {
   return package;
 }
 
-void MsrStates::emit_core(const cpus::Cpu &cpu, const proc::Readings<Core> &core, Output &out) {
+void MsrStates::emit_core(const procfs::Cpu &cpu, const procfs::Readings<Core> &core, Output &out) {
   Values &values = out.values();
   const auto tsc = core.increase(&Core::tsc), mperf = core.increase(&Core::mperf), aperf = core.increase(&Core::aperf);
   const auto tsc_mhz = core.per_second(&Core::tsc, 1e-6), ratio = quotient(aperf, mperf), busy = percent(mperf, tsc);
@@ -132,7 +132,7 @@ void MsrStates::emit_core(const cpus::Cpu &cpu, const proc::Readings<Core> &core
   state("c7", c7);
 }
 
-void MsrStates::emit_package(const cpus::Cpu &cpu, const proc::Readings<Package> &package, Output &out) {
+void MsrStates::emit_package(const procfs::Cpu &cpu, const procfs::Readings<Package> &package, Output &out) {
   using P = Package;
   Values &values = out.values();
   const auto tsc = package.increase(&P::tsc);
@@ -149,7 +149,7 @@ void MsrStates::emit_package(const cpus::Cpu &cpu, const proc::Readings<Package>
   out.package(cpu.package);
   struct Named {
     const char *name;
-    proc::Count P::*counter;
+    procfs::Count P::*counter;
   };
   static constexpr Named kStates[] = {{"pc2", &P::pc2}, {"pc3", &P::pc3}, {"pc6", &P::pc6},  {"pc7", &P::pc7},
                                       {"pc8", &P::pc8}, {"pc9", &P::pc9}, {"pc10", &P::pc10}};

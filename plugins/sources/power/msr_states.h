@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/power/cpu_model.h"
-#include "plugins/shared/power/msr.h"
-#include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/procfs/host_counters.h"
+#include "plugins/shared/host/power/cpu_model.h"
+#include "plugins/shared/host/power/msr.h"
+#include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/shared/host/procfs/host_counters.h"
 #include "plugins/sources/power/output.h"
 
 namespace atalaya::power {
@@ -19,30 +19,30 @@ class MsrStates {
   explicit MsrStates(Msr &msr) : msr_(msr) {}
 
   // Reads these CPUs from now on; known CPUs keep their state. False when not even the time stamp counter is readable.
-  bool follow(const std::vector<cpus::Cpu> &cpus, const CpuModel &model);
+  bool follow(const std::vector<procfs::Cpu> &cpus, const CpuModel &model);
   void forget();
   // `temperatures`: also read those of Intel cores, where no driver shows them.
   void collect(int64_t now_ns, bool temperatures, Output &out);
 
  private:
   struct Core {
-    proc::Count tsc, mperf, aperf, smi, c1, c3, c6, c7;
+    procfs::Count tsc, mperf, aperf, smi, c1, c3, c6, c7;
   };
   struct Package {
-    proc::Count tsc, pc2, pc3, pc6, pc7, pc8, pc9, pc10, c0_total, c0_any, c0_graphics, c0_both, throttled, memory_throttled;
+    procfs::Count tsc, pc2, pc3, pc6, pc7, pc8, pc9, pc10, c0_total, c0_any, c0_graphics, c0_both, throttled, memory_throttled;
   };
   struct CpuState {
-    cpus::Cpu cpu;
-    proc::Last<Core> core;
-    proc::Last<Package> package;
+    procfs::Cpu cpu;
+    procfs::Last<Core> core;
+    procfs::Last<Package> package;
     std::optional<int64_t> hottest;  // degrees Celsius at which it is throttled
   };
 
-  proc::Count counter(int32_t cpu, uint32_t address);
-  Core read_core(const cpus::Cpu &cpu);
-  Package read_package(const cpus::Cpu &cpu);
-  void emit_core(const cpus::Cpu &cpu, const proc::Readings<Core> &core, Output &out);
-  void emit_package(const cpus::Cpu &cpu, const proc::Readings<Package> &package, Output &out);
+  procfs::Count counter(int32_t cpu, uint32_t address);
+  Core read_core(const procfs::Cpu &cpu);
+  Package read_package(const procfs::Cpu &cpu);
+  void emit_core(const procfs::Cpu &cpu, const procfs::Readings<Core> &core, Output &out);
+  void emit_package(const procfs::Cpu &cpu, const procfs::Readings<Package> &package, Output &out);
   void emit_temperatures(const CpuState &state, Output &out);
 
   Msr &msr_;

@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::power {
 
@@ -84,7 +84,7 @@ inline constexpr std::array kPowerMetrics = {
 };
 // clang-format on
 
-using Values = proc::MetricValues<kPowerMetrics>;
-using Emitter = proc::MetricEmitter<kPowerMetrics>;
+using Values = io::MetricValues<kPowerMetrics>;
+using Emitter = io::MetricEmitter<kPowerMetrics>;
 
 }  // namespace atalaya::power

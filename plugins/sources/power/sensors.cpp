@@ -36,18 +36,18 @@ std::string unique(std::string name, const Entries &entries, const Name &name_of
 }
 
 // The first CPU of each die or package, in their order.
-std::vector<cpus::Cpu> firsts(const std::vector<cpus::Cpu> &cpus, bool cpus::Cpu::*is_first) {
-  std::vector<cpus::Cpu> found;
-  std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const cpus::Cpu &cpu) { return cpu.*is_first; });
+std::vector<procfs::Cpu> firsts(const std::vector<procfs::Cpu> &cpus, bool procfs::Cpu::*is_first) {
+  std::vector<procfs::Cpu> found;
+  std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(found), [&](const procfs::Cpu &cpu) { return cpu.*is_first; });
   std::sort(found.begin(), found.end(),
-            [](const cpus::Cpu &a, const cpus::Cpu &b) { return std::pair(a.package, a.die) < std::pair(b.package, b.die); });
+            [](const procfs::Cpu &a, const procfs::Cpu &b) { return std::pair(a.package, a.die) < std::pair(b.package, b.die); });
   return found;
 }
 
 }  // namespace
 
-void Sensors::follow(const std::vector<cpus::Cpu> &cpus) {
-  std::map<std::pair<std::string, std::string>, proc::Last<Counted>> known;
+void Sensors::follow(const std::vector<procfs::Cpu> &cpus) {
+  std::map<std::pair<std::string, std::string>, procfs::Last<Counted>> known;
   for (const Sensor &sensor : sensors_) known.emplace(std::pair(sensor.chip, sensor.name), sensor.last);
   sensors_.clear();
   find_chips(cpus);
@@ -56,7 +56,7 @@ void Sensors::follow(const std::vector<cpus::Cpu> &cpus) {
   find_batteries();
 }
 
-void Sensors::find_chips(const std::vector<cpus::Cpu> &cpus) {
+void Sensors::find_chips(const std::vector<procfs::Cpu> &cpus) {
   std::vector<CpuChip> intel, amd;
   for (const std::string &entry : tree_.list(kHwmon, "hwmon").names) {
     const std::string folder = kHwmon + entry + "/", driver = tree_.line(folder + "name");
@@ -114,15 +114,15 @@ void Sensors::find_channels(const std::string &folder, const Kind &kind, std::ve
 
 // coretemp.N is the host's die N, in the order of packages, and its label "Package id N" repeats that number; "Core" is the core's
 // id. If offline CPUs hide a die, or a die has no sensors, the mapping is unknown.
-void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
-  const std::vector<cpus::Cpu> dies = firsts(cpus, &cpus::Cpu::first_of_die);
+void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+  const std::vector<procfs::Cpu> dies = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != dies.size()) return;
   for (size_t i = 0; i < chips.size(); ++i) {
     for (size_t at = chips[i].first; at < chips[i].end; ++at) {
       Sensor &sensor = sensors_[at];
       if (sensor.name.starts_with("Package id ")) sensor.package = dies[i].package;
       const auto core = number_after(sensor.name, "Core ");
-      for (const cpus::Cpu &cpu : cpus)
+      for (const procfs::Cpu &cpu : cpus)
         if (core && cpu.first_of_core && cpu.package == dies[i].package && cpu.die == dies[i].die && cpu.core_id == *core)
           sensor.core = cpu.number;
       cpu_temperatures_ = cpu_temperatures_ || sensor.core >= 0 || sensor.package >= 0;
@@ -131,9 +131,9 @@ void Sensors::place_intel(const std::vector<CpuChip> &chips, const std::vector<c
 }
 
 // One device per package, before Zen 2 per die. Tdie is its temperature; Tctl, which controls fans, is used without Tdie.
-void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus) {
-  std::vector<cpus::Cpu> owners = firsts(cpus, &cpus::Cpu::first_of_package);
-  if (chips.size() != owners.size()) owners = firsts(cpus, &cpus::Cpu::first_of_die);
+void Sensors::place_amd(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus) {
+  std::vector<procfs::Cpu> owners = firsts(cpus, &procfs::Cpu::first_of_package);
+  if (chips.size() != owners.size()) owners = firsts(cpus, &procfs::Cpu::first_of_die);
   if (chips.size() != owners.size()) return;
   for (size_t i = 0; i < chips.size(); ++i) {
     const auto first = sensors_.begin() + static_cast<ptrdiff_t>(chips[i].first),

@@ -8,19 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/power/numbers.h"
-#include "plugins/shared/procfs/cpus.h"
-#include "plugins/shared/procfs/host_counters.h"
+#include "plugins/shared/host/power/numbers.h"
+#include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/shared/host/procfs/host_counters.h"
 #include "plugins/sources/power/output.h"
 
 namespace atalaya::power {
 
 class Sensors {
  public:
-  explicit Sensors(const core::Tree &tree) : tree_(tree) {}
+  explicit Sensors(const procfs::Tree &tree) : tree_(tree) {}
 
   // Finds the sensors; known sensors keep their state.
-  void follow(const std::vector<cpus::Cpu> &cpus);
+  void follow(const std::vector<procfs::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
@@ -40,7 +40,7 @@ class Sensors {
   static constexpr Kind kKinds[] = {
       {Type::temperature, "temp"}, {Type::power, "power"}, {Type::energy, "energy"}, {Type::fan, "fan"}};
   struct Counted {
-    proc::Count microjoules;
+    procfs::Count microjoules;
   };
   struct Sensor {
     Type type;
@@ -48,7 +48,7 @@ class Sensors {
     NumberFile file;
     bool meter = false;               // measures the whole host
     int32_t core = -1, package = -1;  // of a CPU's temperature
-    proc::Last<Counted> last{};
+    procfs::Last<Counted> last{};
   };
   struct Zone {
     std::string type;
@@ -65,17 +65,17 @@ class Sensors {
     size_t first, end;
   };
 
-  void find_chips(const std::vector<cpus::Cpu> &cpus);
+  void find_chips(const std::vector<procfs::Cpu> &cpus);
   std::optional<CpuChip> find_chip(const std::string &folder, const std::string &driver);
   void find_zones();
   void find_batteries();
   void find_channels(const std::string &folder, const Kind &kind, std::vector<Sensor> &found);
-  void place_intel(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus);
-  void place_amd(const std::vector<CpuChip> &chips, const std::vector<cpus::Cpu> &cpus);
+  void place_intel(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
+  void place_amd(const std::vector<CpuChip> &chips, const std::vector<procfs::Cpu> &cpus);
   void collect_sensor(Sensor &sensor, int64_t now_ns, Output &out);
   void collect_battery(Battery &battery, Output &out);
 
-  const core::Tree &tree_;
+  const procfs::Tree &tree_;
   std::vector<Sensor> sensors_;
   std::vector<Zone> zones_;
   std::vector<Battery> batteries_;

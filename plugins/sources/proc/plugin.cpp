@@ -24,9 +24,9 @@ constexpr Param kCommandLines[] = {
     param::list("redact", kArgumentPattern, "Arguments to hide in addition to known secrets; of an option, its value"),
 };
 
-core::MatcherList patterns(const Host &host, const char *path) {
+io::MatcherList patterns(const Host &host, const char *path) {
   const std::vector<std::string> texts = host.texts(path);
-  auto list = core::MatcherList::parse(texts);
+  auto list = io::MatcherList::parse(texts);
   if (!list) throw Failure(Code::bad_config, "parameter \"" + std::string(path) + "\": " + list.error());
   return std::move(*list);
 }

@@ -28,7 +28,7 @@ int64_t next_boundary(int64_t now_ns, int64_t window_ns) {
 
 }  // namespace
 
-DatagramReader::DatagramReader(core::Descriptor socket, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns,
+DatagramReader::DatagramReader(core::Descriptor socket, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns,
                                Deliver deliver, Dropped dropped)
     : socket_(std::move(socket)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),

@@ -2,8 +2,6 @@
 // Datagrams of protocols without acknowledgement: a thread reads them and hands on one window at a time.
 #pragma once
 
-#include <atalaya/plugin.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,35 +10,17 @@
 #include <thread>
 
 #include "core/base/files.h"
-#include "plugins/sources/receive/json_reader.h"
+#include "plugins/shared/protocols/base/datagram_protocol.h"
 
 namespace atalaya::receive {
-
-// The contents of a window, to be read later by another thread.
-struct DatagramWindow {
-  uint64_t values = 0;  // received, for the count of losses
-  std::function<Account(const Rules &, Taker &)> read;
-};
-
-// The state of one protocol. One thread.
-class DatagramProtocol {
- public:
-  virtual ~DatagramProtocol() = default;
-  // Untrusted input.
-  virtual void add(std::string_view datagram) = 0;
-  // The window of these times (Unix ns), which is empty then; nothing if it received nothing.
-  virtual std::optional<DatagramWindow> take(int64_t from_ns, int64_t to_ns) = 0;
-  // Values that were refused since the last call: malformed, or beyond a limit.
-  virtual uint64_t refused() = 0;
-};
 
 // Reads datagrams until it is destroyed; then it hands on the last window, with those that wait in the socket.
 class DatagramReader {
  public:
-  using Deliver = std::function<void(DatagramWindow window)>;       // from its thread
+  using Deliver = std::function<void(protocols::DatagramWindow window)>;       // from its thread
   using Dropped = std::function<void(std::string_view, uint64_t)>;  // reason, values; from its thread
 
-  DatagramReader(core::Descriptor socket, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns, Deliver deliver,
+  DatagramReader(core::Descriptor socket, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns, Deliver deliver,
                  Dropped dropped);
   DatagramReader(const DatagramReader &) = delete;
   DatagramReader &operator=(const DatagramReader &) = delete;
@@ -53,7 +33,7 @@ class DatagramReader {
   void note_losses(uint32_t lost);
 
   const core::Descriptor socket_, wake_;
-  const std::unique_ptr<DatagramProtocol> protocol_;
+  const std::unique_ptr<protocols::DatagramProtocol> protocol_;
   const int64_t window_ns_;
   const Deliver deliver_;
   const Dropped dropped_;

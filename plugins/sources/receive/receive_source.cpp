@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "core/base/now.h"
-#include "plugins/sources/receive/collectd.h"
-#include "plugins/sources/receive/statsd.h"
+#include "plugins/shared/protocols/collectd/collectd.h"
+#include "plugins/shared/protocols/statsd/statsd.h"
 
 namespace atalaya::receive {
 namespace {
@@ -77,18 +77,18 @@ void ReceiveSource::start() {
     throw;
   }
   host_.log(Level::info, "listening on " + name + (options_.http.certificate.empty() ? "" : " (TLS)"));
-  open_datagrams("statsd", make_statsd(), host_.integer("statsd_window"));
-  open_datagrams("collectd", make_collectd(), kCollectdWindow);
+  open_datagrams("statsd", protocols::make_statsd(), host_.integer("statsd_window"));
+  open_datagrams("collectd", protocols::make_collectd(), kCollectdWindow);
 }
 
 // Datagrams have no token: `open` decides whether other hosts may send them.
-void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns) {
+void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns) {
   const auto address = host_.find(name);
   if (!address) return;
   http_server::Listener listener = http_server::open_datagrams(http_server::parse_address(address->text()));
   http_server::check_reach(listener, false, host_.boolean("open"));
   const SenderPtr sender = senders_.of(name, monotonic());
-  const auto deliver = [this, sender](DatagramWindow window) {
+  const auto deliver = [this, sender](protocols::DatagramWindow window) {
     const auto request = std::make_shared<Request>();
     request->sender = sender;
     request->datagrams = std::move(window);
@@ -226,8 +226,8 @@ void ReceiveSource::emit_last_datagrams() {
   if (!pending.empty()) emit(std::move(pending));
 }
 
-Account ReceiveSource::parse(const Request &request) {
-  Rules rules = rules_;
+protocols::Account ReceiveSource::parse(const Request &request) {
+  protocols::Rules rules = rules_;
   rules.details = request.details;
   if (request.datagrams) return request.datagrams->read(rules, builder_);
   switch (request.form) {
@@ -292,15 +292,15 @@ void ReceiveSource::log_full_names(const Request &request) const {
 
 void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   Request &request = *waiting.request;
-  const Decoder::Result decoded = decoder_.decode(request.encoding, request.body, max_decoded_, DocumentReader::kPadding, text_);
+  const io::Decoder::Result decoded = decoder_.decode(request.encoding, request.body, max_decoded_, protocols::DocumentReader::kPadding, text_);
   std::string().swap(request.body);
-  if (decoded == Decoder::Result::corrupt)
+  if (decoded == io::Decoder::Result::corrupt)
     return request.answer(error_answer(400, "Unable to decode the body", "The body does not match its Content-Encoding"));
-  if (decoded == Decoder::Result::too_large)
+  if (decoded == io::Decoder::Result::too_large)
     return request.answer(
         error_answer(413, "Request too large", "The maximum is " + std::to_string(max_decoded_) + " bytes after decompression"));
   decoded_ += text_.size();
-  const Account account = parse(request);
+  const protocols::Account account = parse(request);
   if (!account.fatal.empty()) builder_.undo_request();
   host_.dropped("refused with an error to the sender", account.failed);
   if (account.failed > 0) log_full_names(request);

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/http/server/params.h"
+#include "plugins/shared/io/http/server/params.h"
 #include "plugins/sources/receive/fair_queue.h"
-#include "plugins/sources/receive/flat_reader.h"
-#include "plugins/sources/receive/influx_reader.h"
-#include "plugins/sources/receive/otlp_reader.h"
+#include "plugins/shared/protocols/flat/flat_reader.h"
+#include "plugins/shared/protocols/influx/influx_reader.h"
+#include "plugins/shared/protocols/otlp/otlp_reader.h"
 #include "plugins/sources/receive/own_metrics.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
@@ -107,7 +107,7 @@ class ReceiveSource final : public PushSource {
 
   std::optional<Answer> admit(Request &request, std::string_view address);
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
-  void open_datagrams(const char *name, std::unique_ptr<DatagramProtocol> protocol, int64_t window_ns);
+  void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
   void give_up(const Request &request);
   void emit_last_datagrams();
   // Whether the window of the own metrics has ended: adds them to the current batch.
@@ -121,7 +121,7 @@ class ReceiveSource final : public PushSource {
   void read_safely(const Waiting &waiting, Pendings &pending);
   // Adds the request to the current batch; answers it at once if nothing of it is sent to the sinks.
   void read(const Waiting &waiting, Pendings &pending);
-  Account parse(const Request &request);
+  protocols::Account parse(const Request &request);
   void log_full_names(const Request &request) const;
   void emit(Pendings pending);
   static void settle(const Pendings &pending, Code status);
@@ -129,7 +129,7 @@ class ReceiveSource final : public PushSource {
   const Host host_;
   http_server::Address address_;
   ServerOptions options_;
-  Rules rules_;
+  protocols::Rules rules_;
   size_t max_decoded_;
   int64_t store_timeout_ns_;
   http_server::TlsFiles tls_;
@@ -139,11 +139,11 @@ class ReceiveSource final : public PushSource {
   std::vector<std::unique_ptr<DatagramReader>> datagram_readers_;
 
   // Used by the thread of run.
-  Decoder decoder_;
-  JsonReader reader_;
-  FlatReader flat_reader_;
-  InfluxReader influx_reader_;
-  OtlpReader otlp_reader_;
+  io::Decoder decoder_;
+  protocols::JsonReader reader_;
+  protocols::FlatReader flat_reader_;
+  protocols::InfluxReader influx_reader_;
+  protocols::OtlpReader otlp_reader_;
   SampleBuilder builder_;
   OwnMetrics own_metrics_;
   std::string_view text_;  // of the current request

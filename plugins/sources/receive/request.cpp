@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "core/base/json.h"
-#include "plugins/sources/receive/otlp_reader.h"
+#include "core/base/text/json.h"
+#include "plugins/shared/protocols/otlp/otlp_reader.h"
 
 namespace atalaya::receive {
 namespace {
@@ -22,7 +22,7 @@ void append_count(std::string &out, std::string_view key, uint64_t count) {
 }
 
 // {"success":N,"failed":M,"errors":[...]}
-std::string account_text(const Request &request, const Account &account, uint64_t timeouts) {
+std::string account_text(const Request &request, const protocols::Account &account, uint64_t timeouts) {
   std::string text;
   append_count(text, "success", account.good - timeouts);
   append_count(text, "failed", account.failed);
@@ -32,7 +32,7 @@ std::string account_text(const Request &request, const Account &account, uint64_
 }
 
 // The answers of BDWatchdog's store: 201, or 422 with the errors.
-Answer stacks_answer(const Request &request, const Account &account) {
+Answer stacks_answer(const Request &request, const protocols::Account &account) {
   if (account.failed == 0) return {201, R"({"_status":"OK"})", 0};
   const std::string message = "Insertion failure: " + std::to_string(account.failed) + " document(s) contain(s) error(s)";
   std::string body = R"({"_status":"ERR","_error":{"code":422,"message":)";
@@ -43,8 +43,8 @@ Answer stacks_answer(const Request &request, const Account &account) {
 }
 
 // Points that are refused must not be sent again, so the answer to the others is a success.
-Answer otlp_answer(const Account &account) {
-  return {200, OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
+Answer otlp_answer(const protocols::Account &account) {
+  return {200, protocols::OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
           "application/x-protobuf"};
 }
 
@@ -89,7 +89,7 @@ Answer unavailable(std::string_view why) {
   return answer;
 }
 
-Answer answer_for(const Request &request, const Account &account) {
+Answer answer_for(const Request &request, const protocols::Account &account) {
   if (!account.fatal.empty()) return error_answer(400, account.fatal);
   if (request.form == Form::stacks) return stacks_answer(request, account);
   if (request.form == Form::otlp) return otlp_answer(account);
@@ -102,7 +102,7 @@ Answer answer_for(const Request &request, const Account &account) {
                       "Please see the TSD logs or append \"details\" to the put request");
 }
 
-Answer timeout_answer(const Request &request, const Account &account) {
+Answer timeout_answer(const Request &request, const protocols::Account &account) {
   Answer answer{400, account_text(request, account, account.good), 0};
   if (!request.summary && !request.details)
     answer = error_answer(400, "Put operation timed out", "Valid points may still be stored");

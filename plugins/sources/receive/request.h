@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "plugins/sources/receive/datagrams.h"
-#include "plugins/sources/receive/decoder.h"
-#include "plugins/sources/receive/json_reader.h"
+#include "plugins/shared/io/compress/decoder.h"
+#include "plugins/shared/protocols/opentsdb/json_reader.h"
 #include "plugins/sources/receive/senders.h"
 
 struct MHD_Connection;
@@ -34,9 +34,9 @@ class Request {
   bool summary = false, details = false;
   int64_t unit_ns = 1;  // of times in the line protocol
   std::optional<int64_t> sync_timeout_ms;
-  Encoding encoding = Encoding::identity;
+  io::Encoding encoding = io::Encoding::identity;
   std::string body;
-  std::optional<DatagramWindow> datagrams;  // instead of a body
+  std::optional<protocols::DatagramWindow> datagrams;  // instead of a body
 
   // From the connection's thread: the connection was suspended until the answer.
   void wait(MHD_Connection *connection);
@@ -55,8 +55,8 @@ Answer throttle(std::string_view why, int retry_after = 1);  // 429
 Answer unavailable(std::string_view why);                    // 503: not stored, send again
 
 // The answer to a body that was read, after its valid points are stored.
-Answer answer_for(const Request &request, const Account &account);
+Answer answer_for(const Request &request, const protocols::Account &account);
 // The answer after `sync_timeout`: it is unknown whether the valid points are stored.
-Answer timeout_answer(const Request &request, const Account &account);
+Answer timeout_answer(const Request &request, const protocols::Account &account);
 
 }  // namespace atalaya::receive

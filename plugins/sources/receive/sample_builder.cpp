@@ -75,7 +75,7 @@ void SampleBuilder::declare(std::string_view name, const atalaya_metric_info &in
                  .summary = info.summary});
 }
 
-bool SampleBuilder::intern(const Record &record) {
+bool SampleBuilder::intern(const protocols::Record &record) {
   tag_ids_.clear();
   field_ids_.clear();
   for (size_t i = 0; i < record.tags.size(); ++i) tag_ids_.push_back(id_of(record.tags[i].key, last_tags_, i));
@@ -84,7 +84,7 @@ bool SampleBuilder::intern(const Record &record) {
   return std::all_of(tag_ids_.begin(), tag_ids_.end(), known) && std::all_of(field_ids_.begin(), field_ids_.end(), known);
 }
 
-bool SampleBuilder::take(const Record &record) {
+bool SampleBuilder::take(const protocols::Record &record) {
   if (record.tags.size() > 0xfff0 || record.fields.size() > 0xfff0 || !intern(record)) return false;
   uint64_t entity = record.kind;
   for (size_t i = 0; i < record.tags.size(); ++i)
@@ -107,13 +107,13 @@ bool SampleBuilder::take(const Record &record) {
 }
 
 // A field of an entity is a series; so is a stack or a kind of span.
-void SampleBuilder::count_series(const Record &record, uint64_t entity) {
+void SampleBuilder::count_series(const protocols::Record &record, uint64_t entity) {
   if (sender_ == nullptr) return;
   if (record.kind != ATALAYA_METRICS) return sender_->series.add(mix(entity, std::hash<std::string_view>()(record.text)));
   for (const uint32_t field : field_ids_) sender_->series.add(mix(entity, field));
 }
 
-void SampleBuilder::add_sample(const Record &record) {
+void SampleBuilder::add_sample(const protocols::Record &record) {
   constexpr uint32_t kUsualFields = 8;  // points usually come in groups
   const auto tags = static_cast<uint32_t>(record.tags.size());
   const auto fields = static_cast<uint32_t>(record.fields.size());
@@ -125,7 +125,7 @@ void SampleBuilder::add_sample(const Record &record) {
   for (uint32_t i = 0; i < fields; ++i) put_field(sample, field_ids_[i], record.fields[i]);
 }
 
-void SampleBuilder::put_field(Sample &sample, uint32_t name, const RecordField &field) {
+void SampleBuilder::put_field(Sample &sample, uint32_t name, const protocols::RecordField &field) {
   atalaya_field made{name, field.type, {}};
   if (field.type == ATALAYA_I64) {
     made.value.i64 = field.i64;
@@ -141,7 +141,7 @@ void SampleBuilder::put_field(Sample &sample, uint32_t name, const RecordField &
   batch_->put(sample, made);
 }
 
-Sample *SampleBuilder::find(const Record &record, uint64_t hash, size_t &slot) {
+Sample *SampleBuilder::find(const protocols::Record &record, uint64_t hash, size_t &slot) {
   const size_t mask = table_.size() - 1;
   for (slot = hash & mask; table_[slot].sample != 0; slot = (slot + 1) & mask) {
     if (table_[slot].hash != hash) continue;
@@ -151,7 +151,7 @@ Sample *SampleBuilder::find(const Record &record, uint64_t hash, size_t &slot) {
   return nullptr;
 }
 
-bool SampleBuilder::same_entity(const Sample &sample, const Record &record) const {
+bool SampleBuilder::same_entity(const Sample &sample, const protocols::Record &record) const {
   if (sample.time_ns != record.time_ns || sample.tag_count != record.tags.size()) return false;
   for (uint32_t i = 0; i < sample.tag_count; ++i)
     if (sample.tags[i].key != tag_ids_[i] || view(sample.tags[i].value) != record.tags[i].value) return false;

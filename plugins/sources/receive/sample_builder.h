@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/sources/receive/json_reader.h"
+#include "plugins/shared/protocols/opentsdb/json_reader.h"
 #include "plugins/sources/receive/name_budget.h"
 
 namespace atalaya::receive {
 
 // Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
-class SampleBuilder final : public Taker {
+class SampleBuilder final : public protocols::Taker {
  public:
   // max_names protects the agent's table of names from senders; so do limits of a name's size and of the size of all.
   SampleBuilder(Host host, size_t max_names) : host_(host), names_(max_names) {}
@@ -23,7 +23,7 @@ class SampleBuilder final : public Taker {
   void begin_batch(atalaya_batch *raw);
   // Null: a sender without limits of its own. The time is monotonic.
   void begin_request(const SenderPtr &sender = nullptr, int64_t now_ns = 0);
-  bool take(const Record &record) override;
+  bool take(const protocols::Record &record) override;
   void declare(std::string_view name, const atalaya_metric_info &info) override;
   void undo_request();  // removes the samples of this request
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
@@ -42,13 +42,13 @@ class SampleBuilder final : public Taker {
   // The same, by the name at this place of the record before: those of a request mostly have the same ones.
   uint32_t id_of(std::string_view name, std::vector<KnownName> &last, size_t place);
   uint32_t add_name(std::string_view name);
-  void count_series(const Record &record, uint64_t entity);
-  bool intern(const Record &record);
-  void add_sample(const Record &record);
-  void put_field(Sample &sample, uint32_t name, const RecordField &field);
+  void count_series(const protocols::Record &record, uint64_t entity);
+  bool intern(const protocols::Record &record);
+  void add_sample(const protocols::Record &record);
+  void put_field(Sample &sample, uint32_t name, const protocols::RecordField &field);
   // The sample of this request for the current point; otherwise null and its slot in the table.
-  Sample *find(const Record &record, uint64_t hash, size_t &slot);
-  bool same_entity(const Sample &sample, const Record &record) const;
+  Sample *find(const protocols::Record &record, uint64_t hash, size_t &slot);
+  bool same_entity(const Sample &sample, const protocols::Record &record) const;
   void grow_table();
 
   Host host_;

@@ -8,7 +8,8 @@
 #include <array>
 #include <string>
 #include <utility>
-#include "plugins/sources/receive/influx_reader.h"
+#include "plugins/shared/protocols/influx/influx_reader.h"
+#include "plugins/shared/protocols/base/numbers.h"
 
 namespace atalaya::receive {
 namespace {
@@ -115,7 +116,7 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
                         "The HTTP method [" + std::string(method) + "] is not permitted for this endpoint");
   if (*form == Form::otlp && !header(connection, MHD_HTTP_HEADER_CONTENT_TYPE).starts_with("application/x-protobuf"))
     return error_answer(415, "Unsupported Content-Type", "Set the exporter's protocol to http/protobuf");
-  const auto encoding = encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
+  const auto encoding = io::encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
   if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "Use gzip, deflate, zstd or identity");
   Request &request = *call.request;
   if (auto refused = admit_(request, address_of(connection))) return std::move(*refused);
@@ -125,12 +126,12 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   request.details = has_flag(connection, "details");
   if (*form == Form::influx) {
     const char *precision = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "precision");
-    const auto unit = precision_from_name(precision == nullptr ? "" : precision);
+    const auto unit = protocols::precision_from_name(precision == nullptr ? "" : precision);
     if (!unit) return error_answer(400, "Unknown precision", "Use ns, us, ms, s, m or h");
     request.unit_ns = *unit;
   }
   if (const char *timeout = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "sync_timeout"); timeout != nullptr)
-    if (const auto ms = parse_integer(timeout); ms && *ms > 0) request.sync_timeout_ms = *ms;
+    if (const auto ms = protocols::parse_integer(timeout); ms && *ms > 0) request.sync_timeout_ms = *ms;
   return {};
 }
 

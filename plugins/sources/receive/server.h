@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "plugins/shared/http/server/daemon.h"
+#include "plugins/shared/io/http/server/daemon.h"
 #include "plugins/sources/receive/request.h"
 
 namespace atalaya::receive {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/shared/samples/identity.h"
+#include "plugins/shared/io/samples/identity.h"
 #include "plugins/sources/self/reader.h"
 #include "plugins/sources/self/self_metrics.h"
 
@@ -45,8 +45,8 @@ class SelfSource final : public Source {
   Names names_;
   std::optional<Usage> usage_;  // of the last collection
   int64_t usage_at_ = 0;
-  core::IdentityKey key_;
-  core::IdentityTable parts_;
+  io::IdentityKey key_;
+  io::IdentityTable parts_;
   std::vector<Busy> busy_;  // by part
 };
 

@@ -10,8 +10,8 @@
 
 #include "bpf/uprobe.h"
 #include "core/base/result.h"
-#include "plugins/shared/probes/attachment.h"
-#include "plugins/shared/probes/regions.h"
+#include "plugins/shared/code/probes/attachment.h"
+#include "plugins/shared/code/probes/regions.h"
 
 namespace atalaya::uprobe {
 

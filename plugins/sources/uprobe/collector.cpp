@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/now.h"
-#include "plugins/shared/probes/clock.h"
+#include "plugins/shared/code/probes/clock.h"
 
 namespace atalaya::uprobe {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/probes/binaries.h"
-#include "plugins/shared/probes/regions.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/code/probes/binaries.h"
+#include "plugins/shared/code/probes/regions.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/tally.h"
 
@@ -21,7 +21,7 @@ namespace atalaya::uprobe {
 
 struct Options {
   std::vector<probes::Region> regions;
-  core::MatcherList processes;
+  io::MatcherList processes;
   std::string job;  // empty: none
   uint64_t min_ns = 0, max_events = 10000;
 };

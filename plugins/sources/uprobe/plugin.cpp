@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "plugins/shared/probes/regions.h"
+#include "plugins/shared/code/probes/regions.h"
 #include "plugins/sources/uprobe/collector.h"
 #include "plugins/sources/uprobe/uprobe_metrics.h"
 
@@ -13,7 +13,7 @@ namespace atalaya::uprobe {
 namespace {
 
 Options options_of(const Host &host) {
-  auto processes = core::MatcherList::parse(host.texts("processes"));
+  auto processes = io::MatcherList::parse(host.texts("processes"));
   if (!processes) throw Failure(Code::bad_config, "parameter \"processes\": " + processes.error());
   const auto job = host.find("job");
   return {.regions = probes::regions_of(host, "regions"),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bpf/uprobe.h"
-#include "plugins/shared/bpf/ring.h"
+#include "plugins/shared/host/bpf/ring.h"
 
 namespace atalaya::uprobe {
 

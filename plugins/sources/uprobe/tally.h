@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bpf/uprobe.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::uprobe {
 
@@ -24,7 +24,7 @@ struct Cost {
 
 class Tally {
  public:
-  Tally(size_t regions, core::MatcherList processes) : processes_(std::move(processes)), costs_(regions) {}
+  Tally(size_t regions, io::MatcherList processes) : processes_(std::move(processes)), costs_(regions) {}
 
   bool wants(std::string_view process) const { return processes_.empty() || processes_.matches(process); }
   bool by_name() const { return !processes_.empty(); }
@@ -51,7 +51,7 @@ class Tally {
   };
   using Begins = std::unordered_set<Begin, Hash>;
 
-  core::MatcherList processes_;
+  io::MatcherList processes_;
   std::vector<Cost> costs_;
   std::map<std::pair<uint32_t, std::string>, uprobe_counts> before_;
   Begins begins_, begins_before_;  // of this window and the previous one

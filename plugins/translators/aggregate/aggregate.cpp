@@ -7,12 +7,12 @@
 namespace atalaya::aggregate {
 namespace {
 
-core::Function function_named(std::string_view name) {
-  if (name == "avg") return core::Function::average;
-  if (name == "min") return core::Function::least;
-  if (name == "max") return core::Function::greatest;
-  if (name == "count") return core::Function::count;
-  return core::Function::sum;
+io::Function function_named(std::string_view name) {
+  if (name == "avg") return io::Function::average;
+  if (name == "min") return io::Function::least;
+  if (name == "max") return io::Function::greatest;
+  if (name == "count") return io::Function::count;
+  return io::Function::sum;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Aggregate::Aggregate(Host host)
 
 void Aggregate::read_functions() {
   for (uint64_t i = 0; const auto entry = host_.child("functions", i); ++i) {
-    auto matcher = core::Matcher::parse(entry->key());
+    auto matcher = io::Matcher::parse(entry->key());
     if (!matcher) throw Failure(Code::bad_config, "parameter \"functions\": " + matcher.error());
     rules_.push_back({std::string(entry->key()), std::move(*matcher), function_named(entry->text())});
   }
@@ -48,7 +48,7 @@ void Aggregate::read_functions() {
   });
 }
 
-core::Function Aggregate::function_of(uint32_t name) {
+io::Function Aggregate::function_of(uint32_t name) {
   return functions_.get(name, [&] {
     const auto rule =
         std::find_if(rules_.begin(), rules_.end(), [&](const Rule &one) { return one.matcher.matches(host_.name_of(name)); });
@@ -85,7 +85,7 @@ bool Aggregate::stays(uint32_t tag_key) const {
 }
 
 void Aggregate::add(const Window &window, const Sample &sample) {
-  const core::SampleWindow own(window, sample);
+  const io::SampleWindow own(window, sample);
   key_.begin();
   key_.number(sample.kind);
   key_.number(own.group_time_ns);
@@ -116,7 +116,7 @@ void Aggregate::emit(Batch &batch, const Group &group) {
   sample.text = group.first.text;
   for (uint32_t i = 0; i < group.first.tag_count; ++i)
     if (stays(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
-  for (const core::Total &total : totals)
+  for (const io::Total &total : totals)
     if (const uint32_t name = total.name(); name != count_name_ && fields_.matches(name))
       batch.put(sample, total.result(function_of(name), weights_.of(name), group.window.length_ns()));
   if (count_name_ != 0) batch.field(sample, count_name_, group.samples);

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/match/patterns.h"
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/per_name.h"
-#include "plugins/shared/samples/sample_window.h"
-#include "plugins/shared/samples/totals.h"
-#include "plugins/shared/samples/weights.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/io/match/patterns.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/per_name.h"
+#include "plugins/shared/io/samples/sample_window.h"
+#include "plugins/shared/io/samples/totals.h"
+#include "plugins/shared/io/samples/weights.h"
 
 namespace atalaya::aggregate {
 
@@ -43,19 +43,19 @@ class Aggregate final : public Translator {
  private:
   struct Rule {
     std::string pattern;
-    core::Matcher matcher;
-    core::Function function;
+    io::Matcher matcher;
+    io::Function function;
   };
   // Reused from window to window.
   struct Group {
     Sample first{};  // its tags and text are in the batch's arena
-    core::GroupWindow window;
+    io::GroupWindow window;
     int64_t samples = 0;
-    core::Totals totals;
+    io::Totals totals;
   };
 
   void read_functions();
-  core::Function function_of(uint32_t name);
+  io::Function function_of(uint32_t name);
   bool takes(const Sample &sample);
   bool stays(uint32_t tag_key) const;
   void add(const Window &window, const Sample &sample);
@@ -64,15 +64,15 @@ class Aggregate final : public Translator {
   Host host_;
   std::vector<uint32_t> by_;
   uint32_t host_tag_;
-  core::Function default_;
+  io::Function default_;
   std::vector<Rule> rules_;  // in order of precedence
   uint32_t count_name_ = 0;  // 0: none
-  NamePatterns fields_, metric_;
-  core::PerName<core::Function> functions_;
-  core::Weights weights_;
+  io::NamePatterns fields_, metric_;
+  io::PerName<io::Function> functions_;
+  io::Weights weights_;
 
-  core::IdentityKey key_;
-  core::IdentityTable ids_;
+  io::IdentityKey key_;
+  io::IdentityTable ids_;
   std::vector<Group> groups_;  // the first ids_.size() are in use
 };
 

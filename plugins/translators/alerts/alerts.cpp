@@ -153,7 +153,7 @@ void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
 bool Alerts::is_wanted(const RuleState &state, const Sample &sample) {
   for (size_t i = 0; i < state.tags.size(); ++i) {
     const atalaya_tag *const tag = find_tag(sample, state.tags[i]);
-    const core::MatcherList &patterns = state.rule.tags[i].second;
+    const io::MatcherList &patterns = state.rule.tags[i].second;
     if (tag == nullptr ? !patterns.matches_absent() : !patterns.matches(view(tag->value))) return false;
   }
   return true;

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/samples/identity.h"
-#include "plugins/shared/samples/own_cost.h"
-#include "plugins/shared/samples/per_name.h"
+#include "plugins/shared/io/samples/identity.h"
+#include "plugins/shared/io/samples/own_cost.h"
+#include "plugins/shared/io/samples/per_name.h"
 #include "plugins/translators/alerts/alarm.h"
 #include "plugins/translators/alerts/history.h"
 #include "plugins/translators/alerts/journal.h"
@@ -144,8 +144,8 @@ class Alerts final : public Translator {
   const bool passes_samples_;
   std::string file_;  // of the journal; empty: none
 
-  core::PerName<std::vector<Concern>> concerns_;
-  core::IdentityKey key_;
+  io::PerName<std::vector<Concern>> concerns_;
+  io::IdentityKey key_;
   std::vector<Kept> loaded_;  // until the first window
   std::vector<Kept> closed_;  // in this batch, not emitted yet
   std::vector<std::pair<const RuleState *, const Group *>> due_;
@@ -154,7 +154,7 @@ class Alerts final : public Translator {
   uint64_t created_ = 0, opened_ = 0, lost_ = 0;
   bool is_started_ = false, is_full_logged_ = false, must_save_ = false, save_failed_ = false;
   int64_t saved_ns_ = 0;
-  core::OwnCost cost_;
+  io::OwnCost cost_;
 };
 
 }  // namespace atalaya::alerts

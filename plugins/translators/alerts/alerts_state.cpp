@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/tail/state_file.h"
+#include "plugins/shared/io/tail/state_file.h"
 #include "plugins/translators/alerts/alerts.h"
 
 namespace atalaya::alerts {

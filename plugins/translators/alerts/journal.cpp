@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/base/json.h"
-#include "plugins/shared/tail/journal.h"
+#include "core/base/text/json.h"
+#include "plugins/shared/io/tail/journal.h"
 
 namespace atalaya::alerts {
 namespace {

@@ -55,7 +55,7 @@ class RuleReader {
   void read_tags() {
     for (uint64_t i = 0; const auto entry = host_.child(path_ + ".tags", i); ++i) {
       const std::string pattern(entry->text());
-      auto list = core::MatcherList::parse(std::vector{pattern});
+      auto list = io::MatcherList::parse(std::vector{pattern});
       if (!list) fail("tags." + std::string(entry->key()) + ": " + list.error());
       rule_.tags.emplace_back(std::string(entry->key()), std::move(*list));
     }

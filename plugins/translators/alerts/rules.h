@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::alerts {
 
@@ -30,7 +30,7 @@ struct Rule {
   Use use = Use::value;
   Combine combine = Combine::sum;
   std::vector<std::string> by;  // empty: each series alone
-  std::vector<std::pair<std::string, core::MatcherList>> tags;
+  std::vector<std::pair<std::string, io::MatcherList>> tags;
   std::optional<double> above, below;
   double clear = 0;                    // the limit for the end of an alert
   int64_t lasts_ns = 0, keep_ns = 0;   // before the start, and before the end

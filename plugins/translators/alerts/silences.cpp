@@ -17,8 +17,8 @@ int64_t time_of(const std::string &path, const std::string &text) {
   return static_cast<int64_t>(::timegm(&parts)) * 1'000'000'000;
 }
 
-core::MatcherList matchers_of(const std::string &path, const std::string &pattern) {
-  auto list = core::MatcherList::parse(std::vector{pattern});
+io::MatcherList matchers_of(const std::string &path, const std::string &pattern) {
+  auto list = io::MatcherList::parse(std::vector{pattern});
   if (!list) throw Failure(Code::bad_config, path + ": " + list.error());
   return std::move(*list);
 }

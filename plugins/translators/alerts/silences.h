@@ -30,8 +30,8 @@ class Silences {
 
  private:
   struct Silence {
-    core::MatcherList alert;
-    std::vector<std::pair<std::string, core::MatcherList>> tags;
+    io::MatcherList alert;
+    std::vector<std::pair<std::string, io::MatcherList>> tags;
     int64_t from_ns = std::numeric_limits<int64_t>::min(), until_ns = std::numeric_limits<int64_t>::max();
   };
   std::vector<Silence> all_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/translators/energy/energy.h"
-#include "plugins/shared/procfs/process_stat.h"
+#include "plugins/shared/host/procfs/process_stat.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ std::optional<double> given_idle(const Host &host) {
 }  // namespace
 
 std::optional<int32_t> parse_processor(std::string_view stat) {
-  const auto fields = proc::ProcessStat::parse(stat, 39);
+  const auto fields = procfs::ProcessStat::parse(stat, 39);
   if (!fields || !fields->has(39) || (*fields)[39] > 0xffff) return std::nullopt;
   return static_cast<int32_t>((*fields)[39]);
 }
@@ -47,7 +47,7 @@ EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
 void EnergyTranslator::start() {
   if (const core::Status opened = tree_.open(); !opened) throw Failure(Code::bad_config, opened.error());
   cpu_watch_.start();
-  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  const std::vector<procfs::Cpu> cpus = procfs::read_cpus(tree_);
   power::OpenedMeter opened = power::open_meter(rapl_, tree_, *msr_, cpus, power::Detail::packages);
   meter_ = std::move(opened.meter);
   if (!meter_ && !model_) host_.log(Level::info, "no energy of processes: " + opened.how + "; set \"model\" to estimate it");
@@ -55,9 +55,9 @@ void EnergyTranslator::start() {
   modelled_to_ns_.reset();
 }
 
-void EnergyTranslator::find_frequencies(const std::vector<cpus::Cpu> &cpus) {
+void EnergyTranslator::find_frequencies(const std::vector<procfs::Cpu> &cpus) {
   frequencies_.clear();
-  for (const cpus::Cpu &cpu : cpus) {
+  for (const procfs::Cpu &cpu : cpus) {
     const std::string file = "sys/devices/system/cpu/cpu" + std::to_string(cpu.number) + "/cpufreq/scaling_cur_freq";
     if (weigh_ && tree_.number(file)) frequencies_.emplace(cpu.number, power::NumberFile(file));
   }
@@ -65,7 +65,7 @@ void EnergyTranslator::find_frequencies(const std::vector<cpus::Cpu> &cpus) {
 
 void EnergyTranslator::follow_cpus() {
   if (!cpu_watch_.changed()) return;
-  const std::vector<cpus::Cpu> cpus = cpus::read_cpus(tree_);
+  const std::vector<procfs::Cpu> cpus = procfs::read_cpus(tree_);
   if (meter_) power::change_meter(*meter_, rapl_, tree_, *msr_, cpus, power::Detail::packages);
   find_frequencies(cpus);
 }
@@ -136,7 +136,7 @@ std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
   const atalaya_tag *const pid = find_tag(sample, pid_);
   if (threads == nullptr || as_double(*threads) != 1 || pid == nullptr) return std::nullopt;
   uint64_t number = 0;
-  if (!proc::whole_number(view(pid->value), number)) return std::nullopt;
+  if (!procfs::whole_number(view(pid->value), number)) return std::nullopt;
   const auto cpu = parse_processor(tree_.line("proc/" + std::to_string(number) + "/stat"));
   const auto file = cpu ? frequencies_.find(*cpu) : frequencies_.end();
   if (file == frequencies_.end()) return std::nullopt;

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/power/model.h"
-#include "plugins/shared/power/numbers.h"
-#include "plugins/shared/power/open_meter.h"
+#include "plugins/shared/host/power/model.h"
+#include "plugins/shared/host/power/numbers.h"
+#include "plugins/shared/host/power/open_meter.h"
 #include "plugins/translators/energy/share.h"
 
 namespace atalaya::energy {
@@ -76,7 +76,7 @@ class EnergyTranslator final : public Translator {
     double joules, seconds;
   };
 
-  void find_frequencies(const std::vector<cpus::Cpu> &cpus);
+  void find_frequencies(const std::vector<procfs::Cpu> &cpus);
   void follow_cpus();
   std::optional<Total> measure(const Window &window);
   std::optional<Total> modelled(const std::optional<power::Busy> &busy);
@@ -87,8 +87,8 @@ class EnergyTranslator final : public Translator {
   void emit_host(const Window &window, Batch &batch, const Total &total, double idle, double unattributed);
 
   Host host_;
-  core::Tree tree_;
-  cpus::CpuWatch cpu_watch_;
+  procfs::Tree tree_;
+  procfs::CpuWatch cpu_watch_;
   std::unique_ptr<power::Msr> msr_;
   std::string rapl_;
   bool weigh_;

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/translators/names/known_cgroups.h"
-#include "plugins/translators/names/known_processes.h"
+#include "plugins/translators/names/resolve/known_cgroups.h"
+#include "plugins/translators/names/resolve/known_processes.h"
 #include "plugins/translators/names/names_params.h"
-#include "plugins/translators/names/resolver_thread.h"
+#include "plugins/translators/names/resolve/resolver_thread.h"
 
 namespace atalaya::names {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::names {
 namespace {
@@ -35,7 +35,7 @@ std::optional<std::string_view> option_value(const Words &arguments, std::string
 }
 
 // The word after an option counts as its value.
-std::optional<std::string_view> first_argument(const Words &arguments, const core::Matcher &pattern) {
+std::optional<std::string_view> first_argument(const Words &arguments, const io::Matcher &pattern) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if ((i == 0 || !arguments[i - 1].starts_with('-')) && pattern.matches(arguments[i])) return arguments[i];
   return std::nullopt;
@@ -61,7 +61,7 @@ core::Status Rules::add(const RuleText &text) {
 }
 
 core::Status Rules::add_interpreter(const RuleText &text) {
-  auto names = core::MatcherList::parse(text.interpreter);
+  auto names = io::MatcherList::parse(text.interpreter);
   if (!names) return core::Error{"interpreter: " + names.error()};
   const auto number = static_cast<uint16_t>(interpreters_.size());
   for (const std::string &pattern : text.interpreter) add_candidate(pattern, number);
@@ -81,13 +81,13 @@ void Rules::add_candidate(std::string_view pattern, uint16_t interpreter) {
 }
 
 core::Status Rules::add_jvm(const RuleText &text) {
-  auto main = core::MatcherList::parse(text.main);
+  auto main = io::MatcherList::parse(text.main);
   if (!main) return core::Error{"main: " + main.error()};
-  auto arguments = core::MatcherList::parse(text.arguments);
+  auto arguments = io::MatcherList::parse(text.arguments);
   if (!arguments) return core::Error{"arguments: " + arguments.error()};
   JvmRule rule{std::move(*main), std::move(*arguments), text.option, {}, {}, {}};
   for (const auto &[name, pattern] : text.argument) {
-    auto matcher = core::Matcher::parse(pattern);
+    auto matcher = io::Matcher::parse(pattern);
     if (!matcher) return core::Error{"argument." + name + ": " + matcher.error()};
     rule.argument.push_back({name, std::move(*matcher)});
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/translators/names/command_line.h"
 
 namespace atalaya::names {
@@ -66,17 +66,17 @@ class Rules {
   using Template = std::vector<Piece>;
   struct Argument {
     std::string name;
-    core::Matcher pattern;
+    io::Matcher pattern;
   };
   struct JvmRule {
-    core::MatcherList main, arguments;
+    io::MatcherList main, arguments;
     std::map<std::string, std::string> option;
     std::vector<Argument> argument;
     Template name;
     std::vector<std::pair<uint32_t, Template>> tags;
   };
   struct Interpreter {
-    core::MatcherList names;
+    io::MatcherList names;
     InterpreterOptions options;
   };
 

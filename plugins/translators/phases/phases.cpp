@@ -15,14 +15,14 @@ namespace {
 // Windows without samples after which a process has ended.
 constexpr int64_t kEndedWindows = 5;
 
-core::MatcherList patterns_of(Host host, std::string_view name) {
-  auto parsed = core::MatcherList::parse(host.texts(name));
+io::MatcherList patterns_of(Host host, std::string_view name) {
+  auto parsed = io::MatcherList::parse(host.texts(name));
   if (!parsed) throw Failure(Code::bad_config, "parameter \"" + std::string(name) + "\": " + parsed.error());
   return *parsed;
 }
 
 Group group_of(const std::string &name, std::string_view pattern) {
-  auto matcher = core::Matcher::parse(pattern);
+  auto matcher = io::Matcher::parse(pattern);
   if (!matcher) throw Failure(Code::bad_config, "parameter \"groups\": " + matcher.error());
   return {name, std::move(*matcher)};
 }

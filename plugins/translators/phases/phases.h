@@ -13,8 +13,8 @@
 
 #include "plugins/shared/analysis/phases/database.h"
 #include "plugins/shared/analysis/phases/spans.h"
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/samples/own_cost.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/io/samples/own_cost.h"
 #include "plugins/translators/phases/metrics.h"
 #include "plugins/translators/phases/watched_process.h"
 
@@ -78,7 +78,7 @@ class PhasesTranslator final : public Translator {
 
   Host host_;
   const Names names_;
-  core::MatcherList processes_filter_;
+  io::MatcherList processes_filter_;
   Key key_;
   std::string store_;
   Likeness likeness_;
@@ -94,7 +94,7 @@ class PhasesTranslator final : public Translator {
   std::map<std::string, uint32_t> field_ids_;
   std::vector<std::unique_ptr<WatchedProcess>> ended_;
   uint64_t learned_ = 0, created_ = 0, trace_bits_ = 0;
-  core::OwnCost cost_;
+  io::OwnCost cost_;
   bool is_full_logged_ = false;
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/assemble.h"
-#include "plugins/shared/analysis/phases/characterise.h"
+#include "plugins/shared/analysis/phases/models/characterise.h"
 #include "plugins/shared/analysis/phases/database.h"
 
 namespace atalaya::phases {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/match/patterns.h"
+#include "plugins/shared/io/match/patterns.h"
 
 namespace atalaya::tags {
 
@@ -49,9 +49,9 @@ class Tags final : public Translator {
   void edit(Batch &batch, Sample &sample);
 
   std::vector<Pair> copies_, renames_;
-  NamePatterns drop_;
+  io::NamePatterns drop_;
   std::vector<Fixed> fixed_;
-  NamePatterns metric_;
+  io::NamePatterns metric_;
   std::optional<uint32_t> kind_;
 };
 

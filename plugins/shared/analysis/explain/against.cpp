@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugins/shared/analysis/query/ranges.h"
+#include "plugins/shared/analysis/experiments/ranges.h"
 
 namespace atalaya::explain {
 namespace {

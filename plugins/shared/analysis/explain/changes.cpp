@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plugins/shared/analysis/explain/chance.h"
+#include "plugins/shared/analysis/evidence/chance.h"
 
 namespace atalaya::explain {
 namespace {
@@ -26,9 +26,9 @@ bool matters(const Difference &difference, const Change &change) {
 
 Difference difference_of(const Values &before, const Values &after) {
   Difference difference;
-  difference.before = mean_of(before);
-  difference.after = mean_of(after);
-  difference.spread = inner_range(before);
+  difference.before = evidence::mean_of(before);
+  difference.after = evidence::mean_of(after);
+  difference.spread = evidence::inner_range(before);
   return difference;
 }
 
@@ -41,7 +41,7 @@ bool is_large(const Difference &difference, const Change &change) {
 // A part that no peer has: all of them use nothing.
 double chance_among(const PeerMeans &peers, const Tags &part, double value) {
   const auto known = peers.parts.find(part);
-  return known == peers.parts.end() ? 0 : chance_of_one_more(known->second, value);
+  return known == peers.parts.end() ? 0 : evidence::chance_of_one_more(known->second, value);
 }
 
 void judge(Difference &difference, const Change &change, size_t tests) {
@@ -82,7 +82,7 @@ Parts mean_of_peers(const Parts &by_host, const std::vector<std::string> &hosts,
     sum.values.resize(part.values.size(), 0);
     for (size_t i = 0; i < part.values.size(); ++i) sum.values[i] += part.values[i] / static_cast<double>(hosts.size());
     const auto number = static_cast<size_t>(host - hosts.begin());
-    const double own = mean_of(steps.kept(part.values));
+    const double own = evidence::mean_of(steps.kept(part.values));
     Values &known = means.parts[name];
     known.resize(hosts.size(), 0);
     known[number] += own;
@@ -106,14 +106,14 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
     add(total_after, own_after);
     Difference difference = difference_of(own_before, own_after);
     if (is_large(difference, change)) {
-      difference.chance = chance_of(own_before, own_after);
+      difference.chance = evidence::chance_of(own_before, own_after);
       if (peers != nullptr) difference.chance = std::max(difference.chance, chance_among(*peers, tags, difference.after));
     }
     change.parts.push_back({tags, part->common, difference});
   }
   change.total = difference_of(total_before, total_after);
-  change.total.chance = chance_of(total_before, total_after);
-  if (peers != nullptr) change.total.chance = std::max(change.total.chance, chance_of_one_more(peers->total, change.total.after));
+  change.total.chance = evidence::chance_of(total_before, total_after);
+  if (peers != nullptr) change.total.chance = std::max(change.total.chance, evidence::chance_of_one_more(peers->total, change.total.after));
   std::stable_sort(change.parts.begin(), change.parts.end(), [](const PartChange &a, const PartChange &b) {
     return std::abs(a.difference.change()) > std::abs(b.difference.change());
   });

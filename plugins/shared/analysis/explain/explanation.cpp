@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/engine.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::explain {
@@ -210,7 +210,7 @@ class Explainer {
 
   void check(const Steps &steps, const std::string &name, const Range &range) {
     if (steps.complete() < kLeastSteps)
-      throw query::Wrong(name + " from " + query::time_text(range.from_ns) + " to " + query::time_text(range.to_ns) + " has " +
+      throw query::Wrong(name + " from " + io::time_text(range.from_ns) + " to " + io::time_text(range.to_ns) + " has " +
                          std::to_string(steps.complete()) + " measured steps; at least " + std::to_string(kLeastSteps) +
                          " are needed to tell a change from chance: choose a longer range, or another --against");
     if (steps.complete() < steps.count())
@@ -269,8 +269,8 @@ class Explainer {
                                    wish_.others ? &means : nullptr));
     }
     if (changes_.empty())
-      throw query::Wrong("the store has no metrics of processes or hosts from " + query::time_text(wish_.window.range.from_ns) +
-                         " to " + query::time_text(wish_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
+      throw query::Wrong("the store has no metrics of processes or hosts from " + io::time_text(wish_.window.range.from_ns) +
+                         " to " + io::time_text(wish_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
   }
 
   void judge_all() {
@@ -339,7 +339,7 @@ class Explainer {
       std::string command = "atalaya query" + metrics + group + " --top 10 --every 0all";
       for (const store::TagFilter &filter : side->tags)
         for (const std::string &pattern : filter.patterns) command += " --tag " + quoted(filter.key + "=" + pattern);
-      command += " --from " + query::time_text(side->range.from_ns) + " --to " + query::time_text(side->range.to_ns);
+      command += " --from " + io::time_text(side->range.from_ns) + " --to " + io::time_text(side->range.to_ns);
       finding.commands.push_back(std::move(command));
     }
   }

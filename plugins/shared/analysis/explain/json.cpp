@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "plugins/shared/analysis/explain/explanation.h"
-#include "plugins/shared/analysis/query/json_object.h"
+#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::explain {
 namespace {
 
-using query::JsonObject;
+using io::JsonObject;
 
 void add_side(JsonObject &all, std::string_view key, const Side &side, const Steps &steps) {
   JsonObject object(all.key(key));
@@ -89,7 +89,7 @@ void add_fact(JsonObject &object, const FactChange &fact) {
 }  // namespace
 
 std::string as_json(const Explanation &explanation) {
-  query::JsonWriter out;
+  io::JsonWriter out;
   {
     JsonObject all(out);
     add_side(all, "range", explanation.window, explanation.window_steps);

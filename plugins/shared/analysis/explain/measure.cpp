@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "plugins/shared/analysis/query/engine.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::explain {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plugins/shared/analysis/explain/resources.h"
-#include "plugins/shared/analysis/query/budget.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::explain {
 

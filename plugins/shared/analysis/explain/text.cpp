@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/explain/explanation.h"
-#include "plugins/shared/analysis/query/output.h"
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::explain {
 namespace {
@@ -80,7 +80,7 @@ void append_context(std::string &out, const Finding &finding) {
 void append_facts(std::string &out, const std::vector<FactChange> &facts) {
   if (facts.empty()) return;
   out += "\nChanged settings:\n";
-  query::LocalTimes times;
+  io::LocalTimes times;
   for (const FactChange &fact : facts) times.add(fact.time_ns);
   for (const FactChange &fact : facts)
     out += "  " + core::visible(fact.fact) + (fact.host.empty() ? "" : " on " + core::visible(fact.host)) + ": " +

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
 #include "plugins/shared/analysis/flamegraph/tree.h"
 
 namespace atalaya::flamegraph {

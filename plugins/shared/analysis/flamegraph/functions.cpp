@@ -6,9 +6,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/base/safe_text.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/jvm/type_name.h"
+#include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/code/jvm/type_name.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/shared/analysis/flamegraph/picture.h"
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
 #include "plugins/shared/analysis/flamegraph/tree.h"
 
 namespace atalaya::flamegraph {

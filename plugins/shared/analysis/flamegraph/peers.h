@@ -7,7 +7,7 @@
 
 #include "plugins/shared/analysis/flamegraph/stored.h"
 #include "plugins/shared/analysis/graph/pairing.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::flamegraph {

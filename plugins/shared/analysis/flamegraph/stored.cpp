@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/suggest.h"
-#include "core/base/text.h"
-#include "plugins/shared/analysis/query/pieces.h"
+#include "core/base/text/suggest.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::flamegraph {

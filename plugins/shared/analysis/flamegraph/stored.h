@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plugins/shared/analysis/flamegraph/tree.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::flamegraph {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "plugins/shared/analysis/graph/owners.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::graph {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/base/text.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::graph {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "plugins/shared/analysis/graph/conntrack.h"
-#include "plugins/shared/analysis/query/params.h"
+#include "plugins/shared/analysis/command_line/params.h"
 
 namespace atalaya::graph {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::graph {
 namespace {

@@ -7,8 +7,8 @@
 #include "plugins/shared/analysis/graph/conntrack.h"
 #include "plugins/shared/analysis/graph/flow.h"
 #include "plugins/shared/analysis/graph/graph.h"
-#include "plugins/shared/analysis/query/budget.h"
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::graph {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plugins/shared/analysis/flamegraph/class.h"
-#include "plugins/shared/jvm/type_name.h"
+#include "plugins/shared/code/jvm/type_name.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "plugins/shared/analysis/jvms/frames.h"
-#include "plugins/shared/analysis/query/pieces.h"
-#include "plugins/shared/analysis/query/usage.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/store/query/usage.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::jvms {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::jvms {

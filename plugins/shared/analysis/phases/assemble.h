@@ -12,14 +12,14 @@
 
 #include "core/base/result.h"
 #include "plugins/shared/analysis/phases/database.h"
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::phases {
 
 // Functions with a meaning of their own: a thread below one of them is in this group, whatever else is in its stack.
 struct Group {
   std::string name;  // the phase's
-  core::Matcher functions;
+  io::Matcher functions;
 };
 inline constexpr std::string_view kShufflePattern = "~[Ss]huffle";
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "plugins/shared/analysis/phases/database.h"
 
 namespace atalaya::phases {

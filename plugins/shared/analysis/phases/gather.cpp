@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/analysis/query/pieces.h"
+#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::phases {

@@ -11,7 +11,7 @@
 #include "plugins/shared/analysis/phases/assemble.h"
 #include "plugins/shared/analysis/phases/runs.h"
 #include "plugins/shared/analysis/phases/spans.h"
-#include "plugins/shared/analysis/query/budget.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::phases {

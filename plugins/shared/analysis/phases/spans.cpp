@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/base/span_end.h"
+#include "core/base/sample/span_end.h"
 #include "plugins/shared/store/lookup.h"
 
 namespace atalaya::phases {

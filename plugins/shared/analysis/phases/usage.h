@@ -9,7 +9,7 @@
 #include <limits>
 #include <string_view>
 
-#include "plugins/shared/analysis/phases/moments.h"
+#include "plugins/shared/analysis/phases/mining/moments.h"
 
 namespace atalaya::phases {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/plot/marks.h"
 
 namespace atalaya::plot {

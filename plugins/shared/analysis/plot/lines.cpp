@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/query/merge.h"
-#include "plugins/shared/analysis/query/render.h"
-#include "plugins/shared/analysis/query/usage.h"
-#include "plugins/shared/units/unit_text.h"
+#include "plugins/shared/store/query/merge.h"
+#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/store/query/usage.h"
+#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::plot {
 namespace {
@@ -36,7 +36,7 @@ void set_interval(query::Question &question, const query::Range &range) {
 
 std::string unit_of(const query::Answer &answer) {
   if (!answer.info) return "";
-  return query::is_of_cores(answer.metric, *answer.info) ? "% of one core" : core::shown_unit(answer.info->unit);
+  return query::is_of_cores(answer.metric, *answer.info) ? "% of one core" : io::shown_unit(answer.info->unit);
 }
 
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {

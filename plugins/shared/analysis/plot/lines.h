@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plugins/shared/analysis/plot/svg.h"
-#include "plugins/shared/analysis/query/experiments.h"
-#include "plugins/shared/analysis/query/options.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/analysis/command_line/options.h"
 
 namespace atalaya::plot {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::plot {
 namespace {

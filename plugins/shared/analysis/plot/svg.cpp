@@ -6,13 +6,13 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/safe_text.h"
+#include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/legend.h"
 #include "plugins/shared/analysis/plot/marks.h"
 #include "plugins/shared/analysis/plot/stack.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/query/render.h"
+#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::plot {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/query/types.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::plot {
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "plugins/shared/analysis/query/time_text.h"
+#include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::plot {
 namespace {
@@ -93,7 +93,7 @@ std::string time_title(int64_t from_ns, int64_t to_ns) {
   const std::tm from = local(from_ns / kSecond);
   const std::tm to = local(to_ns / kSecond);
   const bool same_day = from.tm_yday == to.tm_yday && from.tm_year == to.tm_year;
-  const std::string zone = query::zone_text(from_ns), last_zone = query::zone_text(to_ns);
+  const std::string zone = io::zone_text(from_ns), last_zone = io::zone_text(to_ns);
   return formatted("%Y-%m-%d %H:%M:%S", from) + (zone == last_zone ? "" : " " + zone) + " to " +
          formatted(same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", to) + " " + last_zone;
 }

@@ -157,7 +157,7 @@ std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
 }
 
 std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t limit) {
-  const core::MatcherList metrics = matchers_of(selection.metrics);
+  const io::MatcherList metrics = matchers_of(selection.metrics);
   const TagMatchers tags(selection.tags);
   Sql from("series WHERE metric != ''");
   from << day_conditions(selection.range) << text_conditions("metric", selection.metrics) << tag_conditions(selection.tags)
@@ -307,7 +307,7 @@ std::vector<ClickHouseStore::Begins> ClickHouseStore::begins_of_spans(const Sele
 // Its patterns are compiled once.
 struct ClickHouseStore::SpanQuestion {
   const Selection &selection;
-  core::MatcherList names;
+  io::MatcherList names;
   TagMatchers tags;
 };
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/clickhouse/point_groups.h"
 #include "plugins/shared/store/store.h"
 

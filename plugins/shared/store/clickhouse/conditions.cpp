@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "plugins/shared/match/matcher.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::store::clickhouse {
 namespace {
@@ -57,7 +57,7 @@ struct Condition {
 std::optional<Condition> condition_of(std::string_view pattern) {
   const bool negated = pattern.starts_with('!');
   if (negated) pattern.remove_prefix(1);
-  const auto matcher = core::Matcher::parse(pattern);
+  const auto matcher = io::Matcher::parse(pattern);
   if (!matcher || matcher.value().negated()) return std::nullopt;
   if (matcher.value().exact()) return Condition{negated ? " != " : " = ", matcher.value().exact_text()};
   if (pattern.starts_with('~')) {

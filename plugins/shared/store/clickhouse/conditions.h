@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/sql.h"
+#include "plugins/shared/store/clickhouse/wire/sql.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store::clickhouse {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/store/clickhouse/row_binary.h"
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
 #include "plugins/shared/store/identity.h"
 
 namespace atalaya::store::clickhouse {

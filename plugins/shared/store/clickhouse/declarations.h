@@ -10,9 +10,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/base/name_cache.h"
+#include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/catalogue.h"
-#include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 
 namespace atalaya::store::clickhouse {
 

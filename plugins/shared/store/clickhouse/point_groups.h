@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/row_binary.h"
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store::clickhouse {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "plugins/shared/store/clickhouse/conditions.h"
-#include "plugins/shared/store/clickhouse/row_binary.h"
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
 
 namespace atalaya::store::clickhouse {
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/name_cache.h"
+#include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/identity.h"
 #include "plugins/shared/store/store.h"
 

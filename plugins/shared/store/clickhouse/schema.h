@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/shared/store/clickhouse/client.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 
 namespace atalaya::store::clickhouse {
 

@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/name_cache.h"
-#include "plugins/shared/store/clickhouse/client.h"
+#include "core/base/sample/name_cache.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/clickhouse/declarations.h"
 #include "plugins/shared/store/clickhouse/rows.h"
 #include "plugins/shared/store/store.h"

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "plugins/shared/store/sql/points_cursor.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 
 namespace atalaya::store {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/base/clock_steps.h"
 #include "core/base/now.h"
 #include "plugins/shared/store/catalogue.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

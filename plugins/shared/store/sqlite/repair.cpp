@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "plugins/shared/store/location.h"
-#include "plugins/shared/store/sqlite/schema.h"
-#include "plugins/shared/store/sqlite/tables.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
+#include "plugins/shared/store/sqlite/file/tables.h"
 
 namespace atalaya::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

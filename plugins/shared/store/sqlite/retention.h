@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
-#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/names/dictionary.h"
+#include "plugins/shared/store/sqlite/packing/packer.h"
 #include "plugins/shared/store/sqlite/rollup/rollup.h"
 
 namespace atalaya::store {

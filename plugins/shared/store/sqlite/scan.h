@@ -9,8 +9,8 @@
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/chunks/pool.h"
-#include "plugins/shared/store/sqlite/damage.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/damage.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_reader.h"
 #include "plugins/shared/store/store.h"
 

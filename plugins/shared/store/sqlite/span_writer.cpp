@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "plugins/shared/store/location.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 
 namespace atalaya::store {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
-#include "core/base/name_cache.h"
+#include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/sqlite/arrival_clock.h"
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/names/dictionary.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {

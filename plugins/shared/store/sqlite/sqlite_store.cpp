@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "plugins/shared/store/location.h"
-#include "plugins/shared/store/sqlite/declarations.h"
-#include "plugins/shared/store/sqlite/entities.h"
+#include "plugins/shared/store/sqlite/names/declarations.h"
+#include "plugins/shared/store/sqlite/names/entities.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/scan.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 #include "plugins/shared/store/sqlite/stacks/stack_reader.h"
 #include "plugins/shared/store/stack_parts.h"
 
@@ -142,7 +142,7 @@ std::optional<Range> SqliteStore::extent(int64_t until_ns) {
 
 std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit) {
   const ReadTransaction transaction(database_);
-  const core::MatcherList metrics = matchers_of(selection.metrics);
+  const io::MatcherList metrics = matchers_of(selection.metrics);
   Metrics wanted = stored_metrics(database_);
   std::erase_if(wanted, [&](const auto &metric) { return !metrics.matches(metric.second.name); });
   const auto shapes = shapes_with(database_, wanted);
@@ -202,7 +202,7 @@ void SqliteStore::whole_stacks(const Selection &selection, const std::function<v
 // Span after span, each with its entity: those of jobs are millions, and an entity has few of them.
 void SqliteStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
   const ReadTransaction transaction(database_);
-  const core::MatcherList names = matchers_of(selection.metrics);
+  const io::MatcherList names = matchers_of(selection.metrics);
   const TagMatchers tags(selection.tags);
   Fields fields(database_);
   EntityTags entity_tags(database_);

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/shared/match/matcher.h"
-#include "plugins/shared/store/sqlite/damage.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/store/sqlite/file/damage.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/packing/packer.h"
 
 namespace atalaya::store {
 

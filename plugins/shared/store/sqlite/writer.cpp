@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/json.h"
-#include "core/base/units.h"
+#include "core/base/text/json.h"
+#include "core/base/text/units.h"
 #include "plugins/shared/store/sqlite/rows/row_functions.h"
-#include "plugins/shared/store/sqlite/schema.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 
 namespace atalaya::store {
 namespace {

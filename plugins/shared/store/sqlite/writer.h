@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/base/name_cache.h"
+#include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/arrival_clock.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
-#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/names/dictionary.h"
+#include "plugins/shared/store/sqlite/packing/packer.h"
 #include "plugins/shared/store/sqlite/retention.h"
 #include "plugins/shared/store/sqlite/rollup/rollup.h"
 #include "plugins/shared/store/sqlite/rows/row_writer.h"

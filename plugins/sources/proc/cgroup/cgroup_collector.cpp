@@ -22,20 +22,20 @@ CgroupCollector::CgroupCollector(Host host, CgroupOptions options)
 
 void CgroupCollector::start() {
   reader_.open();
-  Input mountinfo{KeptFile(reader_.process_path("mountinfo")), "cgroup samples are"};
+  Input mountinfo{procfs::KeptFile(reader_.process_path("mountinfo")), "cgroup samples are"};
   if (const auto text = reader_.read(mountinfo)) {
-    std::vector<Mount> mounts;
+    std::vector<procfs::Mount> mounts;
     parse_mountinfo(*text, mounts);
-    hierarchies_ = find_hierarchies(mounts);
+    hierarchies_ = cgroup::find_hierarchies(mounts);
     if (hierarchies_.empty()) host_.log(Level::warning, "no cgroup file system is mounted; cgroup samples are absent");
   }
-  if (const auto text = reader_.read(reader_.folder(), "proc/devices")) stacked_majors_ = parse_stacked_majors(*text);
+  if (const auto text = reader_.read(reader_.folder(), "proc/devices")) stacked_majors_ = cgroup::parse_stacked_majors(*text);
 }
 
 void CgroupCollector::collect(const Window &window, Batch &batch) {
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) cgroups_.clear();
   ++round_;
-  for (const Hierarchy &hierarchy : hierarchies_)
+  for (const cgroup::Hierarchy &hierarchy : hierarchies_)
     walk_.run(reader_.folder(), hierarchy.path,
               [this, &hierarchy](std::string_view path, int folder) { return visit(hierarchy, path, folder); });
   for (auto at = cgroups_.begin(); at != cgroups_.end();) {
@@ -54,7 +54,7 @@ void CgroupCollector::collect(const Window &window, Batch &batch) {
 }
 
 // A cgroup in several hierarchies gets the time stamp of its CPU time.
-bool CgroupCollector::visit(const Hierarchy &hierarchy, std::string_view path, int folder) {
+bool CgroupCollector::visit(const cgroup::Hierarchy &hierarchy, std::string_view path, int folder) {
   Cgroup *const cgroup = cgroup_of(path);
   if (cgroup == nullptr) return false;
   if (cgroup->round != round_) {
@@ -85,17 +85,17 @@ CgroupCollector::Cgroup *CgroupCollector::cgroup_of(std::string_view path) {
   return nullptr;
 }
 
-void CgroupCollector::read_v2(const Hierarchy &hierarchy, int folder, CgroupReading &out) {
+void CgroupCollector::read_v2(const cgroup::Hierarchy &hierarchy, int folder, cgroup::CgroupReading &out) {
   const auto read = [this, folder](const char *name) { return reader_.read(folder, name).value_or(std::string_view{}); };
-  CgroupGauges &gauges = out.gauges;
+  cgroup::CgroupGauges &gauges = out.gauges;
   if (hierarchy.cpuacct) parse_cpu_stat_v2(read("cpu.stat"), out.counters);
-  if (hierarchy.cpu) gauges.cpu_limit = parse_cpu_max(read("cpu.max"));
+  if (hierarchy.cpu) gauges.cpu_limit = cgroup::parse_cpu_max(read("cpu.max"));
   if (hierarchy.memory) {
-    gauges.memory = parse_amount(read("memory.current"));
-    gauges.memory_limit = parse_limit(read("memory.max"));
-    gauges.memory_high = parse_limit(read("memory.high"));
-    gauges.memory_peak = parse_amount(read("memory.peak"));
-    gauges.swap = parse_amount(read("memory.swap.current"));
+    gauges.memory = cgroup::parse_amount(read("memory.current"));
+    gauges.memory_limit = cgroup::parse_limit(read("memory.max"));
+    gauges.memory_high = cgroup::parse_limit(read("memory.high"));
+    gauges.memory_peak = cgroup::parse_amount(read("memory.peak"));
+    gauges.swap = cgroup::parse_amount(read("memory.swap.current"));
     parse_memory_stat_v2(read("memory.stat"), gauges);
     parse_oom_kills(read("memory.events"), out.counters);
   }
@@ -103,51 +103,51 @@ void CgroupCollector::read_v2(const Hierarchy &hierarchy, int folder, CgroupRead
     if (const auto text = reader_.read(folder, "io.stat")) parse_io_stat(*text, stacked_majors_, out.counters);
   }
   if (hierarchy.tasks) {
-    gauges.tasks = parse_amount(read("pids.current"));
-    gauges.tasks_limit = parse_limit(read("pids.max"));
+    gauges.tasks = cgroup::parse_amount(read("pids.current"));
+    gauges.tasks_limit = cgroup::parse_limit(read("pids.max"));
   }
-  out.cpu = parse_pressure(read("cpu.pressure"));
-  out.memory = parse_pressure(read("memory.pressure"));
-  out.io = parse_pressure(read("io.pressure"));
+  out.cpu = procfs::parse_pressure(read("cpu.pressure"));
+  out.memory = procfs::parse_pressure(read("memory.pressure"));
+  out.io = procfs::parse_pressure(read("io.pressure"));
 }
 
-void CgroupCollector::read_v1(const Hierarchy &hierarchy, int folder, CgroupReading &out) {
+void CgroupCollector::read_v1(const cgroup::Hierarchy &hierarchy, int folder, cgroup::CgroupReading &out) {
   const auto read = [this, folder](const char *name) { return reader_.read(folder, name).value_or(std::string_view{}); };
-  CgroupGauges &gauges = out.gauges;
+  cgroup::CgroupGauges &gauges = out.gauges;
   if (hierarchy.cpuacct) {
-    out.counters.usage_ns = parse_amount(read("cpuacct.usage"));
+    out.counters.usage_ns = cgroup::parse_amount(read("cpuacct.usage"));
     parse_cpuacct_stat(read("cpuacct.stat"), ns_per_tick_, out.counters);
   }
   if (hierarchy.cpu) {
     parse_cpu_stat_v1(read("cpu.stat"), out.counters);
-    const Count quota = parse_amount(read("cpu.cfs_quota_us"));
-    const Count period = parse_amount(read("cpu.cfs_period_us"));
-    gauges.cpu_limit = cores_of_quota(quota, period);
+    const procfs::Count quota = cgroup::parse_amount(read("cpu.cfs_quota_us"));
+    const procfs::Count period = cgroup::parse_amount(read("cpu.cfs_period_us"));
+    gauges.cpu_limit = cgroup::cores_of_quota(quota, period);
   }
   if (hierarchy.memory) {
-    gauges.memory = parse_amount(read("memory.usage_in_bytes"));
-    gauges.memory_limit = parse_limit(read("memory.limit_in_bytes"));
-    gauges.memory_peak = parse_amount(read("memory.max_usage_in_bytes"));
+    gauges.memory = cgroup::parse_amount(read("memory.usage_in_bytes"));
+    gauges.memory_limit = cgroup::parse_limit(read("memory.limit_in_bytes"));
+    gauges.memory_peak = cgroup::parse_amount(read("memory.max_usage_in_bytes"));
     parse_memory_stat_v1(read("memory.stat"), gauges);
     parse_oom_kills(read("memory.oom_control"), out.counters);
   }
   if (hierarchy.io) read_io_v1(folder, out.counters);
   if (hierarchy.tasks) {
-    gauges.tasks = parse_amount(read("pids.current"));
-    gauges.tasks_limit = parse_limit(read("pids.max"));
+    gauges.tasks = cgroup::parse_amount(read("pids.current"));
+    gauges.tasks_limit = cgroup::parse_limit(read("pids.max"));
   }
 }
 
 // Older kernels only have the files without nested cgroups.
-void CgroupCollector::read_io_v1(int folder, CgroupCounters &out) {
+void CgroupCollector::read_io_v1(int folder, cgroup::CgroupCounters &out) {
   const auto read = [this, folder](const char *recursive, const char *own) {
     const auto text = reader_.read(folder, recursive);
     return text ? text : reader_.read(folder, own);
   };
   if (const auto text = read("blkio.throttle.io_service_bytes_recursive", "blkio.throttle.io_service_bytes"))
-    parse_blkio(*text, stacked_majors_, out.read_bytes, out.write_bytes);
+    cgroup::parse_blkio(*text, stacked_majors_, out.read_bytes, out.write_bytes);
   if (const auto text = read("blkio.throttle.io_serviced_recursive", "blkio.throttle.io_serviced"))
-    parse_blkio(*text, stacked_majors_, out.reads, out.writes);
+    cgroup::parse_blkio(*text, stacked_majors_, out.reads, out.writes);
 }
 
 }  // namespace atalaya::proc

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/cgroup/cgroup_walk.h"
+#include "plugins/shared/host/cgroup/cgroup_walk.h"
 #include "plugins/sources/proc/cgroup/cgroup_model.h"
 #include "plugins/sources/proc/host/host_options.h"
 #include "plugins/sources/proc/host/host_text_reader.h"
@@ -25,29 +25,29 @@ class CgroupCollector {
 
  private:
   struct Cgroup {
-    CgroupReading reading;
+    cgroup::CgroupReading reading;
     int64_t at_ns = 0;
     uint64_t round = 0;
     uint64_t identity = 0, last_identity = 0;  // of its folders: a cgroup created again has the same path
     CgroupHistory history;
   };
 
-  bool visit(const Hierarchy &hierarchy, std::string_view path, int folder);
+  bool visit(const cgroup::Hierarchy &hierarchy, std::string_view path, int folder);
   Cgroup *cgroup_of(std::string_view path);
-  void read_v1(const Hierarchy &hierarchy, int folder, CgroupReading &out);
-  void read_v2(const Hierarchy &hierarchy, int folder, CgroupReading &out);
-  void read_io_v1(int folder, CgroupCounters &out);
+  void read_v1(const cgroup::Hierarchy &hierarchy, int folder, cgroup::CgroupReading &out);
+  void read_v2(const cgroup::Hierarchy &hierarchy, int folder, cgroup::CgroupReading &out);
+  void read_io_v1(int folder, cgroup::CgroupCounters &out);
 
   Host host_;
   CgroupOptions options_;
   TextReader reader_;
-  MetricEmitter<kCgroupMetrics> emitter_;
+  io::MetricEmitter<kCgroupMetrics> emitter_;
   uint32_t tag_;
   uint64_t ns_per_tick_;
 
-  std::vector<Hierarchy> hierarchies_;
+  std::vector<cgroup::Hierarchy> hierarchies_;
   std::vector<uint64_t> stacked_majors_;
-  CgroupWalk walk_;
+  cgroup::CgroupWalk walk_;
   std::map<std::string, Cgroup, std::less<>> cgroups_;
   uint64_t round_ = 0;
   bool limit_logged_ = false;

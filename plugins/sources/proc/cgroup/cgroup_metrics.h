@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::proc {
 
@@ -53,6 +53,6 @@ inline constexpr std::array kCgroupMetrics = {
 };
 // clang-format on
 
-using CgroupValues = MetricValues<kCgroupMetrics>;
+using CgroupValues = io::MetricValues<kCgroupMetrics>;
 
 }  // namespace atalaya::proc

@@ -14,12 +14,12 @@ constexpr Names kMemoryPressure = {"cgroup.pressure.memory.some", "cgroup.pressu
 constexpr Names kIoPressure = {"cgroup.pressure.io.some", "cgroup.pressure.io.some.stall", "cgroup.pressure.io.full",
                                "cgroup.pressure.io.full.stall"};
 
-std::optional<double> mib(Count bytes) {
+std::optional<double> mib(procfs::Count bytes) {
   return bytes ? std::optional(static_cast<double>(*bytes) / (1024.0 * 1024.0)) : std::nullopt;
 }
 
-void counter_values(const Readings<CgroupCounters> &cgroup, CgroupValues &out) {
-  using C = CgroupCounters;
+void counter_values(const procfs::Readings<cgroup::CgroupCounters> &cgroup, CgroupValues &out) {
+  using C = cgroup::CgroupCounters;
   constexpr double kPercentOfNanoseconds = 100.0 / 1e9;
   out.set("cgroup.cpu.usage", cgroup.per_second(&C::usage_ns, kPercentOfNanoseconds));
   out.set("cgroup.cpu.user", cgroup.per_second(&C::user_ns, kPercentOfNanoseconds));
@@ -33,7 +33,7 @@ void counter_values(const Readings<CgroupCounters> &cgroup, CgroupValues &out) {
   out.set("cgroup.disk.write.ios", cgroup.per_second(&C::writes));
 }
 
-void gauge_values(const CgroupGauges &gauges, CgroupValues &out) {
+void gauge_values(const cgroup::CgroupGauges &gauges, CgroupValues &out) {
   out.set("cgroup.cpu.limit", gauges.cpu_limit);
   out.set("cgroup.mem.usage", mib(gauges.memory));
   out.set("cgroup.mem.limit", mib(gauges.memory_limit));
@@ -48,7 +48,7 @@ void gauge_values(const CgroupGauges &gauges, CgroupValues &out) {
 
 }  // namespace
 
-void cgroup_values(const CgroupReading &reading, int64_t at_ns, CgroupHistory &history, CgroupValues &out) {
+void cgroup_values(const cgroup::CgroupReading &reading, int64_t at_ns, CgroupHistory &history, CgroupValues &out) {
   counter_values(history.counters.exchange(reading.counters, at_ns), out);
   gauge_values(reading.gauges, out);
   pressure_values(reading.cpu, history.cpu.exchange(reading.cpu.totals, at_ns), kCpuPressure, out);

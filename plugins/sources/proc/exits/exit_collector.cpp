@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "plugins/shared/procfs/files.h"
-#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/shared/host/procfs/files.h"
+#include "plugins/shared/host/procfs/process_parse.h"
 
 namespace atalaya::proc {
 namespace {
@@ -24,7 +24,7 @@ uint64_t noise_ns() {
   return static_cast<uint64_t>(kNanosecondsPerSecond) / ticks_per_second() * static_cast<uint64_t>(cores > 0 ? cores : 1);
 }
 
-uint64_t known(const Counters &counters, Counter counter) {
+uint64_t known(const Counters &counters, procfs::Counter counter) {
   return counters.has(counter) ? counters.get(counter) : 0;
 }
 
@@ -40,11 +40,11 @@ ExitCollector::ExitCollector(Host host, ExitOptions options)
       lost_id_(host.intern(view(kLostExitsMetric.name))),
       exits_(options_.max_groups),
       unattributed_(noise_ns()) {
-  for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
+  for (size_t i = 0; i < procfs::kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
 }
 
 void ExitCollector::start(ProcessBackend &backend, ProcessModel &model) {
-  folder_ = open_root(options_.root, "proc");
+  folder_ = procfs::open_root(options_.root, "proc");
   cgroups_.open(options_.root);
   unattributed_ = Unattributed(noise_ns());
   previous_ns_ = 0;
@@ -87,7 +87,7 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
   if (elapsed_ns_ > 0)
     for (const ExitReading &exit : older_) add_last(exit, model);
-  HostBusy busy;
+  procfs::HostBusy busy;
   if (!options_.unattributed || !read_busy(busy)) return;
   const CpuTime &live = model.used();
   remainder_ =
@@ -96,7 +96,7 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
 
 void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
   const Counters used = model.last_growth(exit.last).value_or(Counters());
-  const ProcessReading *seen = model.last_reading(exit.last.pid, exit.last.start_ns);
+  const procfs::ProcessReading *seen = model.last_reading(exit.last.pid, exit.last.start_ns);
   // Two samples with one pid would be one series, and the last one would win.
   if (seen == nullptr || seen != model.last_reading(exit.last.pid)) return add_group(exit, used);
   add_used(used);
@@ -118,19 +118,19 @@ void ExitCollector::add_group(const ExitReading &exit, const Counters &used) {
 
 // Ended processes of unknown usage are in the remainder.
 void ExitCollector::add_used(const Counters &used) {
-  exited_.user_ns += known(used, Counter::user_ns);
-  exited_.kernel_ns += known(used, Counter::kernel_ns);
+  exited_.user_ns += known(used, procfs::Counter::user_ns);
+  exited_.kernel_ns += known(used, procfs::Counter::kernel_ns);
 }
 
-std::string_view ExitCollector::parent_of(const ProcessReading &process) const {
+std::string_view ExitCollector::parent_of(const procfs::ProcessReading &process) const {
   for (const Parent &parent : parents_)
     if (parent.pid == process.pid && parent.start_ns == process.start_ns) return parent.name.text();
   return {};
 }
 
-bool ExitCollector::read_busy(HostBusy &busy) {
+bool ExitCollector::read_busy(procfs::HostBusy &busy) {
   std::array<char, 256> buffer{};  // the first line is enough
-  const FileText text = stat_.read(folder_.get(), buffer);
+  const procfs::FileText text = stat_.read(folder_.get(), buffer);
   if (text.ok() && parse_busy(text.text, ticks_per_second(), busy)) return true;
   if (!stat_logged_)
     host_.log(Level::warning,
@@ -154,8 +154,8 @@ void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
 }
 
 void ExitCollector::add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch) {
-  for (size_t i = 0; i < kCounters; ++i)
-    if (const auto counter = static_cast<Counter>(i); used.has(counter)) add_rate(sample, counter, used.get(counter), batch);
+  for (size_t i = 0; i < procfs::kCounters; ++i)
+    if (const auto counter = static_cast<procfs::Counter>(i); used.has(counter)) add_rate(sample, counter, used.get(counter), batch);
   add_count(exits, sample, batch);
 }
 
@@ -164,20 +164,20 @@ void ExitCollector::add_count(uint64_t exits, Sample &sample, Batch &batch) {
 }
 
 void ExitCollector::emit_remainder(const Remainder &remainder, Batch &batch) {
-  add_rate(add_sample("irq", batch), Counter::kernel_ns, remainder.irq_ns, batch);
+  add_rate(add_sample("irq", batch), procfs::Counter::kernel_ns, remainder.irq_ns, batch);
   Sample &sample = add_sample("unattributed", batch);
-  add_rate(sample, Counter::user_ns, remainder.user_ns, batch);
-  add_rate(sample, Counter::kernel_ns, remainder.kernel_ns, batch);
+  add_rate(sample, procfs::Counter::user_ns, remainder.user_ns, batch);
+  add_rate(sample, procfs::Counter::kernel_ns, remainder.kernel_ns, batch);
   if (options_.exited && lost_) batch.field(sample, lost_id_, static_cast<int64_t>(*lost_));
 }
 
 Sample &ExitCollector::add_sample(std::string_view process, Batch &batch) {
-  Sample &sample = batch.add(ATALAYA_METRICS, 3, kCounters + 1);
+  Sample &sample = batch.add(ATALAYA_METRICS, 3, procfs::kCounters + 1);
   batch.tag(sample, process_id_, process);
   return sample;
 }
 
-void ExitCollector::add_rate(Sample &sample, Counter counter, uint64_t amount, Batch &batch) {
+void ExitCollector::add_rate(Sample &sample, procfs::Counter counter, uint64_t amount, Batch &batch) {
   const RateRow &row = kRateRows[static_cast<size_t>(counter)];
   const double per_second = static_cast<double>(amount) * kNanosecondsPerSecond / static_cast<double>(elapsed_ns_);
   batch.field(sample, rate_ids_[static_cast<size_t>(counter)], round_to(per_second * row.scale, row.metric.decimals));

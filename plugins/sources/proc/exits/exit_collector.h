@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/cgroup/cgroup_paths.h"
+#include "plugins/shared/host/cgroup/cgroup_paths.h"
 #include "plugins/sources/proc/exits/exit_model.h"
 #include "plugins/sources/proc/process/process_backend.h"
 #include "plugins/sources/proc/process/process_metrics.h"
@@ -41,12 +41,12 @@ class ExitCollector {
   // A process that earlier passes saw, but not the last one: its last usage belongs to its own series.
   struct Seen {
     Process process;
-    Name name;  // when it ended
+    procfs::Name name;  // when it ended
     Counters used;
   };
   std::span<const Seen> seen() const { return seen_; }
   // The parent of a process when it ended; empty: it did not end in the window, or its parent is unknown.
-  std::string_view parent_of(const ProcessReading &process) const;
+  std::string_view parent_of(const procfs::ProcessReading &process) const;
   // The usage and the number of ended processes.
   void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
   void add_count(uint64_t exits, Sample &sample, Batch &batch);
@@ -59,20 +59,20 @@ class ExitCollector {
   void add_group(const ExitReading &exit, const Counters &used);
   void add_used(const Counters &used);
   void drop();
-  bool read_busy(HostBusy &busy);
+  bool read_busy(procfs::HostBusy &busy);
   void emit_group(const ExitGroup &group, Batch &batch);
   void emit_remainder(const Remainder &remainder, Batch &batch);
   Sample &add_sample(std::string_view process, Batch &batch);
-  void add_rate(Sample &sample, Counter counter, uint64_t amount, Batch &batch);
+  void add_rate(Sample &sample, procfs::Counter counter, uint64_t amount, Batch &batch);
 
   Host host_;
   ExitOptions options_;
   uint32_t process_id_, parent_id_, cgroup_id_, exits_id_, lost_id_;
-  std::array<uint32_t, kCounters> rate_ids_{};
+  std::array<uint32_t, procfs::kCounters> rate_ids_{};
 
   core::Descriptor folder_;  // proc below the root
-  KeptFile stat_{"stat"};
-  CgroupPaths cgroups_;
+  procfs::KeptFile stat_{"stat"};
+  cgroup::CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;
   // Processes born from here on were not seen: they are summed at once. A window may have millions of them.
@@ -82,7 +82,7 @@ class ExitCollector {
   struct Parent {
     int32_t pid;
     uint64_t start_ns;
-    Name name;
+    procfs::Name name;
   };
   std::vector<Parent> parents_;  // of ended processes that have a series
   std::optional<Remainder> remainder_;

@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kGatheredPerKept = 4;
 
 void add_counters(Counters &sum, const Counters &more) {
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (more.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + more.get(counter));
   }
 }
@@ -26,7 +26,7 @@ bool uses_more(const ExitGroup &a, const ExitGroup &b) {
   return a_ns != b_ns ? a_ns > b_ns : key(a) < key(b);
 }
 
-size_t hash_of(const Name &name, const Name &parent, uint64_t cgroup) {
+size_t hash_of(const procfs::Name &name, const procfs::Name &parent, uint64_t cgroup) {
   constexpr size_t kOdd = 0x9e3779b97f4a7c15;
   const std::hash<std::string_view> hash;
   return ((hash(name.text()) * kOdd + hash(parent.text())) * kOdd + cgroup) * kOdd >> 32;
@@ -35,8 +35,8 @@ size_t hash_of(const Name &name, const Name &parent, uint64_t cgroup) {
 }  // namespace
 
 uint64_t ExitGroup::cpu_ns() const {
-  const auto known = [this](Counter counter) { return used.has(counter) ? used.get(counter) : 0; };
-  return known(Counter::user_ns) + known(Counter::kernel_ns);
+  const auto known = [this](procfs::Counter counter) { return used.has(counter) ? used.get(counter) : 0; };
+  return known(procfs::Counter::user_ns) + known(procfs::Counter::kernel_ns);
 }
 
 ExitModel::ExitModel(size_t max_groups)

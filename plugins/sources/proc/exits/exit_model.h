@@ -13,7 +13,7 @@ namespace atalaya::proc {
 
 // The processes of one name, parent and cgroup that ended.
 struct ExitGroup {
-  Name name, parent;
+  procfs::Name name, parent;
   uint64_t cgroup = 0;
   bool other = false;  // all processes without a separate group; no name, parent and cgroup
   uint64_t exits = 0;

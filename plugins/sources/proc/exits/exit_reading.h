@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
 // The final reading of an ended process.
 struct ExitReading {
-  ProcessReading last;  // no gauges; start_ns 0: unknown
-  Name parent;          // its name when the process ended; empty: unknown
+  procfs::ProcessReading last;  // no gauges; start_ns 0: unknown
+  procfs::Name parent;          // its name when the process ended; empty: unknown
   uint64_t cgroup = 0;  // id; 0: unknown
 };
 

@@ -198,13 +198,13 @@ void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
     Ended &ended = ended_.emplace_back();
     ended.parent = end.parent;
     ended.named = end.named;
-    ProcessReading &last = ended.reading.last;
+    procfs::ProcessReading &last = ended.reading.last;
     last.pid = end.pid;
     last.kernel_thread = end.kernel_thread;
     last.name = end.name;
     last.start_ns = start_of(end);
     last.counters = end.counters;
-    last.io_basis = end.threaded ? kIoSinceBirth : kIoOfMainThread;
+    last.io_basis = end.threaded ? procfs::kIoSinceBirth : procfs::kIoOfMainThread;
   };
   const auto take_message = [&](const NetlinkMessage &message) {
     if (message.type != family_) return;
@@ -260,13 +260,13 @@ void TaskstatsListener::add_names(const NameOf &name_of) {
     ended.reading.parent = name_of(ended.parent);
     if (ended.reading.parent.text().empty()) ended.reading.parent = name_of_ended(ended.parent);
     if (ended.named) continue;
-    if (const Name known = name_of(ended.reading.last.pid); !known.text().empty()) ended.reading.last.name = known;
+    if (const procfs::Name known = name_of(ended.reading.last.pid); !known.text().empty()) ended.reading.last.name = known;
   }
 }
 
-Name TaskstatsListener::name_of_ended(int32_t pid) const {
+procfs::Name TaskstatsListener::name_of_ended(int32_t pid) const {
   const auto found = std::lower_bound(by_pid_.begin(), by_pid_.end(), std::pair(pid, uint32_t{0}));
-  return found == by_pid_.end() || found->first != pid ? Name() : ended_[found->second].reading.last.name;
+  return found == by_pid_.end() || found->first != pid ? procfs::Name() : ended_[found->second].reading.last.name;
 }
 
 bool matches(uint64_t start_ns, const ExitReading &exit, uint64_t suspended_ns) {

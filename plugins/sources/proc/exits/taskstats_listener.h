@@ -24,7 +24,7 @@ struct TaskstatsSettings {
 
 class TaskstatsListener {
  public:
-  using NameOf = std::function<Name(int32_t pid)>;  // empty for an unknown process
+  using NameOf = std::function<procfs::Name(int32_t pid)>;  // empty for an unknown process
   using Take = std::function<void(const ExitReading &)>;
 
   // Counts of threads, not processes, since the start.
@@ -71,7 +71,7 @@ class TaskstatsListener {
   void begin_drain();
   uint64_t start_of(const ProcessEnd &end) const;
   void add_names(const NameOf &name_of);
-  Name name_of_ended(int32_t pid) const;
+  procfs::Name name_of_ended(int32_t pid) const;
 
   TaskstatsSettings settings_;
   core::Descriptor socket_;

@@ -20,9 +20,9 @@ void add_cpu(TaskCpu &sum, const TaskCpu &cpu) {
   sum.kernel_us += cpu.kernel_us;
 }
 
-void add_known_counters(Known<Counter, kCounters> &sum, const Known<Counter, kCounters> &counters) {
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+void add_known_counters(procfs::Known<procfs::Counter, procfs::kCounters> &sum, const procfs::Known<procfs::Counter, procfs::kCounters> &counters) {
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (counters.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + counters.get(counter));
   }
 }
@@ -101,7 +101,7 @@ void ThreadSums::remove(size_t index, const Take &take) {
   if (sum.total) {
     // The kernel sums a thread's time just before it creates the thread's record: the records of the same threads sum to no less.
     if (sum.cpu.exec_ns < sum.total->exec_ns) sum.process.counters = {};
-    if (sum.total->delay_ns) sum.process.counters.set(Counter::delay_ns, *sum.total->delay_ns);
+    if (sum.total->delay_ns) sum.process.counters.set(procfs::Counter::delay_ns, *sum.total->delay_ns);
     sum.cpu.exec_ns = std::max(sum.cpu.exec_ns, sum.total->exec_ns);
     set_cpu(sum.cpu, sum.process.kernel_thread, sum.process.counters);
     --ended_;

@@ -15,12 +15,12 @@ struct ProcessEnd {
   int32_t pid = 0;
   int32_t parent = 0;
   bool kernel_thread = false;
-  Name name;
+  procfs::Name name;
   bool named = false;     // else the name is that of a thread: the record of the first thread is missing
   bool threaded = false;  // it had several threads
   uint64_t elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
-  Known<Counter, kCounters> counters;
+  procfs::Known<procfs::Counter, procfs::kCounters> counters;
 };
 
 // The kernel sums only the CPU time of a process; other usage of its threads is summed here, from the first record of a thread on.

@@ -77,27 +77,27 @@ std::optional<Layout> layout_of(uint16_t version, size_t size) {
   return Layout{3 * added * kMember, 5 * added * kMember, 6 * added * kMember};
 }
 
-Name name_of(Bytes name) {
+procfs::Name name_of(Bytes name) {
   const auto *text = reinterpret_cast<const char *>(name.data());
-  return Name({text, strnlen(text, name.size())});
+  return procfs::Name({text, strnlen(text, name.size())});
 }
 
 void take_counters(Bytes stats, const Layout &layout, bool has_memory, TaskEnd &end) {
-  const auto take = [&](Counter counter, size_t offset) {
+  const auto take = [&](procfs::Counter counter, size_t offset) {
     end.counters.set(counter, load<uint64_t>(stats, offset + layout.accounting));
   };
-  take(Counter::faults_minor, kFaultsMinor);
-  take(Counter::faults_major, kFaultsMajor);
-  take(Counter::switches_voluntary, kSwitchesVoluntary);
-  take(Counter::switches_involuntary, kSwitchesInvoluntary);
-  if (load<uint64_t>(stats, kCpuCount) > 0) end.counters.set(Counter::delay_ns, load<uint64_t>(stats, kCpuDelay));
+  take(procfs::Counter::faults_minor, kFaultsMinor);
+  take(procfs::Counter::faults_major, kFaultsMajor);
+  take(procfs::Counter::switches_voluntary, kSwitchesVoluntary);
+  take(procfs::Counter::switches_involuntary, kSwitchesInvoluntary);
+  if (load<uint64_t>(stats, kCpuCount) > 0) end.counters.set(procfs::Counter::delay_ns, load<uint64_t>(stats, kCpuDelay));
   // A kernel without extended accounting leaves all this 0; with it, the memory of a program is not 0.
   if (!has_memory) return;
-  take(Counter::disk_reads_bytes, kReadBytes);
-  take(Counter::disk_writes_bytes, kWriteBytes);
+  take(procfs::Counter::disk_reads_bytes, kReadBytes);
+  take(procfs::Counter::disk_writes_bytes, kWriteBytes);
   // The kernel rounds these down to 1024 (xacct_add_tsk), numbers of calls too: 0 bytes are unknown, calls always.
-  if (load<uint64_t>(stats, kReadChars + layout.accounting) > 0) take(Counter::reads_bytes, kReadChars);
-  if (load<uint64_t>(stats, kWriteChars + layout.accounting) > 0) take(Counter::writes_bytes, kWriteChars);
+  if (load<uint64_t>(stats, kReadChars + layout.accounting) > 0) take(procfs::Counter::reads_bytes, kReadChars);
+  if (load<uint64_t>(stats, kWriteChars + layout.accounting) > 0) take(procfs::Counter::writes_bytes, kWriteChars);
 }
 
 int64_t end_time(Bytes stats, const Layout &layout, const TaskEnd &end) {
@@ -161,18 +161,18 @@ std::optional<uint16_t> family_of(const NetlinkMessage &message) {
   return load<uint16_t>(*id, 0);
 }
 
-void set_cpu(const TaskCpu &cpu, bool kernel_thread, Known<Counter, kCounters> &counters) {
+void set_cpu(const TaskCpu &cpu, bool kernel_thread, procfs::Known<procfs::Counter, procfs::kCounters> &counters) {
   const auto user = static_cast<double>(cpu.user_us), kernel = static_cast<double>(cpu.kernel_us);
   if (cpu.exec_ns == 0) {
-    counters.set(Counter::user_ns, in_nanoseconds(cpu.user_us));
-    counters.set(Counter::kernel_ns, in_nanoseconds(cpu.kernel_us));
+    counters.set(procfs::Counter::user_ns, in_nanoseconds(cpu.user_us));
+    counters.set(procfs::Counter::kernel_ns, in_nanoseconds(cpu.kernel_us));
     return;
   }
   const double share = kernel_thread ? 1 : kernel == 0 ? 0 : kernel / (user + kernel);
   const double part_ns = std::min(static_cast<double>(cpu.exec_ns) * share, kMaxTime_ns);
   const uint64_t kernel_ns = std::min(static_cast<uint64_t>(part_ns), cpu.exec_ns);
-  counters.set(Counter::user_ns, cpu.exec_ns - kernel_ns);
-  counters.set(Counter::kernel_ns, kernel_ns);
+  counters.set(procfs::Counter::user_ns, cpu.exec_ns - kernel_ns);
+  counters.set(procfs::Counter::kernel_ns, kernel_ns);
 }
 
 std::optional<TaskEnd> task_end(Bytes payload) {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "plugins/shared/network/netlink.h"
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/network/netlink.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
@@ -27,7 +27,7 @@ struct TaskCpu {
 };
 // Divides it as /proc/PID/stat does. Without a tick all is user time, except for a kernel thread; without the exact time the ticks
 // are the time.
-void set_cpu(const TaskCpu &cpu, bool kernel_thread, Known<Counter, kCounters> &counters);
+void set_cpu(const TaskCpu &cpu, bool kernel_thread, procfs::Known<procfs::Counter, procfs::kCounters> &counters);
 
 // The usage of all ended threads together, summed by the kernel.
 struct ThreadsTotal {
@@ -43,11 +43,11 @@ struct TaskEnd {
   int32_t parent = 0;   // of the process
   bool kernel_thread = false;
   bool last = false;  // the process ended with it
-  Name name;
+  procfs::Name name;
   uint64_t elapsed_us = 0, process_elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
   TaskCpu cpu;
-  Known<Counter, kCounters> counters;  // without CPU time
+  procfs::Known<procfs::Counter, procfs::kCounters> counters;  // without CPU time
   std::optional<ThreadsTotal> total;   // when it is the last one of several
 };
 

@@ -49,11 +49,11 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQueryOpti
 
 void HostCollector::start() {
   reader_.open();
-  net_dev_input_.emplace(Input{KeptFile(reader_.process_path("net/dev")), "sys.net is"});
+  net_dev_input_.emplace(Input{procfs::KeptFile(reader_.process_path("net/dev")), "sys.net is"});
   has_clock_ = is_of_this_kernel();
   // Below another root, mount points are paths of the other host: statvfs would read folders of this one.
   if (!reader_.is_host()) return;
-  mountinfo_input_.emplace(Input{KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
+  mountinfo_input_.emplace(Input{procfs::KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
   spaces_.start();
 }
 
@@ -75,7 +75,7 @@ void HostCollector::forget() {
   paging_.forget();
   disks_.forget();
   interfaces_.forget();
-  for (Last<PressureTotals> &totals : pressure_) totals.forget();
+  for (procfs::Last<procfs::PressureTotals> &totals : pressure_) totals.forget();
 }
 
 void HostCollector::collect_stat(Batch &batch) {
@@ -84,7 +84,7 @@ void HostCollector::collect_stat(Batch &batch) {
   if (!text) return;
   parse_stat(*text, stat_);
   cores_.begin(now_ns);
-  for (const Core &core : stat_.cores) {
+  for (const procfs::Core &core : stat_.cores) {
     values_.clear();
     core_values(cores_.exchange(core.number, core.times), units_.ticks_per_second, options_.formulas, values_);
     emitter_.emit(batch, values_, {{core_, core.number}});
@@ -96,12 +96,12 @@ void HostCollector::collect_stat(Batch &batch) {
 }
 
 void HostCollector::collect_memory(Batch &batch) {
-  Memory memory;
-  if (const auto text = reader_.read(meminfo_input_)) memory = parse_meminfo(*text);
+  procfs::Memory memory;
+  if (const auto text = reader_.read(meminfo_input_)) memory = procfs::parse_meminfo(*text);
   const int64_t now_ns = host_.monotonic();
-  Paging now;
-  if (const auto text = reader_.read(vmstat_input_)) now = parse_vmstat(*text);
-  const Readings<Paging> paging = paging_.exchange(now, now_ns);
+  procfs::Paging now;
+  if (const auto text = reader_.read(vmstat_input_)) now = procfs::parse_vmstat(*text);
+  const procfs::Readings<procfs::Paging> paging = paging_.exchange(now, now_ns);
   values_.clear();
   memory_values(memory, options_.formulas, values_);
   memory_paging_values(paging, values_);
@@ -118,7 +118,7 @@ void HostCollector::collect_disks(Batch &batch) {
   if (!text) return;
   parse_diskstats(*text, disk_list_);
   disks_.begin(now_ns);
-  for (const Disk &disk : disk_list_) {
+  for (const procfs::Disk &disk : disk_list_) {
     if (!wanted(disk.type)) continue;
     values_.clear();
     disk_values(disks_.exchange(disk.name, disk.counters), values_);
@@ -127,15 +127,15 @@ void HostCollector::collect_disks(Batch &batch) {
   disks_.end();
 }
 
-bool HostCollector::wanted(DiskType type) const {
+bool HostCollector::wanted(procfs::DiskType type) const {
   switch (type) {
-    case DiskType::partition:
+    case procfs::DiskType::partition:
       return options_.partitions;
-    case DiskType::loop:
+    case procfs::DiskType::loop:
       return options_.loop_disks;
-    case DiskType::ram:
+    case procfs::DiskType::ram:
       return options_.ram_disks;
-    case DiskType::whole:
+    case procfs::DiskType::whole:
       break;
   }
   return true;
@@ -147,7 +147,7 @@ void HostCollector::collect_interfaces(Batch &batch) {
   if (!text) return;
   parse_net_dev(*text, interface_list_);
   interfaces_.begin(now_ns);
-  for (const Interface &interface : interface_list_) {
+  for (const procfs::Interface &interface : interface_list_) {
     if (interface.name == "lo" && !options_.loopback) continue;
     values_.clear();
     interface_values(interfaces_.exchange(interface.name, interface.counters), link_of(interface.name, now_ns), values_);
@@ -167,9 +167,9 @@ const Link &HostCollector::link_of(std::string_view interface, int64_t now_ns) {
   std::array<char, 64> buffer{};
   Link link;
   // Wireless links return an error and virtual links -1: neither is a speed.
-  if (const FileText speed = read_path(reader_.folder(), (folder + "speed").c_str(), buffer); speed.ok())
-    take_counts(speed.text, {&link.mbit_per_second});
-  if (const FileText duplex = read_path(reader_.folder(), (folder + "duplex").c_str(), buffer); duplex.ok())
+  if (const procfs::FileText speed = procfs::read_path(reader_.folder(), (folder + "speed").c_str(), buffer); speed.ok())
+    procfs::take_counts(speed.text, {&link.mbit_per_second});
+  if (const procfs::FileText duplex = procfs::read_path(reader_.folder(), (folder + "duplex").c_str(), buffer); duplex.ok())
     link.half_duplex = duplex.text == "half\n";
   return links_.emplace(interface, link).first->second;
 }
@@ -206,7 +206,7 @@ bool HostCollector::all_answer() {
 
 void HostCollector::find_file_systems(std::string_view mountinfo) {
   mountinfo_ = mountinfo;
-  std::vector<Mount> mounts;
+  std::vector<procfs::Mount> mounts;
   parse_mountinfo(mountinfo, mounts);
   std::vector<FileSystem> selected = select_file_systems(mounts, options_.file_systems);
   for (FileSystem &file_system : selected)
@@ -220,7 +220,7 @@ void HostCollector::collect_pressure(Batch &batch) {
     const int64_t now_ns = host_.monotonic();
     const auto text = reader_.read(pressure_inputs_[i]);
     if (!text) continue;
-    const Pressure pressure = parse_pressure(*text);
+    const procfs::Pressure pressure = procfs::parse_pressure(*text);
     pressure_values(pressure, pressure_[i].exchange(pressure.totals, now_ns), kPressureNames[i], values_);
   }
   emitter_.emit(batch, values_, {});
@@ -228,8 +228,8 @@ void HostCollector::collect_pressure(Batch &batch) {
 
 void HostCollector::collect_load(Batch &batch) {
   values_.clear();
-  if (const auto text = reader_.read(loadavg_input_)) load_values(parse_loadavg(*text), values_);
-  if (const auto text = reader_.read(uptime_input_)) values_.set("sys.uptime", parse_uptime(*text));
+  if (const auto text = reader_.read(loadavg_input_)) load_values(procfs::parse_loadavg(*text), values_);
+  if (const auto text = reader_.read(uptime_input_)) values_.set("sys.uptime", procfs::parse_uptime(*text));
   emitter_.emit(batch, values_, {});
 }
 

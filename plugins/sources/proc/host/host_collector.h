@@ -42,7 +42,7 @@ class HostCollector {
 
   // Whether the root belongs to the kernel that this process runs on.
   bool is_of_this_kernel();
-  bool wanted(DiskType type) const;
+  bool wanted(procfs::DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);
   bool all_answer();
@@ -50,27 +50,27 @@ class HostCollector {
   Host host_;
   HostOptions options_;
   TextReader reader_;
-  MetricEmitter<kHostMetrics> emitter_;
+  io::MetricEmitter<kHostMetrics> emitter_;
   uint32_t core_, disk_, interface_, mount_;  // names of the tags
   Units units_;
   HostValues values_;
 
-  Input stat_input_{KeptFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
-  Stat stat_;
-  History<CoreTimes> cores_;
-  Last<Activity> activity_;
+  Input stat_input_{procfs::KeptFile("proc/stat"), "sys.cpu, sys.tasks, sys.interrupts and sys.context are"};
+  procfs::Stat stat_;
+  procfs::History<procfs::CoreTimes> cores_;
+  procfs::Last<procfs::Activity> activity_;
 
-  Input meminfo_input_{KeptFile("proc/meminfo"), "sys.mem and sys.swap are"};
-  Input vmstat_input_{KeptFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
-  Last<Paging> paging_;
+  Input meminfo_input_{procfs::KeptFile("proc/meminfo"), "sys.mem and sys.swap are"};
+  Input vmstat_input_{procfs::KeptFile("proc/vmstat"), "the rates of sys.mem and sys.swap are"};
+  procfs::Last<procfs::Paging> paging_;
 
-  Input diskstats_input_{KeptFile("proc/diskstats"), "sys.disk is"};
-  std::vector<Disk> disk_list_;
-  History<DiskCounters> disks_;
+  Input diskstats_input_{procfs::KeptFile("proc/diskstats"), "sys.disk is"};
+  std::vector<procfs::Disk> disk_list_;
+  procfs::History<procfs::DiskCounters> disks_;
 
   std::optional<Input> net_dev_input_;
-  std::vector<Interface> interface_list_;
-  History<InterfaceCounters> interfaces_;
+  std::vector<procfs::Interface> interface_list_;
+  procfs::History<procfs::InterfaceCounters> interfaces_;
   std::map<std::string, Link, std::less<>> links_;
   int64_t links_at_ns_ = 0;
 
@@ -81,13 +81,13 @@ class HostCollector {
   int64_t next_space_ns_ = 0;
   bool unresponsive_logged_ = false;
 
-  std::array<Input, 3> pressure_inputs_{{{KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
-                                         {KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
-                                         {KeptFile("proc/pressure/io"), "sys.pressure.io is"}}};
-  std::array<Last<PressureTotals>, 3> pressure_;
+  std::array<Input, 3> pressure_inputs_{{{procfs::KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
+                                         {procfs::KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},
+                                         {procfs::KeptFile("proc/pressure/io"), "sys.pressure.io is"}}};
+  std::array<procfs::Last<procfs::PressureTotals>, 3> pressure_;
 
-  Input loadavg_input_{KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
-  Input uptime_input_{KeptFile("proc/uptime"), "sys.uptime is"};
+  Input loadavg_input_{procfs::KeptFile("proc/loadavg"), "sys.load and sys.tasks.total are"};
+  Input uptime_input_{procfs::KeptFile("proc/uptime"), "sys.uptime is"};
 
   ReadClock read_clock_;
   bool has_clock_ = false;

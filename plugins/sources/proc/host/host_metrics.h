@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "plugins/shared/samples/metric_values.h"
+#include "plugins/shared/io/samples/metric_values.h"
 
 namespace atalaya::proc {
 
@@ -119,6 +119,6 @@ inline constexpr std::array kHostMetrics = {
 };
 // clang-format on
 
-using HostValues = MetricValues<kHostMetrics>;
+using HostValues = io::MetricValues<kHostMetrics>;
 
 }  // namespace atalaya::proc

@@ -10,7 +10,7 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kSectorBytes = 512;  // of /proc/diskstats, whatever the disk's own sectors are
 
-std::optional<double> mib_of_kib(Count kib) {
+std::optional<double> mib_of_kib(procfs::Count kib) {
   return kib ? std::optional(static_cast<double>(*kib) / 1024) : std::nullopt;
 }
 
@@ -20,25 +20,25 @@ std::optional<double> quotient(std::optional<double> amount, std::optional<doubl
 }
 
 // The share of `total` that is not `rest`.
-std::optional<double> percent_used(Count rest, Count total) {
+std::optional<double> percent_used(procfs::Count rest, procfs::Count total) {
   if (!rest || !total || *total == 0 || *rest > *total) return std::nullopt;
   return 100.0 * static_cast<double>(*total - *rest) / static_cast<double>(*total);
 }
 
 // Of each folder its top mount, in the order of the file.
-std::vector<const Mount *> visible(const std::vector<Mount> &mounts) {
-  std::map<std::string_view, const Mount *> top;
-  for (const Mount &mount : mounts) top[mount.mount_point] = &mount;
-  std::vector<const Mount *> result;
-  for (const Mount &mount : mounts)
+std::vector<const procfs::Mount *> visible(const std::vector<procfs::Mount> &mounts) {
+  std::map<std::string_view, const procfs::Mount *> top;
+  for (const procfs::Mount &mount : mounts) top[mount.mount_point] = &mount;
+  std::vector<const procfs::Mount *> result;
+  for (const procfs::Mount &mount : mounts)
     if (top[mount.mount_point] == &mount) result.push_back(&mount);
   return result;
 }
 
 }  // namespace
 
-void core_values(const Readings<CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out) {
-  using T = CoreTimes;
+void core_values(const procfs::Readings<procfs::CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out) {
+  using T = procfs::CoreTimes;
   const double percent = 100.0 / ticks_per_second;
   out.set("sys.cpu.user", core.per_second({&T::user, &T::nice}, percent));
   out.set("sys.cpu.kernel", core.per_second(&T::system, percent));
@@ -54,16 +54,16 @@ void core_values(const Readings<CoreTimes> &core, double ticks_per_second, Formu
   out.set("sys.cpu.guest", core.per_second({&T::guest, &T::guest_nice}, percent));
 }
 
-void activity_values(const Readings<Activity> &activity, HostValues &out) {
+void activity_values(const procfs::Readings<procfs::Activity> &activity, HostValues &out) {
   out.set_count("sys.tasks.running", activity.now().running);
   out.set_count("sys.tasks.blocked", activity.now().blocked);
-  out.set("sys.tasks.created", activity.per_second(&Activity::created));
-  out.set("sys.interrupts", activity.per_second(&Activity::interrupts));
-  out.set("sys.interrupts.soft", activity.per_second(&Activity::soft_interrupts));
-  out.set("sys.context.switches", activity.per_second(&Activity::context_switches));
+  out.set("sys.tasks.created", activity.per_second(&procfs::Activity::created));
+  out.set("sys.interrupts", activity.per_second(&procfs::Activity::interrupts));
+  out.set("sys.interrupts.soft", activity.per_second(&procfs::Activity::soft_interrupts));
+  out.set("sys.context.switches", activity.per_second(&procfs::Activity::context_switches));
 }
 
-void memory_values(const Memory &memory, Formulas formulas, HostValues &out) {
+void memory_values(const procfs::Memory &memory, Formulas formulas, HostValues &out) {
   out.set("sys.mem.total", mib_of_kib(memory.total));
   out.set("sys.mem.free", mib_of_kib(memory.free));
   out.set("sys.mem.available", mib_of_kib(memory.available));
@@ -78,30 +78,30 @@ void memory_values(const Memory &memory, Formulas formulas, HostValues &out) {
   out.set("sys.mem.shared", mib_of_kib(memory.shared));
 }
 
-void memory_paging_values(const Readings<Paging> &paging, HostValues &out) {
-  out.set("sys.mem.pgin.bytes", paging.per_second(&Paging::kib_in, 1024));
-  out.set("sys.mem.pgout.bytes", paging.per_second(&Paging::kib_out, 1024));
-  const std::optional<double> all = paging.per_second(&Paging::faults);
-  const std::optional<double> major = paging.per_second(&Paging::major_faults);
+void memory_paging_values(const procfs::Readings<procfs::Paging> &paging, HostValues &out) {
+  out.set("sys.mem.pgin.bytes", paging.per_second(&procfs::Paging::kib_in, 1024));
+  out.set("sys.mem.pgout.bytes", paging.per_second(&procfs::Paging::kib_out, 1024));
+  const std::optional<double> all = paging.per_second(&procfs::Paging::faults);
+  const std::optional<double> major = paging.per_second(&procfs::Paging::major_faults);
   // The kernel sums both over the cores at different moments.
   if (all && major && *all >= *major) out.set("sys.mem.faults.minor", *all - *major);
   out.set("sys.mem.faults.major", major);
-  out.set_count("sys.mem.oom.kills", paging.delta_of(&Paging::oom_kills));
+  out.set_count("sys.mem.oom.kills", paging.delta_of(&procfs::Paging::oom_kills));
 }
 
-void swap_values(const Memory &memory, HostValues &out) {
+void swap_values(const procfs::Memory &memory, HostValues &out) {
   out.set("sys.swap.total", mib_of_kib(memory.swap_total));
   out.set("sys.swap.free", mib_of_kib(memory.swap_free));
   out.set("sys.swap.cached", mib_of_kib(memory.swap_cached));
 }
 
-void swap_paging_values(const Readings<Paging> &paging, double page_bytes, HostValues &out) {
-  out.set("sys.swap.in.bytes", paging.per_second(&Paging::swap_pages_in, page_bytes));
-  out.set("sys.swap.out.bytes", paging.per_second(&Paging::swap_pages_out, page_bytes));
+void swap_paging_values(const procfs::Readings<procfs::Paging> &paging, double page_bytes, HostValues &out) {
+  out.set("sys.swap.in.bytes", paging.per_second(&procfs::Paging::swap_pages_in, page_bytes));
+  out.set("sys.swap.out.bytes", paging.per_second(&procfs::Paging::swap_pages_out, page_bytes));
 }
 
-void disk_values(const Readings<DiskCounters> &disk, HostValues &out) {
-  using D = DiskCounters;
+void disk_values(const procfs::Readings<procfs::DiskCounters> &disk, HostValues &out) {
+  using D = procfs::DiskCounters;
   out.set("sys.disk.read.mb", disk.per_second(&D::sectors_read, kSectorBytes / kMiB));
   out.set("sys.disk.read.ios", disk.per_second(&D::reads));
   out.set("sys.disk.read.merges", disk.per_second(&D::reads_merged));
@@ -119,8 +119,8 @@ void disk_values(const Readings<DiskCounters> &disk, HostValues &out) {
   out.set("sys.disk.queue", disk.per_second(&D::queue_ms, 1.0 / 1000));
 }
 
-void interface_values(const Readings<InterfaceCounters> &interface, const Link &link, HostValues &out) {
-  using I = InterfaceCounters;
+void interface_values(const procfs::Readings<procfs::InterfaceCounters> &interface, const Link &link, HostValues &out) {
+  using I = procfs::InterfaceCounters;
   out.set("sys.net.in.mb", interface.per_second(&I::bytes_in, 8 / kMiB));
   out.set("sys.net.in.packets", interface.per_second(&I::packets_in));
   out.set("sys.net.in.errors", interface.per_second(&I::errors_in));
@@ -134,7 +134,7 @@ void interface_values(const Readings<InterfaceCounters> &interface, const Link &
   out.set("sys.net.usage", interface.per_second({&I::bytes_in, &I::bytes_out}, 100 * 8 / capacity));
 }
 
-void load_values(const Load &load, HostValues &out) {
+void load_values(const procfs::Load &load, HostValues &out) {
   out.set("sys.load.1m", load.one);
   out.set("sys.load.5m", load.five);
   out.set("sys.load.15m", load.fifteen);
@@ -168,22 +168,22 @@ void space_values(const Space &space, HostValues &out) {
   out.set_count("sys.fs.inodes.free", space.free_inodes);
 }
 
-std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types) {
-  std::vector<const Mount *> chosen;
-  for (const Mount *mount : visible(mounts)) {
+std::vector<FileSystem> select_file_systems(const std::vector<procfs::Mount> &mounts, const std::vector<std::string> &types) {
+  std::vector<const procfs::Mount *> chosen;
+  for (const procfs::Mount *mount : visible(mounts)) {
     if (std::find(types.begin(), types.end(), mount->type) == types.end()) continue;
     const auto same =
-        std::find_if(chosen.begin(), chosen.end(), [mount](const Mount *other) { return other->device == mount->device; });
+        std::find_if(chosen.begin(), chosen.end(), [mount](const procfs::Mount *other) { return other->device == mount->device; });
     if (same == chosen.end())
       chosen.push_back(mount);
     else if ((*same)->root != "/" && mount->root == "/")
       *same = mount;
   }
   std::vector<FileSystem> result;
-  for (const Mount *mount : chosen) {
-    std::string disk = unescape_mount(mount->source);
+  for (const procfs::Mount *mount : chosen) {
+    std::string disk = procfs::unescape_mount(mount->source);
     if (disk.starts_with("/dev/")) disk.erase(0, 5);
-    result.push_back({std::string(mount->device), std::move(disk), unescape_mount(mount->mount_point)});
+    result.push_back({std::string(mount->device), std::move(disk), procfs::unescape_mount(mount->mount_point)});
   }
   return result;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/procfs/host_reader.h"
+#include "plugins/shared/host/procfs/host_reader.h"
 #include "plugins/sources/proc/host/host_metrics.h"
 
 namespace atalaya::proc {
@@ -22,19 +22,19 @@ struct Units {
 
 // The speed of an interface's link; absent where the driver does not report it.
 struct Link {
-  Count mbit_per_second;
+  procfs::Count mbit_per_second;
   bool half_duplex = false;
 };
 
-void core_values(const Readings<CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out);
-void activity_values(const Readings<Activity> &activity, HostValues &out);
-void memory_values(const Memory &memory, Formulas formulas, HostValues &out);
-void memory_paging_values(const Readings<Paging> &paging, HostValues &out);
-void swap_values(const Memory &memory, HostValues &out);
-void swap_paging_values(const Readings<Paging> &paging, double page_bytes, HostValues &out);
-void disk_values(const Readings<DiskCounters> &disk, HostValues &out);
-void interface_values(const Readings<InterfaceCounters> &interface, const Link &link, HostValues &out);
-void load_values(const Load &load, HostValues &out);
+void core_values(const procfs::Readings<procfs::CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out);
+void activity_values(const procfs::Readings<procfs::Activity> &activity, HostValues &out);
+void memory_values(const procfs::Memory &memory, Formulas formulas, HostValues &out);
+void memory_paging_values(const procfs::Readings<procfs::Paging> &paging, HostValues &out);
+void swap_values(const procfs::Memory &memory, HostValues &out);
+void swap_paging_values(const procfs::Readings<procfs::Paging> &paging, double page_bytes, HostValues &out);
+void disk_values(const procfs::Readings<procfs::DiskCounters> &disk, HostValues &out);
+void interface_values(const procfs::Readings<procfs::InterfaceCounters> &interface, const Link &link, HostValues &out);
+void load_values(const procfs::Load &load, HostValues &out);
 void clock_values(const timex &clock, HostValues &out);
 
 // The four metrics of one resource's pressure.
@@ -44,13 +44,13 @@ struct PressureNames {
 };
 
 template <class Values>
-void pressure_values(const Pressure &pressure, const Readings<PressureTotals> &totals, const PressureNames<Values> &names,
+void pressure_values(const procfs::Pressure &pressure, const procfs::Readings<procfs::PressureTotals> &totals, const PressureNames<Values> &names,
                      Values &out) {
   constexpr double kPercentOfMicroseconds = 100.0 / 1e6;
   out.set(names.some, pressure.some_avg10);
-  out.set(names.some_stall, totals.per_second(&PressureTotals::some, kPercentOfMicroseconds));
+  out.set(names.some_stall, totals.per_second(&procfs::PressureTotals::some, kPercentOfMicroseconds));
   out.set(names.full, pressure.full_avg10);
-  out.set(names.full_stall, totals.per_second(&PressureTotals::full, kPercentOfMicroseconds));
+  out.set(names.full_stall, totals.per_second(&procfs::PressureTotals::full, kPercentOfMicroseconds));
 }
 
 // The numbers of statvfs(3).
@@ -64,6 +64,6 @@ struct FileSystem {
 };
 // The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. A
 // mount hidden by another one on the same folder is left out.
-std::vector<FileSystem> select_file_systems(const std::vector<Mount> &mounts, const std::vector<std::string> &types);
+std::vector<FileSystem> select_file_systems(const std::vector<procfs::Mount> &mounts, const std::vector<std::string> &types);
 
 }  // namespace atalaya::proc

@@ -15,7 +15,7 @@ constexpr size_t kLargest = size_t{16} << 20;  // mountinfo of a host with many 
 }  // namespace
 
 void TextReader::open() {
-  folder_ = open_root(root_, "");
+  folder_ = procfs::open_root(root_, "");
   if (!folder_)
     throw Failure(Code::bad_config,
                   "cannot open root \"" + root_ + "\": " + core::error_text(errno) + "; name a folder that holds proc");
@@ -23,8 +23,8 @@ void TextReader::open() {
 }
 
 template <class Read>
-FileText TextReader::read_all(Read &&read) {
-  FileText text = read();
+procfs::FileText TextReader::read_all(Read &&read) {
+  procfs::FileText text = read();
   while (text.ok() && text.text.size() == buffer_.size() && buffer_.size() < kLargest) {
     buffer_.resize(buffer_.size() * 2);
     text = read();
@@ -33,7 +33,7 @@ FileText TextReader::read_all(Read &&read) {
 }
 
 std::optional<std::string_view> TextReader::read(Input &input) {
-  const FileText text = read_all([&] { return input.file.read(folder_.get(), buffer_); });
+  const procfs::FileText text = read_all([&] { return input.file.read(folder_.get(), buffer_); });
   if (text.ok()) return text.text;
   if (!input.logged) {
     host_.log(Level::warning, "cannot read " + (is_host() ? "/" : root_ + "/") + input.file.path() + ": " +
@@ -44,7 +44,7 @@ std::optional<std::string_view> TextReader::read(Input &input) {
 }
 
 std::optional<std::string_view> TextReader::read(int folder, const char *path) {
-  const FileText text = read_all([&] { return read_path(folder, path, buffer_); });
+  const procfs::FileText text = read_all([&] { return procfs::read_path(folder, path, buffer_); });
   return text.ok() ? std::optional(text.text) : std::nullopt;
 }
 

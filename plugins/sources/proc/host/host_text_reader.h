@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/procfs/files.h"
 
 namespace atalaya::proc {
 
 // A kept file, and the loss without it.
 struct Input {
-  KeptFile file;
+  procfs::KeptFile file;
   std::string_view loss;  // "sys.load is"
   bool logged = false;
 };
@@ -41,7 +41,7 @@ class TextReader {
 
  private:
   template <class Read>
-  FileText read_all(Read &&read);
+  procfs::FileText read_all(Read &&read);
 
   Host host_;
   std::string root_;

@@ -21,9 +21,9 @@
 #include "bpf/proc.h"
 #include "core/base/files.h"
 #include "core/base/now.h"
-#include "plugins/shared/bpf/loading.h"
-#include "plugins/shared/bpf/ring.h"
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/bpf/loading.h"
+#include "plugins/shared/host/bpf/ring.h"
+#include "plugins/shared/host/procfs/files.h"
 #include "plugins/sources/proc/process/bpf_pass.h"
 #include "plugins/sources/proc/process/bpf_records.h"
 #include "plugins/sources/proc/process/process_backend.h"
@@ -210,26 +210,26 @@ class BpfBackend final : public ProcessBackend {
   }
 
   void update(ProcessModel &model, const proc_record &record) {
-    ProcessReading reading = reading_of(record);
+    procfs::ProcessReading reading = reading_of(record);
     if (reading.kernel_thread && reading.name.text().size() == PROC_COMM - 1) reading.name = whole_name(reading);
     model.update(reading);
   }
 
   // Names of kernel threads may be longer than the comm field; only procfs shows them in full. There are few.
-  const Name &whole_name(const ProcessReading &reading) {
+  const procfs::Name &whole_name(const procfs::ProcessReading &reading) {
     LongName &known = long_names_[reading.pid];
     if (known.start_ns == reading.start_ns) return known.name;
     known = {reading.start_ns, reading.name};
     std::array<char, 128> buffer{};
     const std::string path = std::to_string(reading.pid) + "/comm";
-    std::string_view text = read_path(procfs_.get(), path.c_str(), buffer).text;
-    if (text.starts_with(reading.name.text())) known.name = Name(stable_name(next_line(text)));
+    std::string_view text = procfs::read_path(procfs_.get(), path.c_str(), buffer).text;
+    if (text.starts_with(reading.name.text())) known.name = procfs::Name(procfs::stable_name(procfs::next_line(text)));
     return known.name;
   }
 
   struct LongName {
     uint64_t start_ns = 0;
-    Name name;
+    procfs::Name name;
   };
 
   const uint32_t pass_bytes_;

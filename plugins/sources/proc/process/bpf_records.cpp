@@ -8,29 +8,29 @@
 namespace atalaya::proc {
 namespace {
 
-Name name_of(const char (&comm)[PROC_COMM]) {
-  return Name({comm, ::strnlen(comm, sizeof(comm))});
+procfs::Name name_of(const char (&comm)[PROC_COMM]) {
+  return procfs::Name({comm, ::strnlen(comm, sizeof(comm))});
 }
 
-Known<Counter, kCounters> counters_of(const proc_counts &counts, uint32_t flags) {
-  Known<Counter, kCounters> counters;
+procfs::Known<procfs::Counter, procfs::kCounters> counters_of(const proc_counts &counts, uint32_t flags) {
+  procfs::Known<procfs::Counter, procfs::kCounters> counters;
   if ((flags & PROC_PARTIAL) != 0) return counters;
-  counters.set(Counter::user_ns, counts.user_ns);
-  counters.set(Counter::kernel_ns, counts.system_ns);
-  counters.set(Counter::faults_minor, counts.min_flt);
-  counters.set(Counter::faults_major, counts.maj_flt);
-  counters.set(Counter::switches_voluntary, counts.nvcsw);
-  counters.set(Counter::switches_involuntary, counts.nivcsw);
-  if ((flags & PROC_HAS_DELAY) != 0) counters.set(Counter::delay_ns, counts.delay_ns);
+  counters.set(procfs::Counter::user_ns, counts.user_ns);
+  counters.set(procfs::Counter::kernel_ns, counts.system_ns);
+  counters.set(procfs::Counter::faults_minor, counts.min_flt);
+  counters.set(procfs::Counter::faults_major, counts.maj_flt);
+  counters.set(procfs::Counter::switches_voluntary, counts.nvcsw);
+  counters.set(procfs::Counter::switches_involuntary, counts.nivcsw);
+  if ((flags & PROC_HAS_DELAY) != 0) counters.set(procfs::Counter::delay_ns, counts.delay_ns);
   if ((flags & PROC_HAS_IO) != 0) {
-    counters.set(Counter::disk_reads_bytes, counts.read_bytes);
-    counters.set(Counter::disk_writes_bytes, counts.write_bytes);
+    counters.set(procfs::Counter::disk_reads_bytes, counts.read_bytes);
+    counters.set(procfs::Counter::disk_writes_bytes, counts.write_bytes);
   }
   if ((flags & PROC_HAS_CALLS) != 0) {
-    counters.set(Counter::reads_bytes, counts.rchar);
-    counters.set(Counter::writes_bytes, counts.wchar);
-    counters.set(Counter::reads_calls, counts.syscr);
-    counters.set(Counter::writes_calls, counts.syscw);
+    counters.set(procfs::Counter::reads_bytes, counts.rchar);
+    counters.set(procfs::Counter::writes_bytes, counts.wchar);
+    counters.set(procfs::Counter::reads_calls, counts.syscr);
+    counters.set(procfs::Counter::writes_calls, counts.syscw);
   }
   return counters;
 }
@@ -49,9 +49,9 @@ char state_letter(uint32_t state) {
 
 }  // namespace
 
-ProcessReading reading_of(const proc_record &record) {
+procfs::ProcessReading reading_of(const proc_record &record) {
   static const auto page_kib = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
-  ProcessReading reading;
+  procfs::ProcessReading reading;
   reading.pid = record.head.pid;
   reading.kernel_thread = (record.flags & PROC_KERNEL_THREAD) != 0;
   reading.name = name_of(record.comm);
@@ -64,15 +64,15 @@ ProcessReading reading_of(const proc_record &record) {
     reading.exec_ns = record.counts.exec_ns;
     reading.ended_threads_ns = record.ended_exec_ns;
   }
-  reading.gauges.set(Gauge::threads, record.threads);
-  reading.gauges.set(Gauge::state, static_cast<unsigned char>(state_letter(record.state)));
-  reading.gauges.set(Gauge::parent, static_cast<uint64_t>(record.parent));
+  reading.gauges.set(procfs::Gauge::threads, record.threads);
+  reading.gauges.set(procfs::Gauge::state, static_cast<unsigned char>(state_letter(record.state)));
+  reading.gauges.set(procfs::Gauge::parent, static_cast<uint64_t>(record.parent));
   if ((record.flags & PROC_HAS_MEMORY) != 0) {
-    reading.gauges.set(Gauge::resident_kib, static_cast<uint64_t>(record.resident) * page_kib);
-    reading.gauges.set(Gauge::virtual_kib, static_cast<uint64_t>(record.virtual_size) * page_kib);
-    reading.gauges.set(Gauge::swap_kib, static_cast<uint64_t>(record.swap) * page_kib);
+    reading.gauges.set(procfs::Gauge::resident_kib, static_cast<uint64_t>(record.resident) * page_kib);
+    reading.gauges.set(procfs::Gauge::virtual_kib, static_cast<uint64_t>(record.virtual_size) * page_kib);
+    reading.gauges.set(procfs::Gauge::swap_kib, static_cast<uint64_t>(record.swap) * page_kib);
   }
-  if ((record.flags & PROC_HAS_FILES) != 0) reading.gauges.set(Gauge::open_files, record.open_files);
+  if ((record.flags & PROC_HAS_FILES) != 0) reading.gauges.set(procfs::Gauge::open_files, record.open_files);
   return reading;
 }
 
@@ -84,7 +84,7 @@ ExitReading reading_of(const proc_exit &end) {
   reading.last.counters = counters_of(end.counts, end.flags);
   reading.last.exec_ns = end.counts.exec_ns;
   // With several threads, the waiting time of ended threads is lost.
-  if ((end.flags & PROC_SOLO) == 0) reading.last.counters.forget(Counter::delay_ns);
+  if ((end.flags & PROC_SOLO) == 0) reading.last.counters.forget(procfs::Counter::delay_ns);
   reading.parent = name_of(end.parent);
   reading.cgroup = end.cgroup;
   return reading;

@@ -7,12 +7,12 @@
 #include <span>
 
 #include "bpf/proc.h"
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 #include "plugins/sources/proc/exits/exit_reading.h"
 
 namespace atalaya::proc {
 
-ProcessReading reading_of(const proc_record &record);
+procfs::ProcessReading reading_of(const proc_record &record);
 ExitReading reading_of(const proc_exit &end);
 ExitReading reading_of(const proc_key &key, const proc_leaving &end);  // as of the exit; with threads no counters are known
 

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <limits>
 
-#include "plugins/shared/procfs/files.h"
-#include "plugins/shared/procfs/process_parse.h"
+#include "plugins/shared/host/procfs/files.h"
+#include "plugins/shared/host/procfs/process_parse.h"
 #include "plugins/sources/proc/process/procfs_backend.h"
 
 namespace atalaya::proc {
@@ -42,14 +42,14 @@ ProcessCollector::ProcessCollector(Host host, ProcessOptions options, std::uniqu
     extra_ids_[i] = host.intern(kTagNames[i]);
     ++extra_count_;
   }
-  for (size_t i = 0; i < kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
-  for (size_t i = 0; i < kGauges; ++i) gauge_ids_[i] = host.intern(view(kGaugeRows[i].metric.name));
+  for (size_t i = 0; i < procfs::kCounters; ++i) rate_ids_[i] = host.intern(view(kRateRows[i].metric.name));
+  for (size_t i = 0; i < procfs::kGauges; ++i) gauge_ids_[i] = host.intern(view(kGaugeRows[i].metric.name));
 }
 
 void ProcessCollector::start() {
   model_ = {};
   if (!backend_) backend_ = open_backend();
-  folder_ = open_root(options_.root, "proc");
+  folder_ = procfs::open_root(options_.root, "proc");
   read_boot_time();
   exits_.start(*backend_, model_);
 }
@@ -77,10 +77,10 @@ std::unique_ptr<ProcessBackend> ProcessCollector::open_backend() {
 void ProcessCollector::read_boot_time() {
   // The line follows one with a number per interrupt, thousands on a large host.
   std::vector<char> large(1 << 20);
-  const FileText text = read_path(folder_.get(), "stat", large);
+  const procfs::FileText text = procfs::read_path(folder_.get(), "stat", large);
   int64_t seconds = 0;
   boot_time_ns_.reset();
-  if (text.ok() && parse_boot_time(text.text, seconds)) boot_time_ns_ = seconds * 1'000'000'000;
+  if (text.ok() && procfs::parse_boot_time(text.text, seconds)) boot_time_ns_ = seconds * 1'000'000'000;
 }
 
 void ProcessCollector::collect(const Window &window, Batch &batch) {
@@ -107,8 +107,8 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
 // A process that rests already has the same memory: it was not read since.
 bool ProcessCollector::may_rest(const Process &process) const {
   const auto &gauges = process.now.gauges;
-  return process.rest_until_ns != 0 || !gauges.has(Gauge::resident_kib) ||
-         gauges.get(Gauge::resident_kib) < options_.rest_below_kib;
+  return process.rest_until_ns != 0 || !gauges.has(procfs::Gauge::resident_kib) ||
+         gauges.get(procfs::Gauge::resident_kib) < options_.rest_below_kib;
 }
 
 // Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
@@ -175,7 +175,7 @@ void ProcessCollector::emit_last(const ExitCollector::Seen &ended, Batch &batch)
   add_start(ended.process, sample, batch);
 }
 
-Sample &ProcessCollector::add_sample(const Process &process, const Name &name, Batch &batch) {
+Sample &ProcessCollector::add_sample(const Process &process, const procfs::Name &name, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(2 + extra_count_), kProcessMetrics.size());
   char digits[11];
   const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), process.now.pid);
@@ -193,7 +193,7 @@ void ProcessCollector::add_start(const Process &process, Sample &sample, Batch &
 // A parent may end in the same window as its child.
 std::string_view ProcessCollector::parent_of(const Process &process) const {
   if (const std::string_view name = exits_.parent_of(process.now); !name.empty()) return name;
-  const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(Gauge::parent)));
+  const Process *parent = model_.find(static_cast<int32_t>(process.now.gauges.get(procfs::Gauge::parent)));
   return parent == nullptr ? std::string_view{} : parent->now.name.text();
 }
 
@@ -212,7 +212,7 @@ void ProcessCollector::add_extras(const Process &process, Sample &sample, Batch 
 }
 
 void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch &batch) {
-  for (size_t i = 0; i < kCounters; ++i) {
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
     const RateRow &row = kRateRows[i];
     if (process.rested) {
       if (process.now.counters.has(row.counter)) batch.field(sample, rate_ids_[i], 0.0);
@@ -220,7 +220,7 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
       batch.field(sample, rate_ids_[i], round_to(process.rates.get(row.counter) * row.scale, row.metric.decimals));
     }
   }
-  for (size_t i = 0; i < kGauges; ++i) {
+  for (size_t i = 0; i < procfs::kGauges; ++i) {
     const GaugeRow &row = kGaugeRows[i];
     if (!process.now.gauges.has(row.gauge)) continue;
     const uint64_t value = process.now.gauges.get(row.gauge);
@@ -234,7 +234,7 @@ void ProcessCollector::add_fields(const Process &process, Sample &sample, Batch 
   if (open_files_.empty()) return;
   const auto files = std::lower_bound(open_files_.begin(), open_files_.end(), std::pair(process.now.pid, uint64_t{0}));
   if (files != open_files_.end() && files->first == process.now.pid)
-    batch.field(sample, gauge_ids_[static_cast<size_t>(Gauge::open_files)], static_cast<int64_t>(files->second));
+    batch.field(sample, gauge_ids_[static_cast<size_t>(procfs::Gauge::open_files)], static_cast<int64_t>(files->second));
 }
 
 }  // namespace atalaya::proc

@@ -25,7 +25,7 @@ struct ProcessOptions {
   bool kernel_threads = true;
   bool active_only = false;
   std::vector<std::string> tags;  // extra ones
-  CommandLines commands;          // the extra tag of allowed processes
+  procfs::CommandLines commands;          // the extra tag of allowed processes
   size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
   size_t exited_groups = 100;            // per window
@@ -59,7 +59,7 @@ class ProcessCollector {
   bool rests(Process &process, const Window &window, Batch &batch);
   void emit_rest(Process process, Batch &batch);
   void emit(const Process &process, Batch &batch);
-  Sample &add_sample(const Process &process, const Name &name, Batch &batch);
+  Sample &add_sample(const Process &process, const procfs::Name &name, Batch &batch);
   void emit_last(const ExitCollector::Seen &ended, Batch &batch);
   void add_start(const Process &process, Sample &sample, Batch &batch);
   std::string_view parent_of(const Process &process) const;
@@ -71,8 +71,8 @@ class ProcessCollector {
   uint32_t pid_id_, process_id_, start_id_;
   std::array<uint32_t, kExtraTags> extra_ids_{};  // 0: not selected
   size_t extra_count_ = 0;
-  std::array<uint32_t, kCounters> rate_ids_{};
-  std::array<uint32_t, kGauges> gauge_ids_{};
+  std::array<uint32_t, procfs::kCounters> rate_ids_{};
+  std::array<uint32_t, procfs::kGauges> gauge_ids_{};
 
   bool counts_files_ = false;  // the backend reports them
   core::Descriptor folder_;    // proc below the root

@@ -32,7 +32,7 @@ std::string_view next_part(std::string_view &text, char separator) {
 }
 
 double busy(const Process &process) {
-  return process.rate(Counter::user_ns) + process.rate(Counter::kernel_ns);
+  return process.rate(procfs::Counter::user_ns) + process.rate(procfs::Counter::kernel_ns);
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ void Users::refresh() {
   names_.clear();
   std::string_view text = file.value();
   while (!text.empty()) {
-    std::string_view line = next_line(text);
+    std::string_view line = procfs::next_line(text);
     const std::string_view name = next_part(line, ':');
     next_part(line, ':');
     uint64_t id = 0;
-    if (!name.empty() && whole_number(next_part(line, ':'), id)) names_.try_emplace(static_cast<int64_t>(id), name);
+    if (!name.empty() && procfs::whole_number(next_part(line, ':'), id)) names_.try_emplace(static_cast<int64_t>(id), name);
   }
 }
 
@@ -75,7 +75,7 @@ void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {
   entry.name = process.now.name;
   std::array<char, 32> path{};
   if (wanted_.cgroup)
-    entry.texts.cgroup = parse_cgroup(read_path(folder, process_path(process.now.pid, "cgroup", path), buffer_).text);
+    entry.texts.cgroup = parse_cgroup(procfs::read_path(folder, process_path(process.now.pid, "cgroup", path), buffer_).text);
   entry.texts.command = read_command(folder, process);
 }
 
@@ -83,8 +83,8 @@ void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {
 std::string ProcessTextCache::read_command(int folder, const Process &process) {
   if (!wanted_.commands.allows(process.now.name.text())) return {};
   std::array<char, 32> path{};
-  const FileText file = read_path(folder, process_path(process.now.pid, "cmdline", path), buffer_);
-  std::string command = redacted_command(file.text, file.text.size() == buffer_.size(), wanted_.commands.redact);
+  const procfs::FileText file = procfs::read_path(folder, process_path(process.now.pid, "cmdline", path), buffer_);
+  std::string command = procfs::redacted_command(file.text, file.text.size() == buffer_.size(), wanted_.commands.redact);
   ::explicit_bzero(buffer_.data(), file.text.size());
   return command;
 }

@@ -13,16 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/cgroup/place.h"
-#include "plugins/shared/procfs/command_lines.h"
-#include "plugins/shared/procfs/files.h"
+#include "plugins/shared/host/cgroup/place.h"
+#include "plugins/shared/host/procfs/command_lines.h"
+#include "plugins/shared/host/procfs/files.h"
 #include "plugins/sources/proc/process/process_model.h"
 
 namespace atalaya::proc {
 
-using containers::container_of;
-using containers::parse_cgroup;
-using containers::unit_of;
+using cgroup::container_of;
+using cgroup::parse_cgroup;
+using cgroup::unit_of;
 
 // Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has its users, and the
 // host's name services may query the network.
@@ -47,7 +47,7 @@ class ProcessTextCache {
  public:
   struct Wanted {
     bool cgroup = false;
-    CommandLines commands;
+    procfs::CommandLines commands;
   };
   explicit ProcessTextCache(Wanted wanted) : wanted_(std::move(wanted)) {}
 
@@ -60,7 +60,7 @@ class ProcessTextCache {
  private:
   struct Entry {
     uint64_t start_ns = 0;
-    Name name;
+    procfs::Name name;
     ProcessTexts texts;
   };
   void read(int folder, const Process &process, Entry &entry);

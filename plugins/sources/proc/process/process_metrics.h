@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
@@ -21,13 +21,13 @@ inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::
 // A counter's growth per second, times the scale.
 struct RateRow {
   Metric metric;
-  Counter counter;
+  procfs::Counter counter;
   double scale;
 };
 // A gauge times the scale; unscaled when the metric is a count.
 struct GaugeRow {
   Metric metric;
-  Gauge gauge;
+  procfs::Gauge gauge;
   double scale;
 };
 
@@ -35,57 +35,57 @@ inline constexpr double kPercentPerNs = 100.0 / 1e9;  // of one core
 inline constexpr double kMibPerByte = 1.0 / (1024 * 1024);
 inline constexpr double kMibPerKib = 1.0 / 1024;
 
-inline constexpr std::array<RateRow, kCounters> kRateRows = {{
+inline constexpr std::array<RateRow, procfs::kCounters> kRateRows = {{
     {metric::rate("proc.cpu.user", "%", 2, kProcessTags, "/proc/PID/stat utime", "CPU time in user mode; 100 is one core"),
-     Counter::user_ns, kPercentPerNs},
+     procfs::Counter::user_ns, kPercentPerNs},
     {metric::rate("proc.cpu.kernel", "%", 2, kProcessTags, "/proc/PID/stat stime", "CPU time in the kernel; 100 is one core"),
-     Counter::kernel_ns, kPercentPerNs},
+     procfs::Counter::kernel_ns, kPercentPerNs},
     {metric::rate("proc.cpu.delay", "%", 2, kProcessTags, "/proc/PID/schedstat field 2",
                   "Time runnable but waiting for a CPU; with procfs, only of processes with one thread"),
-     Counter::delay_ns, kPercentPerNs},
+     procfs::Counter::delay_ns, kPercentPerNs},
     {metric::rate("proc.disk.reads.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io read_bytes", "Data read from storage"),
-     Counter::disk_reads_bytes, kMibPerByte},
+     procfs::Counter::disk_reads_bytes, kMibPerByte},
     {metric::rate("proc.disk.writes.mb", "MiBy/s", 3, kProcessTags, "/proc/PID/io write_bytes", "Data written to storage"),
-     Counter::disk_writes_bytes, kMibPerByte},
+     procfs::Counter::disk_writes_bytes, kMibPerByte},
     {metric::rate("proc.io.reads.bytes", "By/s", 0, kProcessTags, "/proc/PID/io rchar",
                   "Bytes read by system calls from files, pipes and sockets, cached or not"),
-     Counter::reads_bytes, 1},
+     procfs::Counter::reads_bytes, 1},
     {metric::rate("proc.io.writes.bytes", "By/s", 0, kProcessTags, "/proc/PID/io wchar",
                   "Bytes written by system calls to files, pipes and sockets"),
-     Counter::writes_bytes, 1},
-    {metric::rate("proc.io.reads.calls", "/s", 2, kProcessTags, "/proc/PID/io syscr", "Read system calls"), Counter::reads_calls,
+     procfs::Counter::writes_bytes, 1},
+    {metric::rate("proc.io.reads.calls", "/s", 2, kProcessTags, "/proc/PID/io syscr", "Read system calls"), procfs::Counter::reads_calls,
      1},
-    {metric::rate("proc.io.writes.calls", "/s", 2, kProcessTags, "/proc/PID/io syscw", "Write system calls"), Counter::writes_calls,
+    {metric::rate("proc.io.writes.calls", "/s", 2, kProcessTags, "/proc/PID/io syscw", "Write system calls"), procfs::Counter::writes_calls,
      1},
     {metric::rate("proc.faults.minor", "/s", 2, kProcessTags, "/proc/PID/stat minflt", "Page faults served from memory"),
-     Counter::faults_minor, 1},
+     procfs::Counter::faults_minor, 1},
     {metric::rate("proc.faults.major", "/s", 2, kProcessTags, "/proc/PID/stat majflt", "Page faults that read from disk"),
-     Counter::faults_major, 1},
+     procfs::Counter::faults_major, 1},
     {metric::rate("proc.switches.voluntary", "/s", 2, kProcessTags, "/proc/PID/status voluntary_ctxt_switches",
                   "Voluntary context switches; with procfs, only of processes with one thread"),
-     Counter::switches_voluntary, 1},
+     procfs::Counter::switches_voluntary, 1},
     {metric::rate("proc.switches.involuntary", "/s", 2, kProcessTags, "/proc/PID/status nonvoluntary_ctxt_switches",
                   "Involuntary context switches; with procfs, only of processes with one thread"),
-     Counter::switches_involuntary, 1},
+     procfs::Counter::switches_involuntary, 1},
 }};
 
-inline constexpr std::array<GaugeRow, kGauges> kGaugeRows = {{
+inline constexpr std::array<GaugeRow, procfs::kGauges> kGaugeRows = {{
     {metric::gauge("proc.mem.resident", "MiBy", 2, kProcessTags, "/proc/PID/status VmRSS",
                    "Resident memory, shared memory included; absent for kernel threads"),
-     Gauge::resident_kib, kMibPerKib},
+     procfs::Gauge::resident_kib, kMibPerKib},
     {metric::gauge("proc.mem.virtual", "MiBy", 2, kProcessTags, "/proc/PID/status VmSize", "Virtual address space"),
-     Gauge::virtual_kib, kMibPerKib},
-    {metric::gauge("proc.mem.swap", "MiBy", 2, kProcessTags, "/proc/PID/status VmSwap", "Memory in swap"), Gauge::swap_kib,
+     procfs::Gauge::virtual_kib, kMibPerKib},
+    {metric::gauge("proc.mem.swap", "MiBy", 2, kProcessTags, "/proc/PID/status VmSwap", "Memory in swap"), procfs::Gauge::swap_kib,
      kMibPerKib},
-    {metric::gauge("proc.threads", "1", metric::count, kProcessTags, "/proc/PID/stat num_threads", "Threads"), Gauge::threads, 1},
+    {metric::gauge("proc.threads", "1", metric::count, kProcessTags, "/proc/PID/stat num_threads", "Threads"), procfs::Gauge::threads, 1},
     {metric::gauge("proc.state", "1", metric::count, kProcessTags, "/proc/PID/stat state",
                    "State as a character code: 82 R running, 83 S sleeping, 68 D disk wait, 90 Z zombie"),
-     Gauge::state, 1},
+     procfs::Gauge::state, 1},
     {metric::gauge("proc.parent.pid", "1", metric::count, kProcessTags, "/proc/PID/stat ppid", "Process id of the parent"),
-     Gauge::parent, 1},
+     procfs::Gauge::parent, 1},
     {metric::gauge("proc.files.open", "1", metric::count, kProcessTags, "/proc/PID/fd",
                    "Open file descriptors; with procfs, only in some windows (see expensive_budget)"),
-     Gauge::open_files, 1},
+     procfs::Gauge::open_files, 1},
 }};
 
 inline constexpr Metric kStartTimeMetric =
@@ -100,8 +100,8 @@ inline constexpr Metric kLostExitsMetric =
     metric::delta("proc.exits.lost", "1", metric::count, kLostExitTags, "the buffers of both",
                   "Process ends lost in the window, by a full buffer or a malformed record; with taskstats, ends of threads");
 
-constexpr std::array<Metric, kCounters + kGauges + 3> process_metrics() {
-  std::array<Metric, kCounters + kGauges + 3> all{};
+constexpr std::array<Metric, procfs::kCounters + procfs::kGauges + 3> process_metrics() {
+  std::array<Metric, procfs::kCounters + procfs::kGauges + 3> all{};
   size_t at = 0;
   for (const RateRow &row : kRateRows) all[at++] = row.metric;
   for (const GaugeRow &row : kGaugeRows) all[at++] = row.metric;

@@ -10,7 +10,7 @@ namespace {
 // (CONFIG_RCU_LAZY), and with BPF after 12 s and a window at the latest.
 constexpr int64_t kMaxEndDelay = 40'000'000'000;
 
-uint64_t grown(const ProcessReading *before, const ProcessReading &after, Counter counter) {
+uint64_t grown(const procfs::ProcessReading *before, const procfs::ProcessReading &after, procfs::Counter counter) {
   const uint64_t from = before == nullptr || !before->counters.has(counter) ? 0 : before->counters.get(counter);
   const uint64_t to = after.counters.has(counter) ? after.counters.get(counter) : 0;
   return to > from ? to - from : 0;
@@ -22,11 +22,11 @@ std::optional<double> user_share(double user, double kernel) {
 
 // The share of CPU time in user mode: by the ticks of the same interval, else by those since birth, else the usual share. Without
 // any it is 1, as in the kernel (cputime_adjust in kernel/sched/cputime.c).
-double user_share(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
+double user_share(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual) {
   if (after.kernel_thread) return 0;
-  const auto since = [&](const ProcessReading *from) {
-    return user_share(static_cast<double>(grown(from, after, Counter::user_ns)),
-                      static_cast<double>(grown(from, after, Counter::kernel_ns)));
+  const auto since = [&](const procfs::ProcessReading *from) {
+    return user_share(static_cast<double>(grown(from, after, procfs::Counter::user_ns)),
+                      static_cast<double>(grown(from, after, procfs::Counter::kernel_ns)));
   };
   if (const auto share = since(before)) return *share;
   if (const auto share = since(nullptr)) return *share;
@@ -35,44 +35,44 @@ double user_share(const ProcessReading *before, const ProcessReading &after, con
 
 void set_cpu_time(Counters &growth, uint64_t cpu_ns, double user_share) {
   const uint64_t user_ns = std::min(static_cast<uint64_t>(static_cast<double>(cpu_ns) * user_share), cpu_ns);
-  growth.set(Counter::user_ns, user_ns);
-  growth.set(Counter::kernel_ns, cpu_ns - user_ns);
+  growth.set(procfs::Counter::user_ns, user_ns);
+  growth.set(procfs::Counter::kernel_ns, cpu_ns - user_ns);
 }
 
-uint64_t cpu_of(const ProcessReading &reading) {
-  return reading.counters.get(Counter::user_ns) + reading.counters.get(Counter::kernel_ns);
+uint64_t cpu_of(const procfs::ProcessReading &reading) {
+  return reading.counters.get(procfs::Counter::user_ns) + reading.counters.get(procfs::Counter::kernel_ns);
 }
 
 // Both parts are known, and one of them decreased but the sum did not: the kernel changed the division.
-bool shifted(const ProcessReading *before, const ProcessReading &after, const Counters &growth) {
-  if (before == nullptr || growth.has(Counter::user_ns) == growth.has(Counter::kernel_ns)) return false;
-  for (const Counter counter : {Counter::user_ns, Counter::kernel_ns})
+bool shifted(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const Counters &growth) {
+  if (before == nullptr || growth.has(procfs::Counter::user_ns) == growth.has(procfs::Counter::kernel_ns)) return false;
+  for (const procfs::Counter counter : {procfs::Counter::user_ns, procfs::Counter::kernel_ns})
     if (!before->counters.has(counter) || !after.counters.has(counter)) return false;
   return cpu_of(after) >= cpu_of(*before);
 }
 
-void divide_cpu_time(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual, Counters &growth) {
+void divide_cpu_time(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual, Counters &growth) {
   if (after.exec_ns == 0) {
-    if (shifted(before, after, growth)) set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(Counter::user_ns) ? 1 : 0);
+    if (shifted(before, after, growth)) set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(procfs::Counter::user_ns) ? 1 : 0);
     return;
   }
-  growth.forget(Counter::user_ns);
-  growth.forget(Counter::kernel_ns);
+  growth.forget(procfs::Counter::user_ns);
+  growth.forget(procfs::Counter::kernel_ns);
   if (before != nullptr && before->partial && before->exec_ns == 0) return;  // it never had a complete reading
   const uint64_t from = before == nullptr ? 0 : before->exec_ns;
   if (after.exec_ns >= from) set_cpu_time(growth, after.exec_ns - from, user_share(before, after, usual));
 }
 
-bool counts_same_io(const ProcessReading *before, const ProcessReading &after) {
-  const uint32_t basis = before == nullptr ? uint32_t{kIoSinceBirth} : before->io_basis;
-  return basis == after.io_basis || (basis == kIoSinceBirth && after.io_basis == kIoOfMainThread);
+bool counts_same_io(const procfs::ProcessReading *before, const procfs::ProcessReading &after) {
+  const uint32_t basis = before == nullptr ? uint32_t{procfs::kIoSinceBirth} : before->io_basis;
+  return basis == after.io_basis || (basis == procfs::kIoSinceBirth && after.io_basis == procfs::kIoOfMainThread);
 }
 
 // While a thread exits, BPF counts its calls neither with the live threads nor with the ended ones.
-void hold_calls(const ProcessReading &before, ProcessReading &after) {
+void hold_calls(const procfs::ProcessReading &before, procfs::ProcessReading &after) {
   if (before.io_basis != after.io_basis) return;
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (counts_calls(counter) && before.counters.has(counter) && after.counters.has(counter))
       after.counters.set(counter, std::max(before.counters.get(counter), after.counters.get(counter)));
   }
@@ -80,11 +80,11 @@ void hold_calls(const ProcessReading &before, ProcessReading &after) {
 
 }  // namespace
 
-Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual) {
+Counters growth_of(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual) {
   Counters growth;
   const bool same_io = counts_same_io(before, after);
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (!after.counters.has(counter) || (before != nullptr && !before->counters.has(counter))) continue;
     if (counts_io(counter) && !same_io) continue;
     const uint64_t from = before == nullptr ? 0 : before->counters.get(counter);
@@ -93,7 +93,7 @@ Counters growth_of(const ProcessReading *before, const ProcessReading &after, co
   }
   divide_cpu_time(before, after, usual, growth);
   // The waiting time of a thread is lost when it ends.
-  if (after.ended_threads_ns != (before == nullptr ? 0 : before->ended_threads_ns)) growth.forget(Counter::delay_ns);
+  if (after.ended_threads_ns != (before == nullptr ? 0 : before->ended_threads_ns)) growth.forget(procfs::Counter::delay_ns);
   return growth;
 }
 
@@ -125,7 +125,7 @@ Process *ProcessModel::new_process() {
   return process;
 }
 
-Process &ProcessModel::process_of(const ProcessReading &reading) {
+Process &ProcessModel::process_of(const procfs::ProcessReading &reading) {
   auto at = place_of(reading.pid);
   if (at == places_.end() || at->pid != reading.pid) {
     at = places_.insert(at, {reading.pid, new_process()});
@@ -138,8 +138,8 @@ Process &ProcessModel::process_of(const ProcessReading &reading) {
   return *at->process;
 }
 
-void ProcessModel::update(const ProcessReading &read) {
-  ProcessReading &reading = held_;
+void ProcessModel::update(const procfs::ProcessReading &read) {
+  procfs::ProcessReading &reading = held_;
   reading = read;
   Process &process = process_of(reading);
   end_rest(process);
@@ -166,10 +166,10 @@ void ProcessModel::end_rest(Process &process) {
 }
 
 // Keeps the counters of the last complete reading, so that the next one covers the time since then.
-void ProcessModel::keep_counters(Process &process, const ProcessReading &reading) const {
-  ProcessReading &now = process.now;
+void ProcessModel::keep_counters(Process &process, const procfs::ProcessReading &reading) const {
+  procfs::ProcessReading &now = process.now;
   if (process.unread) now.monotonic_ns = previous_->monotonic_ns;
-  const ProcessReading whole = now;
+  const procfs::ProcessReading whole = now;
   now = reading;
   now.counters = whole.counters;
   now.exec_ns = whole.exec_ns;
@@ -197,26 +197,26 @@ bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
   return previous_ && previous_->uptime_ns && start_ns >= *previous_->uptime_ns;
 }
 
-void ProcessModel::set_rates(Process &process, const ProcessReading &reading) {
+void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &reading) {
   if (process.ended) return;
   const bool known = process.pass != 0;
   // Unknown for a process that existed at the previous pass without a reading.
   if (!known && !born_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
-  if (growth.has(Counter::user_ns)) used_.user_ns += growth.get(Counter::user_ns);
-  if (growth.has(Counter::kernel_ns)) used_.kernel_ns += growth.get(Counter::kernel_ns);
+  if (growth.has(procfs::Counter::user_ns)) used_.user_ns += growth.get(procfs::Counter::user_ns);
+  if (growth.has(procfs::Counter::kernel_ns)) used_.kernel_ns += growth.get(procfs::Counter::kernel_ns);
   // A process that rested used nothing until the previous pass.
   const bool read_before = known && !process.unread;
   const int64_t elapsed_ns = reading.monotonic_ns - (read_before ? process.now.monotonic_ns : previous_->monotonic_ns);
   if (elapsed_ns <= 0) return;
   const double per_second = 1e9 / static_cast<double>(elapsed_ns);
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (growth.has(counter)) process.rates.set(counter, static_cast<double>(growth.get(counter)) * per_second);
   }
 }
 
-std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
+std::optional<Counters> ProcessModel::last_growth(const procfs::ProcessReading &last) {
   Process *before = known(last.pid, last.start_ns);
   if (before == nullptr) return lived_between_passes(last.start_ns) ? std::optional(whole_growth(last)) : std::nullopt;
   add_ended_ticks(last);
@@ -227,23 +227,23 @@ std::optional<Counters> ProcessModel::last_growth(const ProcessReading &last) {
   return growth;
 }
 
-Counters ProcessModel::whole_growth(const ProcessReading &last) {
+Counters ProcessModel::whole_growth(const procfs::ProcessReading &last) {
   add_ended_ticks(last);
   return growth_of(nullptr, last, ended_ticks_);
 }
 
-void ProcessModel::add_ended_ticks(const ProcessReading &last) {
-  const auto ticks = [&last](Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
-  ended_ticks_.user_ns += ticks(Counter::user_ns);
-  ended_ticks_.kernel_ns += ticks(Counter::kernel_ns);
+void ProcessModel::add_ended_ticks(const procfs::ProcessReading &last) {
+  const auto ticks = [&last](procfs::Counter counter) { return last.counters.has(counter) ? last.counters.get(counter) : 0; };
+  ended_ticks_.user_ns += ticks(procfs::Counter::user_ns);
+  ended_ticks_.kernel_ns += ticks(procfs::Counter::kernel_ns);
 }
 
 void ProcessModel::add_last(Process &process, const Counters &growth) const {
   process.ends = true;
   if (!previous_ || now_.baseline || now_.monotonic_ns <= previous_->monotonic_ns) return;
   const double per_second = 1e9 / static_cast<double>(now_.monotonic_ns - previous_->monotonic_ns);
-  for (size_t i = 0; i < kCounters; ++i) {
-    const auto counter = static_cast<Counter>(i);
+  for (size_t i = 0; i < procfs::kCounters; ++i) {
+    const auto counter = static_cast<procfs::Counter>(i);
     if (!growth.has(counter) && !process.has_rate(counter)) continue;
     const double last = growth.has(counter) ? static_cast<double>(growth.get(counter)) * per_second : 0;
     process.rates.set(counter, process.rate(counter) + last);
@@ -292,12 +292,12 @@ const Process *ProcessModel::find(int32_t pid) const {
   return process == nullptr || process->pass != passes_ ? nullptr : process;
 }
 
-const ProcessReading *ProcessModel::last_reading(int32_t pid) const {
+const procfs::ProcessReading *ProcessModel::last_reading(int32_t pid) const {
   const Process *process = known(pid);
   return process == nullptr ? nullptr : &process->now;
 }
 
-const ProcessReading *ProcessModel::last_reading(int32_t pid, uint64_t start_ns) const {
+const procfs::ProcessReading *ProcessModel::last_reading(int32_t pid, uint64_t start_ns) const {
   const Process *process = known(pid, start_ns);
   return process == nullptr ? nullptr : &process->now;
 }

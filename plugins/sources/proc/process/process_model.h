@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
@@ -19,8 +19,8 @@ struct Pass {
   bool baseline = false;              // readings are taken, but no rates are made
 };
 
-using Counters = Known<Counter, kCounters>;
-using Rates = Known<Counter, kCounters, double>;  // amounts per second
+using Counters = procfs::Known<procfs::Counter, procfs::kCounters>;
+using Rates = procfs::Known<procfs::Counter, procfs::kCounters, double>;  // amounts per second
 
 // Usage between two readings of a process; without an earlier one, since its birth. A counter that decreased was reset: it is
 // unknown, as are counters missing in one of the readings. Exact CPU time is divided by the ticks of the same interval, because
@@ -28,7 +28,7 @@ using Rates = Known<Counter, kCounters, double>;  // amounts per second
 struct CpuTime {
   uint64_t user_ns = 0, kernel_ns = 0;
 };
-Counters growth_of(const ProcessReading *before, const ProcessReading &after, const CpuTime &usual = {});
+Counters growth_of(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual = {});
 
 // Most processes of a host are idle, and their memory is cold in each window: what a pass uses of them is one cache line.
 struct alignas(64) Process {
@@ -41,12 +41,12 @@ struct alignas(64) Process {
   bool whole = false;     // it was first seen as a zombie with an end of its own: that counts all its usage
   // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
   int64_t rest_from_ns = 0, rest_until_ns = 0;
-  ProcessReading now;
+  procfs::ProcessReading now;
   Rates rates;
 
-  bool ran() const { return rate(Counter::user_ns) > 0 || rate(Counter::kernel_ns) > 0; }
-  bool has_rate(Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
-  double rate(Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
+  bool ran() const { return rate(procfs::Counter::user_ns) > 0 || rate(procfs::Counter::kernel_ns) > 0; }
+  bool has_rate(procfs::Counter counter) const { return rested ? now.counters.has(counter) : rates.has(counter); }
+  double rate(procfs::Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
 };
 
 // Readings come in any order; ascending by pid costs least, as all lists of processes are.
@@ -54,7 +54,7 @@ class ProcessModel {
  public:
   void begin(const Pass &pass);
   // One reading of one process, after begin.
-  void update(const ProcessReading &read);
+  void update(const procfs::ProcessReading &read);
   // Instead of a reading: the process exists and has not run since the last one. False when there was none.
   bool rests(int32_t pid);
   // Forgets processes that were not seen and whose end was counted, or was not reported for some seconds.
@@ -63,9 +63,9 @@ class ProcessModel {
   // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
   // two passes: all its usage counts. Unknown for a process older than the first pass or than a forgotten one, and for an unknown
   // start. A process that this pass saw gets it into its rates.
-  std::optional<Counters> last_growth(const ProcessReading &last);
+  std::optional<Counters> last_growth(const procfs::ProcessReading &last);
   // The same of a process that was certainly never seen, because it was born after the last pass; call it outside of passes.
-  Counters whole_growth(const ProcessReading &last);
+  Counters whole_growth(const procfs::ProcessReading &last);
 
   // The processes with a reading, in the order of the readings. Valid until the next begin.
   std::span<Process *const> live() const { return live_; }
@@ -74,13 +74,13 @@ class ProcessModel {
   // Null for a pid that is not alive.
   const Process *find(int32_t pid) const;
   // Of the last process with that pid which is alive or whose end may still be reported; else null.
-  const ProcessReading *last_reading(int32_t pid) const;
+  const procfs::ProcessReading *last_reading(int32_t pid) const;
   // Of the one that started then: several processes may have had the pid.
-  const ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
+  const procfs::ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
   // Calls `take` with the readings of all of them.
   template <class Take>
   void each_reading(int32_t pid, Take take) const {
-    if (const ProcessReading *last = last_reading(pid)) take(*last);
+    if (const procfs::ProcessReading *last = last_reading(pid)) take(*last);
     for (const Process *process : replaced_)
       if (process->now.pid == pid) take(process->now);
   }
@@ -99,16 +99,16 @@ class ProcessModel {
   Places::iterator place_of(int32_t pid);
   Process *known(int32_t pid) const;
   Process *known(int32_t pid, uint64_t start_ns) const;
-  Process &process_of(const ProcessReading &reading);
+  Process &process_of(const procfs::ProcessReading &reading);
   Process *new_process();
   bool born_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
   bool is_forgotten(Process &process);
-  void set_rates(Process &process, const ProcessReading &reading);
-  void add_ended_ticks(const ProcessReading &last);
+  void set_rates(Process &process, const procfs::ProcessReading &reading);
+  void add_ended_ticks(const procfs::ProcessReading &last);
   void add_last(Process &process, const Counters &growth) const;
   void end_rest(Process &process);
-  void keep_counters(Process &process, const ProcessReading &reading) const;
+  void keep_counters(Process &process, const procfs::ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; forgotten ones are reused
   std::vector<Process *> free_;
@@ -124,7 +124,7 @@ class ProcessModel {
   std::optional<Pass> previous_;
   uint64_t forgotten_start_ns_ =
       0;                 // the last one of processes that were forgotten without an end: an older one may have been seen
-  ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
+  procfs::ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
   uint64_t passes_ = 0;
 };
 

@@ -31,7 +31,7 @@ size_t default_kept_files() {
 }
 
 int ProcessReader::open() {
-  folder_ = open_root(options_.root, "proc");
+  folder_ = procfs::open_root(options_.root, "proc");
   return folder_ ? 0 : errno;
 }
 
@@ -60,7 +60,7 @@ void ProcessReader::list_processes() {
       std::memcpy(&length, &buffer_[static_cast<size_t>(at) + offsetof(dirent64, d_reclen)], sizeof(length));
       uint64_t pid = 0;
       const std::string_view name(&buffer_[static_cast<size_t>(at) + offsetof(dirent64, d_name)]);
-      if (name[0] != '0' && whole_number(name, pid) && pid <= std::numeric_limits<int32_t>::max())
+      if (name[0] != '0' && procfs::whole_number(name, pid) && pid <= std::numeric_limits<int32_t>::max())
         pids_.push_back(static_cast<int32_t>(pid));
       at += length;
     }
@@ -68,22 +68,22 @@ void ProcessReader::list_processes() {
 }
 
 bool ProcessReader::read_process(int32_t pid, Kept &kept) {
-  const StatMark before = kept.mark;
+  const procfs::StatMark before = kept.mark;
   if (!read_stat(pid, kept)) return false;
   if (has_not_run(pid, kept, before)) return true;
   if (!read_io(pid, kept)) return false;
-  const FileText status = read_file(pid, kept, kStatus);
+  const procfs::FileText status = read_file(pid, kept, kStatus);
   if (status.error == ESRCH) return false;
   parse_status(status.text, kept.reading);
-  if (kept.reading.gauges.get(Gauge::threads) == 1) return true;
+  if (kept.reading.gauges.get(procfs::Gauge::threads) == 1) return true;
   // These numbers belong to the main thread: they are those of the process only while it has one thread.
-  kept.reading.counters.forget(Counter::switches_voluntary);
-  kept.reading.counters.forget(Counter::switches_involuntary);
+  kept.reading.counters.forget(procfs::Counter::switches_voluntary);
+  kept.reading.counters.forget(procfs::Counter::switches_involuntary);
   return true;
 }
 
 bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
-  FileText stat = read_file(pid, kept, kStat);
+  procfs::FileText stat = read_file(pid, kept, kStat);
   if (stat.error == ESRCH && kept.pass != 0) {
     // The process of the kept descriptors has ended; another one may have its pid.
     close(kept);
@@ -101,7 +101,7 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
     return false;
   }
   // While the kernel removes a process it prints zeros, also for what the process reaped.
-  if (kept.reading.gauges.get(Gauge::threads) == 0) return false;
+  if (kept.reading.gauges.get(procfs::Gauge::threads) == 0) return false;
   if (kept.reading.start_ns != start_before) {
     kept.denied_io = kept.threaded = kept.io_of_thread = false;
     kept.ran_ns = kept.io_reaped = kept.io_bases = 0;
@@ -111,21 +111,21 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
 
 // Reading io and status costs more than stat, and most processes of a host sleep. These files change only when the process runs,
 // except its memory, which the kernel may reclaim; and stat shows memory.
-bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const StatMark &mark_before) {
+bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before) {
   const uint64_t ran_before = kept.ran_ns;
   // Other threads have a file each: too many to read.
-  const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
+  const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
   kept.ran_ns = parse_schedstat(alone ? read_file(pid, kept, kSchedstat).text : std::string_view(), kept.reading);
   // The counter of a process that is on a CPU lags.
-  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(Gauge::state) != 'R';
+  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(procfs::Gauge::state) != 'R';
 }
 
 // The kernel adds the I/O of a reaped child to that of its parent. It does not add it to that of a thread, and the mark shows when
 // it did: between readings with the same mark the process has grown by its own I/O.
 bool ProcessReader::read_io(int32_t pid, Kept &kept) {
-  kept.threaded = kept.threaded || kept.reading.gauges.get(Gauge::threads) != 1;
+  kept.threaded = kept.threaded || kept.reading.gauges.get(procfs::Gauge::threads) != 1;
   for (int attempt = 0; attempt < kIoAttempts && !kept.denied_io; ++attempt) {
-    const bool alone = kept.reading.gauges.get(Gauge::threads) == 1;
+    const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
     if (alone && kept.mark.reaped != 0 && take_io(pid, kept, kThreadIo)) return true;
     const uint64_t reaped = kept.mark.reaped, start_ns = kept.reading.start_ns;
     if (!take_io(pid, kept, kIo)) break;
@@ -137,7 +137,7 @@ bool ProcessReader::read_io(int32_t pid, Kept &kept) {
 }
 
 bool ProcessReader::take_io(int32_t pid, Kept &kept, File file) {
-  const FileText io = read_file(pid, kept, file);
+  const procfs::FileText io = read_file(pid, kept, file);
   if (io.error == EACCES || io.error == EPERM) {
     kept.denied_io = true;
     if (errors_.denied_io++ == 0) errors_.denied_io_pid = pid;
@@ -155,16 +155,16 @@ void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
   kept.io_reaped = reaped;
   uint32_t &basis = kept.reading.io_basis;
   if (!of_thread && reaped == 0)
-    basis = kIoSinceBirth;
+    basis = procfs::kIoSinceBirth;
   else if (of_thread && !kept.threaded)
-    basis = kIoOfMainThread;
-  else if (!same || basis <= kIoOfMainThread)
-    basis = kIoOfMainThread + ++kept.io_bases;
+    basis = procfs::kIoOfMainThread;
+  else if (!same || basis <= procfs::kIoOfMainThread)
+    basis = procfs::kIoOfMainThread + ++kept.io_bases;
 }
 
-FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
+procfs::FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
   core::Descriptor &descriptor = kept.files[file];
-  if (descriptor) return read_once(descriptor.get(), buffer_);
+  if (descriptor) return procfs::read_once(descriptor.get(), buffer_);
   std::array<char, 64> path{};
   char *at = std::to_chars(path.data(), path.data() + 11, pid).ptr;
   const auto append = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
@@ -175,7 +175,7 @@ FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
   append(kFileNames[file]);
   core::Descriptor opened(::openat(folder_.get(), path.data(), O_RDONLY | O_CLOEXEC));
   if (!opened) return {{}, errno};
-  const FileText text = read_once(opened.get(), buffer_);
+  const procfs::FileText text = procfs::read_once(opened.get(), buffer_);
   // First come, first kept: each pass reads all processes in order, so evicting the least recently used descriptor would always
   // evict the next one needed.
   if (text.ok() && kept_files_ < options_.max_kept_files) {
@@ -208,8 +208,8 @@ void ProcessReader::forget_ended() {
 bool ProcessReader::uptime(uint64_t &ns) {
   if (!uptime_) uptime_ = core::Descriptor(::openat(folder_.get(), "uptime", O_RDONLY | O_CLOEXEC));
   if (!uptime_) return false;
-  const FileText text = read_once(uptime_.get(), buffer_);
-  return text.ok() && parse_uptime(text.text, ns);
+  const procfs::FileText text = procfs::read_once(uptime_.get(), buffer_);
+  return text.ok() && procfs::parse_uptime(text.text, ns);
 }
 
 }  // namespace atalaya::proc

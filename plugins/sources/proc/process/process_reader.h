@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "plugins/shared/procfs/files.h"
-#include "plugins/shared/procfs/process_parse.h"
-#include "plugins/shared/procfs/process_reading.h"
+#include "plugins/shared/host/procfs/files.h"
+#include "plugins/shared/host/procfs/process_parse.h"
+#include "plugins/shared/host/procfs/process_reading.h"
 
 namespace atalaya::proc {
 
@@ -28,7 +28,7 @@ size_t default_kept_files();
 
 class ProcessReader {
  public:
-  using Take = std::function<void(const ProcessReading &)>;
+  using Take = std::function<void(const procfs::ProcessReading &)>;
 
   // Errors since the start. Processes that end during a pass do not count.
   struct Errors {
@@ -55,8 +55,8 @@ class ProcessReader {
   // State of a process between passes.
   struct Kept {
     std::array<core::Descriptor, kFiles> files;
-    ProcessReading reading;
-    StatMark mark;
+    procfs::ProcessReading reading;
+    procfs::StatMark mark;
     uint64_t ran_ns = 0;  // by its only thread; 0: unknown
     uint64_t pass = 0;
     bool threaded = false;      // it had several threads in a reading
@@ -71,12 +71,12 @@ class ProcessReader {
   bool read_process(int32_t pid, Kept &kept);
   bool read_stat(int32_t pid, Kept &kept);
   // True when only the contents of stat can have changed since the last reading.
-  bool has_not_run(int32_t pid, Kept &kept, const StatMark &mark_before);
+  bool has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before);
   // False when it has ended.
   bool read_io(int32_t pid, Kept &kept);
   bool take_io(int32_t pid, Kept &kept, File file);
   static void set_io_basis(Kept &kept, bool of_thread);
-  FileText read_file(int32_t pid, Kept &kept, File file);
+  procfs::FileText read_file(int32_t pid, Kept &kept, File file);
   void close(Kept &kept);
   void forget_ended();
 

@@ -86,13 +86,13 @@ void ProcfsBackend::take_exits() {
 
 void ProcfsBackend::drain_exits() {
   const auto name_of = [this](int32_t pid) {
-    const ProcessReading *known = model_->last_reading(pid);
-    return known == nullptr ? Name() : known->name;
+    const procfs::ProcessReading *known = model_->last_reading(pid);
+    return known == nullptr ? procfs::Name() : known->name;
   };
   listener_->drain(name_of, [this](const ExitReading &exit) {
     // Start times of the listener are exact to half a second.
     ExitReading same = exit;
-    model_->each_reading(exit.last.pid, [&](const ProcessReading &known) {
+    model_->each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
     });
     take_exit_(same);
@@ -111,13 +111,13 @@ std::optional<uint64_t> ProcfsBackend::uptime() {
 
 void ProcfsBackend::read(ProcessModel &model) {
   // taskstats sends the end of a process before it becomes a zombie. The first thread alone becomes one while others run.
-  const auto is_ended = [this](const ProcessReading &reading) {
-    const auto has = [&](Gauge gauge, uint64_t value) { return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value; };
-    return listener_ && has(Gauge::state, 'Z') && has(Gauge::threads, 1);
+  const auto is_ended = [this](const procfs::ProcessReading &reading) {
+    const auto has = [&](procfs::Gauge gauge, uint64_t value) { return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value; };
+    return listener_ && has(procfs::Gauge::state, 'Z') && has(procfs::Gauge::threads, 1);
   };
-  reader_.read([&](const ProcessReading &reading) {
+  reader_.read([&](const procfs::ProcessReading &reading) {
     if (!is_ended(reading)) return model.update(reading);
-    ProcessReading ended = reading;
+    procfs::ProcessReading ended = reading;
     ended.ended = true;
     model.update(ended);
   });

@@ -7,7 +7,7 @@
 namespace atalaya::proc {
 namespace {
 
-bool went_down(const HostBusy &before, const HostBusy &now) {
+bool went_down(const procfs::HostBusy &before, const procfs::HostBusy &now) {
   return now.user_ns < before.user_ns || now.kernel_ns < before.kernel_ns || now.irq_ns < before.irq_ns;
 }
 
@@ -22,8 +22,8 @@ int64_t user_part(int64_t amount, int64_t user_owed, int64_t kernel_owed) {
 
 }  // namespace
 
-std::optional<Remainder> Unattributed::add(const HostBusy &busy, const CpuTime &attributed, bool baseline) {
-  const std::optional<HostBusy> before = std::exchange(previous_, busy);
+std::optional<Remainder> Unattributed::add(const procfs::HostBusy &busy, const CpuTime &attributed, bool baseline) {
+  const std::optional<procfs::HostBusy> before = std::exchange(previous_, busy);
   if (!before || baseline || went_down(*before, busy)) {
     user_owed_ = kernel_owed_ = irq_owed_ = 0;
     return std::nullopt;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "plugins/shared/procfs/host_busy.h"
+#include "plugins/shared/host/procfs/host_busy.h"
 #include "plugins/sources/proc/process/process_model.h"
 
 namespace atalaya::proc {
@@ -26,13 +26,13 @@ class Unattributed {
   // One pass; `attributed` is the usage of live and ended processes since the last pass. Empty without a pass to compare with: at
   // the first pass, at a baseline (the host was suspended, or passes were missed), and when a counter of the host decreased.
   // These start again without debt.
-  std::optional<Remainder> add(const HostBusy &busy, const CpuTime &attributed, bool baseline);
+  std::optional<Remainder> add(const procfs::HostBusy &busy, const CpuTime &attributed, bool baseline);
 
  private:
   void settle_charged_irq();
 
   int64_t noise_ns_;
-  std::optional<HostBusy> previous_;
+  std::optional<procfs::HostBusy> previous_;
   // Counted, but not yet attributed or reported. Below 0: more was attributed than counted.
   int64_t user_owed_ = 0, kernel_owed_ = 0, irq_owed_ = 0;
 };

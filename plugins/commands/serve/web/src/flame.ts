@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A card with the flame graph of the window: the image and the behaviour of `atalaya flamegraph`.
-import "../../../../shared/analysis/flamegraph/picture.css";
-import { attach } from "../../../../shared/analysis/flamegraph/picture.js";
+import "../../../../shared/analysis/flamegraph/picture/picture.css";
+import { attach } from "../../../../shared/analysis/flamegraph/picture/picture.js";
 import { exactly } from "./api";
 import { Card } from "./card";
 import { h, replace, select } from "./dom";

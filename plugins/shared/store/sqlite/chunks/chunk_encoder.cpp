@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/block_ends.h"
 
 namespace atalaya::store {

@@ -11,8 +11,8 @@
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/packing/packer.h"
 
 namespace atalaya::store {
 

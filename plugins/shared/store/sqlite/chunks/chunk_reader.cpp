@@ -7,7 +7,7 @@
 #include <bit>
 #include <new>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/integer_runs.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/store/sqlite/entity_times.h"
+#include "plugins/shared/store/sqlite/names/entity_times.h"
 
 namespace atalaya::store {
 namespace {

@@ -11,7 +11,7 @@
 #include "plugins/shared/store/sqlite/chunks/chunk.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "core/base/crc32c.h"
+#include "core/base/encode/crc32c.h"
 #include "plugins/shared/store/sqlite/chunks/byte_reader.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_format.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"

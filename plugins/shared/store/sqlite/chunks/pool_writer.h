@@ -9,7 +9,7 @@
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_writer.h"
 #include "plugins/shared/store/sqlite/chunks/pool.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

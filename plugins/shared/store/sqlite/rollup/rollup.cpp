@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/units.h"
+#include "core/base/text/units.h"
 
 namespace atalaya::store {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_encoder.h"
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/packer.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/packing/packer.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_tables.h"
 

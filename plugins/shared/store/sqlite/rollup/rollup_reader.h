@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plugins/shared/store/sqlite/chunks/chunk_reader.h"
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/sqlite/rollup/rollup_points.h"
 #include "plugins/shared/store/store.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

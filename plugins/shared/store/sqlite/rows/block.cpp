@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::store {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/store/sqlite/rows/fields.h"
-#include "core/base/text.h"
+#include "core/base/text/text.h"
 
 #include <array>
 #include <charconv>

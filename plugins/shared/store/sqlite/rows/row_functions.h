@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 
 namespace atalaya::store {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
-#include "plugins/shared/store/sqlite/dictionary.h"
+#include "plugins/shared/store/sqlite/file/database.h"
+#include "plugins/shared/store/sqlite/names/dictionary.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/window_list.h"
 

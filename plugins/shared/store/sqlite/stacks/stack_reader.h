@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::store {
 

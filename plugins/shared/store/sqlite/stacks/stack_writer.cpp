@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::store {
 namespace {

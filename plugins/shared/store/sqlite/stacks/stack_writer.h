@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plugins/shared/store/sqlite/database.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/stacks/stack_tree.h"
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Anomalies of a run, and where they are in the code.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/database.h"
+#include "plugins/shared/analysis/phases/models/models.h"
+#include "plugins/shared/io/json/json_writer.h"
+
+namespace atalaya::phases {
+
+// A function with more of a phase's stack frames than it has in normal runs; shares from 0 to 1.
+struct Rise {
+  std::string function;
+  double share = 0, normal = 0;
+};
+// The function that rose most. Nothing: all have their normal share, or the functions are unknown.
+std::optional<Rise> largest_rise(const std::string &process, const Step &step, const PhaseDatabase &database);
+
+// A line for each anomaly of a run, and for each of their phases where in the code it is.
+std::string anomalies_text(const ProgramRun &run, const std::vector<Anomaly> &anomalies, const PhaseDatabase &database);
+std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const PhaseDatabase &database);
+// An element of the list of runs.
+void write_verdict(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
+                   const PhaseDatabase &database);
+
+}  // namespace atalaya::phases

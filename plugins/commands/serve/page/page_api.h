@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of the page, /api/page/...: JSON in the page's own form, with the numbers of the query engine. docs/reference/page.md
+// has the paths and parameters.
+#pragma once
+
+#include "plugins/commands/serve/page/page_request.h"
+
+namespace atalaya::serve {
+
+// Throws as the query engine does. An unknown path is a 404.
+Answer page_data(PageCall &call);
+
+// One path each.
+std::string page_info(PageCall &call);
+std::string page_metrics(PageCall &call);
+std::string page_tags(PageCall &call);
+std::string page_series(PageCall &call);
+std::string page_processes(PageCall &call);
+std::string page_process(PageCall &call);
+std::string page_explain(PageCall &call);
+std::string page_flamegraph(PageCall &call);
+std::string page_functions(PageCall &call);
+std::string page_graph(PageCall &call);
+std::string page_matrix(PageCall &call);
+std::string page_jvms(PageCall &call);
+std::string page_jobs(PageCall &call);
+std::string page_job(PageCall &call);
+std::string page_task(PageCall &call);
+std::string page_health(PageCall &call);
+std::string page_doctor(PageCall &call);
+std::string page_experiments(PageCall &call);
+std::string page_spans(PageCall &call);
+
+}  // namespace atalaya::serve

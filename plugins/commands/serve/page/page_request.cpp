@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/serve/page/page_request.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/text/text.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/io/time/time_text.h"
+
+namespace atalaya::serve {
+namespace {
+
+using query::Wrong;
+
+constexpr int64_t kPageHour = 3'600'000'000'000;
+
+}  // namespace
+
+std::vector<store::TagFilter> page_filters(const Request &request) {
+  std::vector<std::string> words = request.texts("tag");
+  for (const char *key : {"host", "process", "pid"})
+    for (const std::string &value : request.texts(key))
+      if (!value.empty()) words.push_back(std::string(key) + "=" + value);
+  return query::tag_filters("tag", words);
+}
+
+int64_t page_count(const Request &request, const char *name, int64_t otherwise, int64_t least, int64_t most) {
+  const std::string text = request.text(name);
+  if (text.empty()) return otherwise;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is not a whole number from " + std::to_string(least) + " to " +
+                std::to_string(most));
+  return value;
+}
+
+std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &words) {
+  const std::string text = request.text(name);
+  if (text.empty()) return words.front();
+  if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+  std::string known;
+  for (const std::string &word : words) known += (known.empty() ? "" : ", ") + word;
+  throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is unknown; write one of " + known);
+}
+
+query::Range page_times(const Request &request, int64_t now_ns) {
+  const std::string from = request.text("from"), to = request.text("to");
+  query::Range range;
+  range.to_ns = to.empty() ? now_ns : query::time_of("to", to, now_ns);
+  range.from_ns = from.empty() ? range.to_ns - kPageHour : query::time_of("from", from, now_ns);
+  if (range.from_ns >= range.to_ns)
+    throw Wrong("the range ends before it starts: from " + io::time_text(range.from_ns) + " to " +
+                io::time_text(range.to_ns));
+  return range;
+}
+
+query::Range PageCall::range() const {
+  const std::string name = request.text("experiment");
+  if (name.empty()) return page_times(request, now_ns);
+  const query::Experiment found = query::find_experiment(store, name, request.text("workload"));
+  return {found.start_ns, found.end_ns(now_ns)};
+}
+
+}  // namespace atalaya::serve

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/commands/serve/page/page_series.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/text/text.h"
+#include "plugins/commands/serve/page/page_api.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/io/json/json_writer.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/analysis/command_line/render.h"
+
+namespace atalaya::serve {
+namespace {
+
+constexpr int64_t kMostPoints = 5000;
+constexpr size_t kMostMetrics = 16, kMostSeries = 500;
+
+using query::Wrong;
+
+query::Query read_series_query(const PageCall &call) {
+  const Request &request = call.request;
+  query::Query wanted;
+  wanted.tags = page_filters(request);
+  wanted.range = call.range();
+  const std::string aggregate = request.text("aggregate");
+  query::set_aggregator(wanted, "aggregate", aggregate.empty() ? "zimsum" : aggregate);
+  wanted.group_by = query::parts_of(request.texts("group_by"));
+  if (request.flag("rate")) wanted.rate = query::Rate{};
+  if (const std::string every = request.text("every"); !every.empty()) {
+    query::set_downsample(wanted, "every", every);
+    const int64_t length = wanted.downsample->interval_ns;
+    if (length > 0 && (wanted.range.to_ns - wanted.range.from_ns) / length > kMostPoints)
+      throw Wrong("every: more than 5000 intervals; use a longer one or a shorter range");
+  } else {
+    const int64_t points = page_count(request, "points", 300, 1, kMostPoints);
+    wanted.downsample = query::Downsample{interval_for(wanted.range, points), std::nullopt, query::Fill::none, 0};
+  }
+  return wanted;
+}
+
+std::vector<query::Answer> answers_of(const PageCall &call, query::Query wanted, query::Budget &budget) {
+  const std::vector<std::string> metrics = query::parts_of(call.request.texts("metric"));
+  if (metrics.empty()) throw Wrong("parameter metric is missing");
+  if (metrics.size() > kMostMetrics) throw Wrong("more than 16 metrics");
+  const std::vector<std::string> known = call.store.metrics();
+  for (const std::string &metric : metrics) {
+    // Of several, those that the store has: not every host measures the network.
+    if (metrics.size() > 1 && !std::binary_search(known.begin(), known.end(), metric)) continue;
+    wanted.metrics.push_back(query::exactly(metric));
+  }
+  if (wanted.metrics.empty()) return {};
+  return query::answers_to(wanted, call.store, budget);
+}
+
+// The values of the keys that it was grouped by; else the tags in which it differs from the others; else the metric.
+std::string name_of(const query::Tags &tags, const query::Query &wanted, const query::Tags &common, const std::string &metric) {
+  std::string name;
+  for (const std::string &key : wanted.group_by)
+    if (const auto tag = tags.find(key); tag != tags.end()) name += (name.empty() ? "" : " ") + tag->second;
+  if (!name.empty()) return name;
+  query::Tags own;
+  for (const auto &tag : tags)
+    if (!common.contains(tag.first)) own.insert(tag);
+  return own.empty() ? metric : query::tags_text(own);
+}
+
+// Where each time is in the columns.
+class TimeColumn {
+ public:
+  explicit TimeColumn(const Shown &shown) {
+    std::set<int64_t> all;
+    for (const query::Answer &answer : shown.answers)
+      for (const query::Point &point : answer.points) all.insert(point.time_ns);
+    for (const query::Point &point : shown.other) all.insert(point.time_ns);
+    times_.assign(all.begin(), all.end());
+  }
+  void write_times(io::JsonWriter &json) const {
+    json.list();
+    for (const int64_t time : times_) json.milliseconds(time);
+    json.end_list();
+  }
+  void write(io::JsonWriter &json, const std::vector<query::Point> &points) const {
+    json.list();
+    size_t next = 0;
+    for (const int64_t time : times_) {
+      while (next < points.size() && points[next].time_ns < time) ++next;
+      const bool has_one = next < points.size() && points[next].time_ns == time;
+      json.number(has_one ? std::optional(points[next].value) : std::nullopt);
+    }
+    json.end_list();
+  }
+
+ private:
+  std::vector<int64_t> times_;
+};
+
+void write_series(io::JsonWriter &json, const Shown &shown, const query::Query &wanted, const std::string &metric, bool other) {
+  const query::Tags common = query::common_tags(shown.answers);
+  const TimeColumn column(shown);
+  column.write_times(json.key("times"));
+  json.key("series").list();
+  for (const query::Answer &answer : shown.answers) {
+    std::string tags;
+    query::append_tags(tags, answer.tags);
+    json.object().key("name").text(name_of(answer.tags, wanted, common, metric)).key("tags").raw(tags).key("other").boolean(false);
+    column.write(json.key("values"), answer.points);
+    json.end_object();
+  }
+  if (other) {
+    json.object().key("name").text("other").key("tags").object().end_object().key("other").boolean(true);
+    column.write(json.key("values"), shown.other);
+    json.end_object();
+  }
+  json.end_list();
+}
+
+}  // namespace
+
+std::string page_series(PageCall &call) {
+  const query::Query wanted = read_series_query(call);
+  const bool other = call.request.flag("other");
+  const bool adds_up = wanted.group && (wanted.aggregator.name == "zimsum" || wanted.aggregator.name == "count");
+  if (other && !adds_up) throw Wrong("other: only sums have a rest; use aggregate=zimsum or count");
+  const auto top = static_cast<size_t>(page_count(call.request, "top", 50, 1, kMostSeries));
+  std::vector<query::Answer> answers = answers_of(call, wanted, call.budget);
+  const std::shared_ptr<const store::MetricInfo> info = answers.empty() ? nullptr : answers.front().info;
+  const std::string metric = call.request.text("metric");
+  Shown shown = shown_of(summed(std::move(answers), wanted.group_by, wanted.group, call.budget), top, call.budget);
+  const bool has_other = other && shown.left_out > 0;
+  if (!has_other) shown.other.clear();
+
+  io::JsonWriter json;
+  json.object().key("metric").text(metric).key("unit").text_or_null(info ? info->unit : "");
+  json.key("kind").text_or_null(info ? store::text_of(info->kind) : "");
+  json.key("every").milliseconds(wanted.downsample->interval_ns);
+  write_series(json, shown, wanted, metric, has_other);
+  json.key("warnings").list();
+  if (shown.left_out > 0 && !has_other)
+    json.text(std::to_string(shown.left_out) + " of " + std::to_string(shown.left_out + shown.answers.size()) +
+              " series are not shown: those with the smallest integrals");
+  if (const std::string damage = call.store.take_damage(); !damage.empty()) json.text(damage);
+  return json.end_list().end_object().take();
+}
+
+}  // namespace atalaya::serve

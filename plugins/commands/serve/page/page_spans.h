@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "plugins/commands/serve/page/page_request.h"
+#include "plugins/shared/io/json/json_writer.h"
+
+namespace atalaya::serve {
+
+// A list of the spans. Throws query::TooMuch above 10,000.
+void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
+
+}  // namespace atalaya::serve

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/command_line/options.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "core/base/now.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/store/query/arithmetic/formula.h"
+#include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/analysis/experiments/ranges.h"
+#include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/location.h"
+
+namespace atalaya::query {
+namespace {
+
+constexpr int64_t kHour = 3'600'000'000'000;
+
+std::string text_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
+
+void check(const ReadOptions &options) {
+  if (!options.experiment.empty() && !(options.from + options.to).empty())
+    throw Wrong("--experiment sets the time range; omit --from and --to");
+  if (options.experiment.empty() && !options.workload.empty()) throw Wrong("--workload needs --experiment");
+}
+
+Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) {
+  if (!options.experiment.empty()) {
+    const Experiment found = find_experiment(store, options.experiment, options.workload);
+    return {found.start_ns, found.end_ns(now_ns)};
+  }
+  const int64_t to = options.to.empty() ? now_ns : time_of("--to", options.to, store, now_ns);
+  const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, store, now_ns);
+  if (from >= to) throw Wrong("the time ends before it begins: from " + io::time_text(from) + " to " + io::time_text(to));
+  return {from, to};
+}
+
+}  // namespace
+
+ReadOptions read_options(Host host) {
+  ReadOptions options;
+  options.stores = host.texts("store");
+  if (std::string one = text_of(host, "store"); options.stores.empty() && !one.empty()) options.stores.push_back(std::move(one));
+  options.from = text_of(host, "from");
+  options.to = text_of(host, "to");
+  options.experiment = text_of(host, "experiment");
+  options.workload = text_of(host, "workload");
+  if (const auto points = host.find("max_points")) options.limits.points = static_cast<size_t>(points->integer());
+  if (const auto timeout = host.find("timeout")) options.limits.time_ns = timeout->integer();
+  answered([&] { check(options); });
+  return options;
+}
+
+std::string advised(std::string message, std::string_view advice) {
+  if (message.ends_with(kAskForLess))
+    message.replace(message.size() - std::string_view(kAskForLess).size(), std::string::npos, advice);
+  return message;
+}
+
+std::string one_store(const ReadOptions &options) {
+  if (options.stores.size() > 1) throw Wrong("this command writes to the store; give --store once");
+  return options.stores.empty() ? "" : options.stores.front();
+}
+
+std::string sqlite_path(const ReadOptions &options) {
+  std::string store = store::store_of(options.stores.empty() ? "" : options.stores.front());
+  if (store.starts_with("clickhouse:"))
+    throw Wrong("this command reads embedded stores only; --store must be a path or sqlite:PATH");
+  return store;
+}
+
+Reading::Reading(const ReadOptions &options)
+    : store(store::open_store(options.stores, std::chrono::nanoseconds(options.limits.time_ns))),
+      now_ns(core::realtime()),
+      range(range_of(options, *store, now_ns)),
+      budget(options.limits) {}
+
+Reading::~Reading() {
+  if (const std::string damage = store->take_damage(); !damage.empty())
+    std::fprintf(stderr, "atalaya: warning: %s\n", damage.c_str());
+}
+
+std::vector<store::TagFilter> read_tags(Host host) {
+  return answered([&] { return tag_filters("--tag", host.texts("tag")); });
+}
+
+Question read_question(Host host) {
+  Question question;
+  question.metrics = host.texts("metric");
+  question.query.tags = read_tags(host);
+  answered([&] {
+    set_aggregator(question.query, "--aggregate", host.text("aggregate"));
+    if (const auto every = host.find("every")) set_downsample(question.query, "--every", every->text());
+  });
+  question.query.group_by = parts_of(host.texts("group_by"));
+  if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = Rate{};
+  if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
+  question.formula = text_of(host, "formula");
+  return question;
+}
+
+std::vector<Answer> answers_to(const Question &question, Reading &reading) {
+  std::vector<std::vector<Answer>> parts;
+  parts.reserve(question.metrics.size());
+  for (const std::string &metric : question.metrics) {
+    Query query = question.query;
+    query.metrics = {metric};
+    query.range = reading.range;
+    parts.push_back(answers_to(query, *reading.store, reading.budget));
+  }
+  std::vector<Answer> answers;
+  if (!question.formula.empty()) {
+    answers = evaluate(question.formula, parts, reading.budget);
+    for (const std::vector<Answer> &part : parts) release(part, reading.budget);
+  } else {
+    for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
+  }
+  keep_top(answers, question.top, reading.budget);
+  return answers;
+}
+
+}  // namespace atalaya::query

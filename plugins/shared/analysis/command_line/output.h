@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output of a command.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+// To the file; "" and "-" are standard output, whose errors the host reports. Throws Failure.
+void write_output(const std::string &file, std::string_view bytes);
+// The part after the last dot of its name, in lower case; "" if there is none.
+std::string suffix_of(const std::string &file);
+
+// "2026-11-21 10:00:00 to 2026-11-21 11:00:00 UTC+01:00": local, to the second, but for a time that is hardly longer.
+std::string span_text(const Range &range);
+// "no points from .. to ..", on standard error.
+void say_nothing(const char *what, const Range &range);
+// Throws Wrong for a key of --group-by that no series has, such as a misspelt one.
+void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
+
+}  // namespace atalaya::query

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+// "proc.cpu.user{host=h,pid=1}"; without the braces when there are no tags.
+std::string label_of(const Answer &answer);
+
+// "host=h,pid=1": visible characters.
+std::string tags_text(const Tags &tags);
+// The tags that all answers have, with one value.
+Tags common_tags(const std::vector<Answer> &answers);
+
+// JSON: {"key":"value",..} and ["text",..].
+void append_tags(std::string &out, const Tags &tags);
+void append_list(std::string &out, const std::vector<std::string> &texts);
+
+// [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit
+// (UCUM) and summary if they are known. An unknown value and one that is not finite are null.
+std::string as_json(const std::vector<Answer> &answers);
+// A line per point: time, metric, a column for each tag, value, unit (UCUM). RFC 4180.
+std::string as_csv(const std::vector<Answer> &answers);
+// For people, in columns; the unit follows the metric.
+std::string as_table(const std::vector<Answer> &answers);
+// Appends ,"kind":..,"unit":..,"summary":.. if they are known.
+void append_info(std::string &out, const store::MetricInfo *info);
+
+// Rows in columns of the width they need; the first row is the header, columns of numbers are aligned to the right.
+using Row = std::vector<std::string>;
+std::string as_columns(const std::vector<Row> &rows);
+std::string as_csv_rows(const std::vector<Row> &rows);
+// Text of an XML document, with escaped quotes and control characters.
+std::string xml_text(std::string_view text);
+// The opening tag of a picture, its rules for readers who prefer dark, and its background. Texts with the class "own" and shapes
+// without the classes paper, grid, zero and reference keep their colours.
+std::string svg_head(int width, int height);
+// A point's value: the shortest decimal that is the same number, or the exact count. The caller handles NaN.
+void append_value(std::string &out, const Answer &answer, const Point &point);
+// 10 digits, and all digits of a whole number below 1e17: no digits from rounding errors.
+std::string rounded_text(double value);
+
+}  // namespace atalaya::query

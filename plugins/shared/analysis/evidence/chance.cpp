@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/evidence/chance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+namespace atalaya::evidence {
+namespace {
+
+// Twice the rank of each value among all; equal values share the mean of their ranks.
+std::vector<size_t> doubled_ranks(const std::vector<double> &values) {
+  std::vector<size_t> order(values.size()), ranks(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (size_t i = begin; i < end; ++i) ranks[order[i]] = begin + 1 + end;
+    begin = end;
+  }
+  return ranks;
+}
+
+// The exact distribution of the sum of the ranks of `count` values: the share of choices by sum.
+std::vector<double> distribution(const std::vector<size_t> &ranks, size_t count) {
+  const size_t largest = std::accumulate(ranks.begin(), ranks.end(), size_t{0});
+  size_t so_far = 0;
+  std::vector<std::vector<double>> ways(count + 1, std::vector<double>(largest + 1, 0));
+  ways[0][0] = 1;
+  for (const size_t rank : ranks) {
+    so_far += rank;
+    for (size_t chosen = count; chosen > 0; --chosen)
+      for (size_t sum = so_far; sum >= rank; --sum) ways[chosen][sum] += ways[chosen - 1][sum - rank];
+  }
+  const double all = std::accumulate(ways[count].begin(), ways[count].end(), 0.0);
+  for (double &share : ways[count]) share /= all;
+  return ways[count];
+}
+
+double rank_sum_chance(std::span<const double> before, std::span<const double> after) {
+  std::vector<double> all(before.begin(), before.end());
+  all.insert(all.end(), after.begin(), after.end());
+  const std::vector<size_t> ranks = doubled_ranks(all);
+  const auto own = static_cast<std::ptrdiff_t>(before.size());
+  const size_t sum = std::accumulate(ranks.begin() + own, ranks.end(), size_t{0});
+  const std::vector<double> shares = distribution(ranks, after.size());
+  const auto at = shares.begin() + static_cast<std::ptrdiff_t>(sum);
+  const double low = std::accumulate(shares.begin(), at + 1, 0.0), high = std::accumulate(at, shares.end(), 0.0);
+  return std::min(1.0, 2 * std::min(low, high));
+}
+
+// The chance that the `beyond` largest of all values are in the second group.
+double beyond_chance(size_t before, size_t after, size_t beyond) {
+  double chance = 1;
+  for (size_t i = 0; i < beyond; ++i) chance *= static_cast<double>(after - i) / static_cast<double>(before + after - i);
+  return chance;
+}
+
+double far_values_chance(std::span<const double> before, std::span<const double> after) {
+  const auto [least, most] = std::minmax_element(before.begin(), before.end());
+  const auto above = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value > *most; }));
+  const auto below = static_cast<size_t>(std::count_if(after.begin(), after.end(), [&](double value) { return value < *least; }));
+  return std::min(1.0, 2 * beyond_chance(before.size(), after.size(), std::max(above, below)));
+}
+
+// The probability that |t| is smaller, for whole degrees of freedom. Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+double student_within(double t, size_t freedom) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
+  const double sine = std::sin(angle), square = std::cos(angle) * std::cos(angle);
+  const bool is_odd = freedom % 2 != 0;
+  double term = is_odd ? std::cos(angle) : 1, sum = 0;
+  for (size_t next = is_odd ? 3 : 2; next <= freedom; next += 2) {
+    sum += term;
+    term *= square * static_cast<double>(next - 1) / static_cast<double>(next);
+  }
+  return is_odd ? (angle + sine * sum) / std::acos(0.0) : sine * sum;
+}
+
+}  // namespace
+
+double chance_of_one_more(std::span<const double> others, double value) {
+  if (others.size() < 2) return 1;
+  const auto count = static_cast<double>(others.size());
+  const double mean = mean_of(others), distance = std::abs(value - mean);
+  double squares = 0;
+  for (const double other : others) squares += (other - mean) * (other - mean);
+  if (squares == 0) return distance == 0 ? 1 : 0;
+  const double deviation = std::sqrt(squares / (count - 1) * (1 + 1 / count));
+  return std::clamp(1 - student_within(distance / deviation, others.size() - 1), 0.0, 1.0);
+}
+
+double chance_of(std::span<const double> before, std::span<const double> after) {
+  if (before.empty() || after.empty()) return 1;
+  return std::min(1.0, 2 * std::min(rank_sum_chance(before, after), far_values_chance(before, after)));
+}
+
+double inner_range(std::span<const double> values) {
+  if (values.size() < 4) return 0;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() - 2] - sorted[1];
+}
+
+double mean_of(std::span<const double> values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace atalaya::evidence

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The statistics of the analysis.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace atalaya::evidence {
+
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// For an even number of values, the mean of the middle two; NaN without values.
+double median(std::vector<double> values);
+// The standard deviation of a normal distribution with this median absolute deviation from `middle`.
+double robust_deviation(const std::vector<double> &values, double middle);
+
+// P(T >= t) of Student's distribution: the probability of such a value by chance.
+double student_tail(double t, double degrees);
+
+// The probability of at least this number of `all`, if each has the probability `part`.
+double binomial_tail(size_t least, size_t all, double part);
+
+// What is known of a standard deviation before any value: it is about this, as if that many values had shown it.
+struct Prior {
+  double deviation = 0, values = 0;
+};
+// For each value the probability that chance alone puts it so far below the others, with a deviation from the others and from the
+// prior. The lowest ones, up to `most` of them, do not hide each other: each is compared with the values above all of them.
+std::vector<double> chances_below(const std::vector<double> &values, size_t most, Prior prior);
+
+// Pearson's coefficient; NaN if one of them is constant.
+double correlation(std::span<const double> a, std::span<const double> b);
+
+// At most this number of values, evenly spaced over the whole range.
+template <class T>
+std::vector<T> evenly(const std::vector<T> &all, size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<T> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
+}  // namespace atalaya::evidence

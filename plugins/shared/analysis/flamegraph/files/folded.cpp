@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/flamegraph/files/folded.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "core/base/text/json.h"
+
+namespace atalaya::flamegraph {
+namespace {
+
+// Calls `enter` for each node with a value, parents first, and `leave` after its children.
+template <class Enter, class Leave>
+void walk(const Tree &tree, const Enter &enter, const Leave &leave) {
+  struct Step {
+    uint32_t node;
+    size_t next;  // index of the next child
+  };
+  std::vector<Step> path = {{0, 0}};
+  enter(0);
+  while (!path.empty()) {
+    Step &step = path.back();
+    const auto children = tree.children(step.node);
+    if (step.next == children.size()) {
+      leave(step.node);
+      path.pop_back();
+      continue;
+    }
+    const uint32_t child = children[step.next++];
+    if (tree.node(child).total == Values{}) continue;
+    enter(child);
+    path.push_back({child, 0});
+  }
+}
+
+// Never with an exponent, which other tools cannot read.
+void append_plain(std::string &out, double value) {
+  std::array<char, 512> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  out.append(text.data(), static_cast<size_t>(end.ptr - text.data()));
+}
+
+}  // namespace
+
+std::optional<FoldedLine> parse_folded(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+  const size_t blank = line.find_last_of(" \t");
+  if (blank == std::string_view::npos) return std::nullopt;
+  FoldedLine found{line.substr(0, blank)};
+  const char *end = line.data() + line.size();
+  const auto number = std::from_chars(line.data() + blank + 1, end, found.value);
+  if (number.ec != std::errc() || number.ptr != end || !std::isfinite(found.value) || found.value < 0) return std::nullopt;
+  if (found.stack.find_first_not_of("; \t") == std::string_view::npos) return std::nullopt;
+  return found;
+}
+
+double change_of_share(const Tree &tree, const Node &node) {
+  const Node &all = tree.root();
+  return all.shown() > 0 && all.before() > 0 ? node.shown() / all.shown() - node.before() / all.before() : 0;
+}
+
+std::string folded_of(const Tree &tree, bool compared) {
+  std::string out;
+  std::string stack;
+  std::vector<size_t> sizes;  // length of the stack before each frame
+  const auto enter = [&](uint32_t number) {
+    sizes.push_back(stack.size());
+    if (number == 0) return;
+    if (!stack.empty()) stack += ';';
+    stack += tree.name(number);
+    const Node &node = tree.node(number);
+    if (node.self == Values{}) return;
+    out += stack;
+    if (compared) append_plain(out += ' ', node.self[1]);
+    append_plain(out += ' ', node.self[0]);
+    out += '\n';
+  };
+  walk(tree, enter, [&](uint32_t) {
+    stack.resize(sizes.back());
+    sizes.pop_back();
+  });
+  return out;
+}
+
+std::string json_of(const Tree &tree, bool compared) {
+  std::string out;
+  const auto enter = [&](uint32_t number) {
+    if (!out.empty() && out.back() != '[') out += ',';
+    const Node &node = tree.node(number);
+    core::append_json_string(out += "{\"name\":", tree.name(number));
+    core::append_number(out += ",\"value\":", node.shown());
+    if (compared) core::append_number(out += ",\"delta\":", change_of_share(tree, node) * tree.root().shown());
+    out += ",\"children\":[";
+  };
+  walk(tree, enter, [&](uint32_t) { out += "]}"; });
+  return out + "\n";
+}
+
+}  // namespace atalaya::flamegraph

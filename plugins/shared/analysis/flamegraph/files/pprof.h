@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks as a profile of pprof: a gzipped message "Profile". Source: github.com/google/pprof, proto/profile.proto. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "plugins/shared/analysis/flamegraph/picture/picture.h"
+#include "plugins/shared/analysis/flamegraph/tree.h"
+
+namespace atalaya::flamegraph {
+
+struct ProfileInfo {
+  std::string type;                // of the values: "cpu", "offcpu", "wall"
+  Unit unit = Unit::samples;       // their unit
+  uint32_t group_depth = 1;        // frames above code: host, process. They become labels, because they are no functions.
+  int64_t from_ns = 0, to_ns = 0;  // the range of time; 0, 0: unknown
+};
+
+// The shown side of the tree. Values are rounded to whole numbers, as the format demands. Throws if zlib has no memory.
+std::string pprof_of(const Tree &tree, const ProfileInfo &info);
+
+}  // namespace atalaya::flamegraph

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings: slow nodes, tasks and code regions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/analysis/jobs/findings/checks.h"
+#include "plugins/shared/analysis/jobs/reasons/correlate.h"
+#include "plugins/shared/analysis/jobs/findings/detect.h"
+#include "plugins/shared/analysis/jobs/model/phases.h"
+#include "plugins/shared/analysis/jobs/model/regions.h"
+
+namespace atalaya::jobs {
+
+// A phase that is slow on a finding's node.
+struct SlowPhase {
+  size_t group = 0;
+  double slower = 0, lost = 0;
+};
+
+struct Finding {
+  enum class Kind { node, tasks, region } kind = Kind::node;
+  uint32_t job = 0, stage = 0, phase = 0, host = 0;  // job: its index, or kNoJob; phase 0: whole tasks
+  uint32_t region = 0;                               // its name
+  size_t group = 0;                                  // the group of the entries
+  bool is_overtaken = false;                         // the tasks were killed because copies on other nodes were faster
+  std::vector<uint32_t> tasks;                       // the slow ones
+  double slower = 0, chance = 1, lost = 0;           // slower: NaN if unknown
+  std::vector<SlowPhase> phases;                     // largest loss first
+  Reason reason = Reason::none;
+  std::string summary;
+  std::vector<std::string> evidence;
+  std::vector<Check> checks;
+  std::string index;  // the index of the correlation: "ipc", "dps", "" without one
+  Correlated metrics;
+  Resource leading = Resource::other;  // with the largest sum of the leading coefficients
+};
+
+// Slow nodes and single slow tasks. Without reasons: explain.h.
+std::vector<Finding> find_slow(const JobData &data, const std::vector<Group> &groups, const std::vector<PhaseRank> &ranks,
+                               const DetectOptions &options);
+// For messages: job "j", stage "map".
+std::string name_of(const JobData &data, const Group &group);
+// "map "; "stage 0 " of Spark, which numbers them; "" for tasks without a stage.
+std::string stage_text(const JobData &data, uint32_t stage);
+// The critical code regions.
+std::vector<Finding> find_regions(const JobData &data, const std::vector<RegionCost> &regions);
+
+}  // namespace atalaya::jobs

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/jobs/findings/slowness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
+
+namespace atalaya::jobs {
+namespace {
+
+constexpr size_t kMinToCompare = 3;  // tasks or phases of a host, and of the others
+constexpr double kSameSpeed = 0.1;   // smaller differences of medians are noise
+
+// Equal pieces of work on the hosts: the tasks of a stage, or one of their phases.
+struct Pieces {
+  std::vector<double> times, rates;  // rates: time per byte, of those with bytes
+
+  void add(double time, int64_t bytes) {
+    times.push_back(time);
+    if (bytes > 0) rates.push_back(time / static_cast<double>(bytes));
+  }
+  bool have_bytes() const { return rates.size() == times.size(); }
+};
+using ByHost = std::map<uint32_t, Pieces>;
+
+struct Ratio {
+  double value = 1;
+  bool has_bytes = false;
+};
+
+// Of the hosts' medians the middle one, or the lower one of both: how many tasks a host ran does not matter.
+double usual(const ByHost &hosts, std::vector<double> Pieces::*values) {
+  std::vector<double> medians;
+  for (const auto &[host, pieces] : hosts)
+    if (!(pieces.*values).empty()) medians.push_back(evidence::median(pieces.*values));
+  if (medians.empty()) return 0;
+  const auto middle = medians.begin() + static_cast<ptrdiff_t>((medians.size() - 1) / 2);
+  std::nth_element(medians.begin(), middle, medians.end());
+  return *middle;
+}
+
+size_t count_of_others(const ByHost &hosts, uint32_t own, std::vector<double> Pieces::*values) {
+  size_t count = 0;
+  for (const auto &[host, pieces] : hosts)
+    if (host != own) count += (pieces.*values).size();
+  return count;
+}
+
+// A host's median, divided by the usual one. Nothing: the others have too few. A host with more bytes is not slower for it, so the
+// time per byte counts if it differs less.
+std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
+  const Pieces &own = hosts.at(host);
+  const double time = usual(hosts, &Pieces::times);
+  if (time <= 0 || count_of_others(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
+  Ratio ratio{evidence::median(own.times) / time, own.have_bytes() && count_of_others(hosts, host, &Pieces::rates) >= kMinToCompare};
+  const double rate = usual(hosts, &Pieces::rates);
+  if (ratio.value > 1 && ratio.has_bytes && rate > 0) ratio.value = std::clamp(evidence::median(own.rates) / rate, 1.0, ratio.value);
+  return ratio;
+}
+
+bool is_slow(double factor) {
+  return factor > 1 + kSameSpeed;
+}
+
+enum class Kind : uint8_t { cpu, disk, network };
+
+Kind kind_of(const JobData &data, const Phase &phase) {
+  const Needs needs = needs_of(data.name(phase.phase));
+  const bool is_remote =
+      phase.work.bytes > 0 && 2 * static_cast<double>(phase.work.remote) >= static_cast<double>(phase.work.bytes);
+  if (needs.network || is_remote) return Kind::network;
+  return needs.reads || needs.writes ? Kind::disk : Kind::cpu;
+}
+
+class Finder {
+ public:
+  Finder(const JobTasks &tasks, const JobStages &stages, const std::vector<int64_t> &times)
+      : tasks_(tasks), stages_(stages), times_(times) {
+    for (const uint32_t i : tasks.order())
+      if (tasks.of(i).has_ended_well())
+        hosts_[stages.of(tasks.of(i))][tasks.of(i).host].add(static_cast<double>(times[i]), tasks.of(i).work.bytes);
+  }
+
+  Slowness find() {
+    add_compared();
+    add_few();
+    add_by_kind();
+    std::erase_if(found_.of_stage, [](const auto &entry) { return std::abs(entry.second - 1) <= kSameSpeed; });
+    return std::move(found_);
+  }
+
+ private:
+  // Stages in which the host ran enough tasks.
+  void add_compared() {
+    std::map<uint32_t, std::vector<double>> of_host;
+    for (const auto &[stage, hosts] : hosts_)
+      for (const auto &[host, own] : hosts) {
+        const auto ratio = ratio_of(hosts, host);
+        if (!ratio || own.times.size() < kMinToCompare || ratio->value <= 0) continue;
+        of_host[host].push_back(ratio->value);
+        found_.of_stage[{host, stage}] = ratio->value;
+      }
+    for (const auto &[host, values] : of_host) {
+      usual_[host] = evidence::median(values);
+      found_.most[host] = *std::max_element(values.begin(), values.end());
+    }
+  }
+
+  // A few tasks of a host that is slow elsewhere take their bytes at the usual speed. Their work may differ if the bytes are
+  // unknown: then they are at most as slow as usual there.
+  void add_few() {
+    for (const auto &[host, factor] : usual_) {
+      if (!is_slow(factor)) continue;
+      for (const auto &[stage, hosts] : hosts_) {
+        const auto own = hosts.find(host);
+        if (own == hosts.end() || own->second.times.size() >= kMinToCompare) continue;
+        const auto ratio = ratio_of(hosts, host);
+        if (ratio && ratio->value > 1)
+          found_.of_stage[{host, stage}] = ratio->has_bytes ? ratio->value : std::min(ratio->value, factor);
+      }
+    }
+  }
+
+  // Where the others ran too few tasks of a stage, a host is as slow as in the phases of other stages that use the same resource.
+  void add_by_kind() {
+    std::map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> sums;  // by host and stage: recorded, and at usual speed
+    std::map<uint32_t, double> saved;                                         // by task
+    const auto factors = kinds();
+    for (const Phase &phase : tasks_.data().phases) {
+      if (!tasks_.has(phase.task)) continue;
+      const auto factor = factors.find({tasks_.of(phase.task).host, kind_of(tasks_.data(), phase)});
+      if (factor != factors.end() && is_slow(factor->second))
+        saved[phase.task] += static_cast<double>(tasks_.busy(phase)) * (1 - 1 / factor->second);
+    }
+    for (const uint32_t i : tasks_.order()) {
+      const std::pair place{tasks_.of(i).host, stages_.of(tasks_.of(i))};
+      const auto hosts = hosts_.find(place.second);
+      const bool is_alone = hosts != hosts_.end() && hosts->second.contains(place.first) &&
+                            count_of_others(hosts->second, place.first, &Pieces::times) < kMinToCompare;
+      if (!is_alone) continue;
+      const auto time = static_cast<double>(times_[i]);
+      auto &[recorded, at_usual_speed] = sums[place];
+      recorded += time;
+      at_usual_speed += std::max(time - saved[i], time / worst_of(factors, place.first));
+    }
+    for (const auto &[place, sum] : sums)
+      if (sum.second > 0) found_.of_stage[place] = sum.first / sum.second;
+  }
+
+  using Kinds = std::map<std::pair<uint32_t, Kind>, double>;
+
+  // Phases may overlap: together they save no more than if the whole task was in the slowest one.
+  static double worst_of(const Kinds &factors, uint32_t host) {
+    double worst = 1;
+    for (const auto &[place, factor] : factors)
+      if (place.first == host) worst = std::max(worst, factor);
+    return worst;
+  }
+
+  // By host and resource: the time in such phases, in that at usual speed.
+  Kinds kinds() const {
+    std::map<std::tuple<Kind, uint32_t, uint32_t>, ByHost> phases;  // by stage and name
+    for (const Phase &phase : tasks_.data().phases) {
+      if (!tasks_.has(phase.task) || !tasks_.of(phase.task).has_ended_well()) continue;
+      const Task &task = tasks_.of(phase.task);
+      const int64_t busy = std::min(tasks_.busy(phase), times_[phase.task]);
+      if (busy > 0)
+        phases[{kind_of(tasks_.data(), phase), stages_.of(task), phase.phase}][task.host].add(static_cast<double>(busy),
+                                                                                              phase.work.bytes);
+    }
+    struct Sum {
+      double recorded = 0, at_usual_speed = 0;
+      size_t count = 0;
+    };
+    std::map<std::pair<uint32_t, Kind>, Sum> sums;
+    for (const auto &[place, hosts] : phases)
+      for (const auto &[host, own] : hosts) {
+        const auto ratio = ratio_of(hosts, host);
+        if (!ratio || ratio->value <= 0) continue;
+        Sum &sum = sums[{host, std::get<Kind>(place)}];
+        for (const double time : own.times) {
+          sum.recorded += time;
+          sum.at_usual_speed += time / ratio->value;
+        }
+        sum.count += own.times.size();
+      }
+    Kinds found;
+    for (const auto &[place, sum] : sums)
+      if (sum.count >= kMinToCompare) found[place] = sum.recorded / sum.at_usual_speed;
+    return found;
+  }
+
+  const JobTasks &tasks_;
+  const JobStages &stages_;
+  const std::vector<int64_t> &times_;
+  std::map<uint32_t, ByHost> hosts_;  // by stage
+  std::map<uint32_t, double> usual_;  // by host: in stages with enough tasks
+  Slowness found_;
+};
+
+}  // namespace
+
+Slowness slowness_of(const JobTasks &tasks, const JobStages &stages, const std::vector<int64_t> &times) {
+  return Finder(tasks, stages, times).find();
+}
+
+}  // namespace atalaya::jobs

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks of one job in the order in which they worked, and its stages.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
+#include "plugins/shared/analysis/jobs/model/tasks.h"
+
+namespace atalaya::jobs {
+
+// Those that took time.
+class JobTasks {
+ public:
+  JobTasks(const JobData &data, uint32_t job);
+
+  const std::vector<uint32_t> &order() const { return order_; }  // in which they started to work
+  const JobData &data() const { return data_; }
+  const Task &of(uint32_t task) const { return data_.tasks[task]; }
+  bool has(uint32_t task) const { return of(task).job == job_ && of(task).work.duration_ns > 0; }
+  int64_t begin(uint32_t task) const { return ends_.begin(of(task)); }
+  int64_t end(uint32_t task) const { return of(task).work.end_ns(); }
+  // Of a phase, without the time in which it waited for maps. 0: unknown.
+  int64_t busy(const Phase &phase) const;
+
+ private:
+  const JobData &data_;
+  const uint32_t job_;
+  const MapPhaseEnds ends_;
+  std::vector<uint32_t> order_;
+};
+
+struct JobStages {
+  explicit JobStages(const JobTasks &tasks);
+  uint32_t of(const Task &task) const { return numbers.at(task.stage); }
+
+  std::map<uint32_t, uint32_t> numbers;  // by name, in order of their start
+  std::vector<int64_t> begins, ends;
+};
+
+}  // namespace atalaya::jobs

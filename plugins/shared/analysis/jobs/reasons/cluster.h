@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters of numbers: k-medoids (PAM) and k-means in one dimension. docs/decisions/jobs-and-bottlenecks.md has the reasons.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::jobs {
+
+enum class Clustering { pam, kmeans };
+
+struct Clusters {
+  std::vector<double> centres;    // ascending: medoids, which are values, or means
+  std::vector<uint8_t> of_value;  // the centre of each value, in the order of the values
+  double cost = 0;                // sum of distances to the medoids; for k-means, of their squares
+};
+
+// At most `count` (up to 255) clusters, and at most one per different value.
+Clusters clusters_of(const std::vector<double> &values, size_t count, Clustering clustering);
+
+}  // namespace atalaya::jobs

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether reads over the network slow tasks: the tasks that read most of their input over it, compared with those that do not.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "plugins/shared/analysis/jobs/findings/detect.h"
+
+namespace atalaya::jobs {
+
+struct Finding;
+
+// The remote tasks of a node, or of some tasks, against all others of the group.
+struct RemoteReads {
+  double own_share = 0, other_share = 0;  // of the bytes
+  size_t own = 0, own_remote = 0;         // tasks
+  double chance = 1;                      // of as many remote tasks
+  // How much slower remote tasks are than local ones of the same nodes and waves; absent: there are none to compare.
+  std::optional<double> slower;
+  double chance_slower = 1;
+};
+
+// `is_own`, by task. Absent: no task reports the source of its data.
+std::optional<RemoteReads> remote_reads(const JobData &data, const Group &group, const std::vector<bool> &is_own);
+
+// Stages whose remote tasks are slow on all nodes, unless a finding has explained the stage by that.
+std::vector<Finding> find_remote(const JobData &data, const std::vector<Group> &groups, const std::vector<Finding> &known,
+                                 const DetectOptions &options);
+
+}  // namespace atalaya::jobs

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings that bytes and outcomes show, whatever the speed: tasks with far more data than the others, nodes where attempts fail.
+#pragma once
+
+#include <vector>
+
+#include "plugins/shared/analysis/jobs/findings/findings.h"
+
+namespace atalaya::jobs {
+
+// Tasks with far more bytes than the others of their stage, which the job waited for. `seconds`: the length of each job.
+std::vector<Finding> find_skew(const JobData &data, const std::vector<Group> &groups, const std::vector<double> &seconds);
+
+// Nodes on which more attempts fail than chance explains.
+std::vector<Finding> find_failing(const JobData &data, const std::vector<Group> &groups);
+
+}  // namespace atalaya::jobs

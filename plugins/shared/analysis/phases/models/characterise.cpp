@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/analysis/phases/models/characterise.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugins/shared/analysis/phases/mining/labels.h"
+
+namespace atalaya::phases {
+namespace {
+
+// Matching epochs, minus others, after which a phase is recognised.
+constexpr int kSure = 5;
+
+void join(Occurrence &first, const Occurrence &second) {
+  first.end_ns = second.end_ns;
+  first.threads.add(second.threads);
+  first.usage.add(second.usage);
+}
+
+}  // namespace
+
+std::optional<size_t> PhaseBook::number_of(const MinedPhase &phase) {
+  for (size_t i = 0; i < profiles_.size(); ++i)
+    if (match(phase.profile, profiles_[i], likeness_)) return i;
+  return add(phase) ? std::optional(profiles_.size() - 1) : std::nullopt;
+}
+
+bool PhaseBook::add(const MinedPhase &phase) {
+  if (profiles_.size() >= kMaxPhases) return false;
+  profiles_.push_back(phase.profile);
+  epochs_.push_back(phase.epoch);
+  return true;
+}
+
+void Characteriser::add(const OnlineSample &sample, std::vector<Occurrence> &changed) {
+  trace_.add(sample.time_ns, sample.parts, sample.threads);
+  durations_ns_.push_back(sample.duration_ns);
+  resources_.push_back(sample.resources);
+  if (current_) return follow(changed);
+  characterise(changed);
+  if (!current_ && trace_.size() >= options_.buffer) learn(changed);
+}
+
+void Characteriser::finish(std::vector<Occurrence> &changed) {
+  if (current_) end(kept(current_->phase, trace_.size()), changed);
+  if (trace_.size() >= 2 * options_.least)
+    learn(changed);
+  else if (trace_.size() >= least_known())
+    place(without_unlike(best_segments(trace_, book_.profiles(), least_known())), known_numbers(), changed);
+  else
+    extend_last(trace_.size(), changed);
+  if (current_) end(0, changed);
+  drop(trace_.size());
+  last_.reset();
+  own_ = {};
+}
+
+// A phase lasts as long as its epochs match. An epoch of 20 may differ by chance: it ends the phase if some of its samples are
+// unlikely, or if the next one differs as well. The last epoch that matched is kept, because the end may be in it.
+void Characteriser::follow(std::vector<Occurrence> &changed) {
+  const size_t epoch = std::max(book_.epoch(current_->phase), own_.epoch);
+  const size_t seen = matched_ + doubted_;
+  if (trace_.size() < seen + epoch) return;
+  if (matches(Profile(trace_, seen, trace_.size()), current_->phase)) {
+    take(seen);
+    matched_ = trace_.size();
+    doubted_ = 0;
+    return;
+  }
+  const size_t last = kept(current_->phase, trace_.size());
+  if (last == trace_.size() && doubted_ == 0) {
+    doubted_ = epoch;
+    return;
+  }
+  end(last == trace_.size() ? matched_ : last, changed);
+  characterise(changed);
+}
+
+// All sizes of epochs, the smallest first.
+void Characteriser::characterise(std::vector<Occurrence> &changed) {
+  if (trials_.empty())
+    for (const size_t size : kEpochs) trials_.push_back({size, 0, {}});
+  for (Trial &trial : trials_) {
+    const auto phase = advance(trial);
+    if (!phase) continue;
+    recognise(*phase, trial.candidates[*phase].begin, trial, changed);
+    return;
+  }
+}
+
+// The samples before are of phases that were too short for five epochs, or of none. What is most likely for all of them ends with
+// this phase, except by chance: then it begins where its own samples become likely. Its epochs begin at `matching`.
+void Characteriser::recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed) {
+  const size_t seen = trial.position, certain = std::min(matching + trial.size, seen);
+  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), least_known());
+  if (has_unknown(likely, matching)) {
+    trials_.clear();
+    return learn(changed);
+  }
+  const std::vector<Segment> segments = without_unlike(likely);
+  if (segments.back().phase == phase && segments.back().begin < certain) return place(segments, known_numbers(), changed);
+  const size_t first = border(trace_, book_.profiles(), phase, certain, Side::begin);
+  begin(phase, first, changed);
+  take(seen - first);
+}
+
+std::optional<size_t> Characteriser::advance(Trial &trial) {
+  trial.candidates.resize(book_.size());
+  for (; trial.position + trial.size <= trace_.size(); trial.position += trial.size) {
+    std::optional<Profile> epoch;
+    for (size_t i = 0; i < book_.size(); ++i) {
+      if (book_.epoch(i) != trial.size) continue;
+      if (!epoch) epoch.emplace(trace_, trial.position, trial.position + trial.size);
+      Candidate &candidate = trial.candidates[i];
+      if (!matches(*epoch, i)) {
+        candidate.confidence = std::max(candidate.confidence - 1, 0);
+        continue;
+      }
+      if (candidate.confidence++ == 0) candidate.begin = trial.position;
+      if (candidate.confidence < kSure) continue;
+      trial.position += trial.size;
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Like the phase in the book, or in its current or last occurrence, which may have other shares of the functions.
+bool Characteriser::matches(const Profile &epoch, size_t phase) const {
+  return match(epoch, book_.profiles()[phase], book_.likeness()) ||
+         (own_.known == phase && match(epoch, own_.profile, book_.likeness()));
+}
+
+std::vector<Segment> Characteriser::without_unlike(std::vector<Segment> segments) const {
+  leave_out_unlike(trace_, book_.profiles(), book_.likeness(), segments);
+  return segments;
+}
+
+// Whether the samples before `end` have those of a new phase: as many as it needs are unlike the phases that explain them best.
+bool Characteriser::has_unknown(std::vector<Segment> segments, size_t end) const {
+  std::erase_if(segments, [end](const Segment &segment) { return segment.begin >= end; });
+  if (!segments.empty()) segments.back().end = std::min(segments.back().end, end);
+  size_t unknown = 0;
+  for (const Segment &segment : without_unlike(std::move(segments))) unknown += segment.phase == kNoPhase ? segment.size() : 0;
+  return unknown >= 2 * options_.least;
+}
+
+Characteriser::Numbers Characteriser::known_numbers() const {
+  Numbers numbers;
+  for (size_t i = 0; i < book_.size(); ++i) numbers.emplace_back(i);
+  return numbers;
+}
+
+// The whole buffer is explained at once, by known phases where they fit; its last phase continues.
+void Characteriser::learn(std::vector<Occurrence> &changed) {
+  const Trace *const one = &trace_;
+  const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), mining());
+  Numbers numbers;
+  for (const MinedPhase &phase : mined.phases) numbers.push_back(phase.known ? phase.known : book_.number_of(phase));
+  const std::vector<Segment> &segments = mined.segments.front();
+  place(segments, numbers, changed);
+  if (trace_.size() > 0 && current_) end(0, changed);
+  if (current_ && mined.phases[segments.back().phase].known) own_.epoch = mined.phases[segments.back().phase].epoch;
+  // What is no phase is not searched again.
+  if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
+}
+
+// Segments of the trace become occurrences; the last one is the current one.
+void Characteriser::place(const std::vector<Segment> &segments, const Numbers &numbers, std::vector<Occurrence> &changed) {
+  size_t rest = 0;
+  for (Segment segment : segments) {
+    const auto number = segment.phase == kNoPhase ? std::nullopt : numbers[segment.phase];
+    if (!number) continue;
+    if (current_) {
+      end(0, changed);
+    } else if (last_ && last_->phase != *number) {
+      // A rest of the last phase that is shorter than a phase became a part of this one, which keeps the samples of a phase.
+      const size_t spare = std::max(segment.size(), least_known()) - least_known();
+      rest = extend_last(segment.begin + std::min(least_known() - 1, spare), changed);
+      segment.begin = std::max(segment.begin, rest);
+    }
+    begin(*number, segment.begin - rest, changed);
+    take(segment.size());
+    rest = segment.end;
+  }
+  // Nothing was found: the first samples may be a rest of the last phase that is shorter than a phase.
+  if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.least - 1), changed);
+}
+
+// The samples before are of no phase, or, if few, of the same phase as before and after.
+void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
+  const size_t few = std::max(options_.least, book_.epoch(phase));
+  if (follows_last() && last_->phase == phase && sample <= few) {
+    current_ = last_;
+    current_->is_open = true;
+    take(sample);
+  } else {
+    drop(sample - extend_last(sample, changed));
+    own_ = {{}, 1, phase};
+    current_ = occurrence(phase, 0, 0);
+    current_->start_ns = trace_.time_ns(0) - durations_ns_[0];
+    current_->end_ns = current_->start_ns;
+    current_->is_open = true;
+  }
+  changed.push_back(*current_);
+  trials_.clear();
+  matched_ = doubted_ = 0;
+}
+
+// Samples after the last phase may still be of it: two epochs in a row may differ by chance. Returns their number, at most `limit`.
+size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
+  const size_t more = follows_last() ? kept(last_->phase, limit) : 0;
+  if (more == 0) return 0;
+  join(*last_, occurrence(last_->phase, 0, more));
+  changed.push_back(*last_);
+  drop(more);
+  return more;
+}
+
+bool Characteriser::follows_last() const {
+  return last_ && trace_.size() > 0 && last_->end_ns == trace_.time_ns(0) - durations_ns_[0];
+}
+
+// Its first samples still belong to the phase.
+void Characteriser::end(size_t samples, std::vector<Occurrence> &changed) {
+  take(samples);
+  current_->is_open = false;
+  changed.push_back(*current_);
+  last_ = std::exchange(current_, std::nullopt);
+  trials_.clear();
+}
+
+Occurrence Characteriser::occurrence(size_t phase, size_t begin, size_t end) const {
+  Occurrence found;
+  found.phase = phase;
+  for (size_t i = begin; i < end; ++i) {
+    found.threads.add(trace_.threads(i));
+    found.usage.add(resources_[i]);
+    found.end_ns = trace_.time_ns(i);
+  }
+  return found;
+}
+
+void Characteriser::take(size_t samples) {
+  if (samples == 0) return;
+  join(*current_, occurrence(current_->phase, 0, samples));
+  if (own_.profile.samples() < options_.buffer) own_.profile.add(Profile(trace_, 0, samples));
+  drop(samples);
+}
+
+void Characteriser::drop(size_t samples) {
+  trace_.drop_front(samples);
+  durations_ns_.erase(durations_ns_.begin(), durations_ns_.begin() + static_cast<std::ptrdiff_t>(samples));
+  resources_.erase(resources_.begin(), resources_.begin() + static_cast<std::ptrdiff_t>(samples));
+  if (samples > 0) trials_.clear();
+}
+
+// An unknown phase with common first functions is more likely of any phase than of none. Therefore the last samples must be alike
+// the phase, too.
+size_t Characteriser::kept(size_t phase, size_t limit) const {
+  const size_t window = std::max(options_.least, book_.epoch(phase));
+  const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
+  const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
+  size_t end = likely;
+  while (end > 0 && affinity(phase, begin_of(end), end) < kLeastAffinity) --end;
+  if (end == likely) return likely;
+  // A part of the last window that is alike may be of the other phase.
+  size_t best = end;
+  for (size_t at = end; at-- > begin_of(end);)
+    if (affinity(phase, begin_of(end), at) > affinity(phase, begin_of(end), best)) best = at;
+  return best;
+}
+
+double Characteriser::affinity(size_t phase, size_t begin, size_t end) const {
+  const Profile samples(trace_, begin, end);
+  const double of_book = similarity(samples, book_.profiles()[phase], book_.likeness().rare).times;
+  if (own_.known != phase) return of_book;
+  return std::max(of_book, similarity(samples, own_.profile, book_.likeness().rare).times);
+}
+
+}  // namespace atalaya::phases

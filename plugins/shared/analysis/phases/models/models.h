@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicts the time and the resources of a phase from the phases before it, and says how far a run is from the prediction. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/analysis/phases/models/regression.h"
+#include "plugins/shared/analysis/phases/runs.h"
+
+namespace atalaya::phases {
+
+inline constexpr size_t kLeastRuns = 8;    // observations of a model
+inline constexpr size_t kEnoughRuns = 15;  // normal runs, so that a phase that none of them has is not normal
+
+// A model of one target of a phase.
+struct Model {
+  size_t rows = 0;
+  bool is_linear = false;                         // from the inputs; else the mean of all runs, because the inputs do not tell
+  std::vector<std::string> inputs;                // features of the linear model
+  std::vector<std::pair<double, double>> ranges;  // of these in training
+  Linear linear;
+  double mean = 0;
+  double r2 = 0;                         // of held-out observations
+  double accuracy = 0;                   // 100 - mean absolute percentage error of held-out observations
+  double threshold = 0;                  // a larger distance, as below, is not normal
+  double range_low = 0, range_high = 0;  // of the target in training
+};
+
+struct Predicted {
+  double value = 0;
+  const Model *model = nullptr;
+};
+
+class Models {
+ public:
+  // From normal runs only. Where too few runs have the same two phases before, one of them, or none, is compared.
+  explicit Models(const std::vector<ProgramRun> &runs);
+
+  size_t runs() const { return runs_; }
+  const std::set<std::string> &dependent() const { return dependent_; }
+  const std::map<Context, std::array<std::optional<Model>, kTargets>> &all() const { return models_; }
+  // The number of observations of the first context with a model, in the order of with_fewer; else of the phase alone.
+  size_t rows(const Observation &observation) const;
+  // Whether enough normal runs are known and none has the phase.
+  bool is_new(const std::string &phase) const { return runs_ >= kEnoughRuns && !phases_.contains(phase); }
+  // How many of the phases before are needed to predict this phase: 0 or kBefore. Nothing: it has no model.
+  std::optional<size_t> inputs(const std::string &phase) const;
+  // Nothing: training does not carry a prediction.
+  std::optional<Predicted> predict(const Observation &observation, Target target) const;
+  // The phase that most often follows these in training; empty: none.
+  std::string next_phase(const ProgramRun &run) const;
+
+ private:
+  size_t runs_ = 0;
+  std::set<std::string> dependent_, phases_;
+  std::map<Context, std::array<std::optional<Model>, kTargets>> models_;
+  std::map<Context, size_t> rows_;
+  std::map<std::vector<std::string>, std::map<std::string, size_t>> followers_;
+};
+
+// Logarithm of seen / predicted, of amounts beyond the floor of the target. 0: as predicted.
+double distance_of(double seen, double predicted, Target target);
+
+// Both ends of a phase are known to one sample each, so its time and amounts are known to two samples. A smaller difference is no
+// difference, whatever the threshold. 0: memory, which is a mean; unknown number of samples.
+double resolution_of(const Occurrence &seen, double predicted, Target target);
+
+struct Anomaly {
+  const Step *step = nullptr;
+  Target target = Target::seconds;
+  double seen = 0, predicted = 0;
+  double distance = 0, threshold = 0;
+  bool is_from_inputs = false;
+  std::string text;  // "phase sort took 2.1x the CPU that its inputs explain"
+};
+
+struct Verdict {
+  std::vector<Anomaly> anomalies;          // the largest distance first
+  size_t compared = 0, without_model = 0;  // phases
+  std::vector<std::string> unknown;        // phases that no normal run has in this place
+};
+// From the first step that was asked for on.
+Verdict anomalies_of(const ProgramRun &run, const Models &models);
+
+}  // namespace atalaya::phases

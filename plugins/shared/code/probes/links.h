@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attaches BPF programs to the begin and end of regions.
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "core/base/result.h"
+#include "plugins/shared/code/probes/attachment.h"
+#include "plugins/shared/code/probes/regions.h"
+
+namespace atalaya::probes {
+
+// A region's number is their cookie.
+struct Programs {
+  bpf_program *enters = nullptr, *returns = nullptr, *leaves = nullptr;
+};
+
+// Since Linux 6.6 the kernel has multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf events, which
+// require CAP_SYS_ADMIN. Programs are loaded for one or the other.
+void use_multi(const Programs &programs);       // before they are loaded
+bool supports_multi(const Programs &programs);  // after they were loaded so
+
+// Attaches to the open file `file`, which may be closed afterwards.
+core::Result<std::unique_ptr<Attachment>> attach(const Programs &programs, bool multi, uint32_t region, int file,
+                                                 const Points &points);
+
+}  // namespace atalaya::probes

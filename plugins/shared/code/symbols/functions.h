@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of an ELF file's symbol tables, and the file offset of a function by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "plugins/shared/code/symbols/elf_image.h"
+
+namespace atalaya::symbols {
+
+inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // .gnu_debugdata unpacked
+
+// An entry of a symbol table. `address` is in the file's own addresses.
+struct Function {
+  uint64_t address = 0, size = 0;  // size 0: unknown
+  bool indirect = false;           // it selects the function at run time (IFUNC)
+  std::string_view name;
+};
+
+// Visits the functions of the file's first table of this type (SHT_SYMTAB, SHT_DYNSYM) while `take` returns true. False: no such
+// table.
+bool each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take);
+
+// The ELF file in a section .gnu_debugdata; empty: damaged, or too large.
+std::string unpacked_debug_data(std::string_view packed);
+
+// A function found by name.
+struct FoundFunction {
+  uint64_t offset = 0;  // in the file
+  uint64_t size = 0;    // 0: unknown
+};
+
+// Finds a function by its name in the table, by its source form (see `demangled`), or by its address (0x401136), in the file at
+// `path`, which is open as `file`, or in its debug file. An error if there is not exactly one.
+core::Result<FoundFunction> find_function(int file, const std::string &path, std::string_view name);
+
+}  // namespace atalaya::symbols

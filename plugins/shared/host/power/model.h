@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Power from utilisation, for hosts without a meter: a straight line between two numbers from the operator, measured at the wall or
+// from a data sheet. The results carry the tag quality = model.
+#pragma once
+
+#include <atalaya/plugin.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/host/procfs/files.h"
+#include "plugins/shared/host/procfs/tree.h"
+
+namespace atalaya::power {
+
+struct Model {
+  double idle_watts = 0, full_watts = 0;
+  double watts(double utilisation) const { return idle_watts + (full_watts - idle_watts) * utilisation; }
+};
+
+inline constexpr Param kModelParams[] = {
+    param::number("idle", "Power of the idle host").required().range(0, 100000).unit("W"),
+    param::number("full", "Power of the host with all cores busy").required().range(0, 100000).unit("W"),
+};
+inline constexpr Param kModelParam = param::record(
+    "model", kModelParams, "Power from utilisation where no meter exists, tagged quality = model (default: no estimate)");
+// Throws Failure for invalid values.
+std::optional<Model> model_of(const Host &host);
+
+// CPU time of all cores: the first lines of /proc/stat, in ticks.
+struct Ticks {
+  uint64_t busy = 0, idle = 0, stolen = 0;
+  size_t cores = 0;
+};
+std::optional<Ticks> parse_ticks(std::string_view text);
+
+// Between two readings.
+struct Busy {
+  double percent = 0;  // of one core, as proc.cpu.*: 200 with two of them busy
+  double share = 0;    // of all cores, 0 to 1
+};
+class BusyTime {
+ public:
+  explicit BusyTime(const procfs::Tree &tree) : tree_(tree) {}
+  // Since the last call; absent in the first one and after forget.
+  std::optional<Busy> take();
+  void forget() { last_.reset(); }
+
+ private:
+  const procfs::Tree &tree_;
+  procfs::KeptFile file_{"proc/stat"};
+  std::vector<char> buffer_;
+  std::optional<Ticks> last_;
+};
+
+}  // namespace atalaya::power

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// One reading of a process, from procfs or another backend.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace atalaya::procfs {
+
+// Amounts since the process began. They only grow; a smaller one is a reset.
+enum class Counter : uint8_t {
+  user_ns,
+  kernel_ns,
+  delay_ns,
+  disk_reads_bytes,
+  disk_writes_bytes,
+  reads_bytes,
+  writes_bytes,
+  reads_calls,
+  writes_calls,
+  faults_minor,
+  faults_major,
+  switches_voluntary,
+  switches_involuntary,
+};
+constexpr size_t kCounters = 13;
+
+constexpr bool counts_calls(Counter counter) {
+  return counter >= Counter::reads_bytes && counter <= Counter::writes_calls;
+}
+constexpr bool counts_io(Counter counter) {
+  return counter == Counter::disk_reads_bytes || counter == Counter::disk_writes_bytes || counts_calls(counter);
+}
+
+// The I/O that a reading counts. Each further number is another unknown beginning: only growth between readings with the same one
+// is that of the process.
+enum IoBasis : uint32_t {
+  kIoSinceBirth,   // of all threads, without children
+  kIoOfMainThread  // the same, if the process never had another thread
+};
+
+// Current values of a process.
+enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent, open_files };
+constexpr size_t kGauges = 7;
+
+// Numbers by name; each may be unknown.
+template <class Key, size_t size, class Value = uint64_t>
+class Known {
+ public:
+  void set(Key key, Value value) {
+    values_[index(key)] = value;
+    mask_ |= bit(key);
+  }
+  void forget(Key key) { mask_ &= ~bit(key); }
+  bool has(Key key) const { return (mask_ & bit(key)) != 0; }
+  Value get(Key key) const { return values_[index(key)]; }
+
+ private:
+  static constexpr size_t index(Key key) { return static_cast<size_t>(key); }
+  static constexpr uint32_t bit(Key key) { return uint32_t{1} << index(key); }
+  std::array<Value, size> values_{};
+  uint32_t mask_ = 0;
+};
+
+// The kernel's name of a process, any bytes but 0: 15 at most of a program, up to 63 of a kernel worker.
+class Name {
+ public:
+  Name() = default;
+  explicit Name(std::string_view text) : size_(static_cast<uint8_t>(text.size() < kMax ? text.size() : kMax)) {
+    std::memcpy(bytes_.data(), text.data(), size_);
+  }
+  std::string_view text() const { return {bytes_.data(), size_}; }
+  bool operator==(const Name &other) const { return text() == other.text(); }
+
+ private:
+  static constexpr size_t kMax = 63;
+  std::array<char, kMax> bytes_{};
+  uint8_t size_ = 0;
+};
+
+// The suffix of the name of a kernel worker ("kworker/0:1-events") is its last work: with it, one thread would have many series.
+inline std::string_view stable_name(std::string_view name) {
+  constexpr std::string_view worker = "kworker/";
+  if (!name.starts_with(worker) || name.size() == worker.size()) return name;
+  const char first = name[worker.size()];
+  return first == 'u' || (first >= '0' && first <= '9') ? name.substr(0, name.find_first_of("-+", worker.size())) : name;
+}
+
+struct ProcessReading {
+  int32_t pid = 0;
+  bool kernel_thread = false;
+  bool partial = false;  // its counters could not be read consistently this time, and are absent
+  bool ended = false;    // a zombie, whose end with all its usage has been reported, or will be with the next ends
+  Name name;
+  uint64_t start_ns = 0;     // since boot; with the pid it is the identity
+  int64_t monotonic_ns = 0;  // time of the reading
+  int64_t user = -1;         // effective user id; -1: unknown
+  // Exact CPU time, if known; user_ns and kernel_ns count ticks and only divide it then. 0: unknown.
+  uint64_t exec_ns = 0;
+  uint64_t ended_threads_ns = 0;  // the part of exec_ns of ended threads
+  uint32_t io_basis = kIoSinceBirth;
+  Known<Counter, kCounters> counters;
+  Known<Gauge, kGauges> gauges;
+};
+
+}  // namespace atalaya::procfs

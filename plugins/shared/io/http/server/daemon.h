@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <microhttpd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+
+#include "plugins/shared/io/http/server/listen.h"
+#include "plugins/shared/io/http/server/options.h"
+#include "plugins/shared/io/http/server/tokens.h"
+
+namespace atalaya::http_server {
+
+// The value of a request header; empty if absent.
+std::string_view header(MHD_Connection *connection, const char *name);
+
+// Answers requests, on threads of connections. An exception ends the connection.
+class Handler {
+ public:
+  Handler() = default;
+  Handler(const Handler &) = delete;
+  Handler &operator=(const Handler &) = delete;
+  virtual ~Handler() = default;
+
+  // Called by libmicrohttpd: first with *context null, then with pieces of the body, then with an empty piece.
+  virtual MHD_Result on_request(MHD_Connection *connection, const char *url, const char *method, const char *data, size_t *size,
+                                void **context) = 0;
+  // The request has ended, with or without an answer; *context was set.
+  virtual void on_completed(void *context) noexcept = 0;
+};
+
+// HTTP over libmicrohttpd: a few threads with epoll. Every resource that a client can use is limited here.
+class Daemon {
+ public:
+  using Notice = std::function<void(std::string_view)>;  // for the operator; any thread
+
+  Daemon(const Options &options, Tokens *tokens, Handler &handler, Notice notice);
+  Daemon(const Daemon &) = delete;
+  Daemon &operator=(const Daemon &) = delete;
+  ~Daemon();
+
+  void start(Listener listener);
+  // Refuses new connections; existing ones continue.
+  void quiesce();
+  // Ends all connections, after a moment for the delivery of answers.
+  void stop();
+
+  // The request is complete and waits for this process: its time limit stops.
+  static void waits(MHD_Connection *connection);
+  // The answer is being sent: its time limit starts.
+  static void answers(MHD_Connection *connection);
+  // Why a request must not be read further. 400: its body has two lengths, so a proxy may see another request in it. 401: no valid
+  // token. 403: a page of another site made a browser send it.
+  struct Refusal {
+    unsigned status;
+    const char *why;
+  };
+  std::optional<Refusal> refusal(MHD_Connection *connection, std::string_view method, bool needs_token = true) const;
+  // Adds the required headers of a refusal.
+  static void add_headers(MHD_Response *response, unsigned status);
+
+ private:
+  struct Connection;
+
+  static MHD_Result on_request(void *self, MHD_Connection *connection, const char *url, const char *method, const char *version,
+                               const char *data, size_t *size, void **context);
+  static void on_completed(void *self, MHD_Connection *connection, void **context, MHD_RequestTerminationCode why);
+  static void on_connection(void *self, MHD_Connection *connection, void **context, MHD_ConnectionNotificationCode event);
+  static Connection &connection_of(MHD_Connection *connection);
+
+  void watch();
+  void cut_slow(int64_t now);
+  void wait_for_answers();
+
+  const Options options_;
+  Tokens *const tokens_;
+  Handler &handler_;
+  const Notice notice_;
+  MHD_Daemon *daemon_ = nullptr;
+  int listener_ = -1;   // owned again after quiesce
+  bool local_ = false;  // only this host reaches it, without tokens
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::unordered_set<Connection *> connections_;
+  bool stopping_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace atalaya::http_server

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace atalaya::io {
+
+enum class Function { sum, average, least, greatest, count };
+
+// Counts stay exact int64; a sum of counts that leaves the range of int64 becomes a double, as does one with a double among its
+// parts. Doubles are added with compensation (Neumaier), so that their order makes no significant difference.
+class Sum {
+ public:
+  void add(const atalaya_field &field);
+  void add_double(double value);
+  atalaya_field field(uint32_t name) const;
+  double value() const { return is_count_ ? static_cast<double>(count_) : sum_ + lost_; }
+
+ private:
+  bool is_count_ = true;
+  int64_t count_ = 0;
+  double sum_ = 0, lost_ = 0;
+};
+
+// Part of the values of a sample in the values of a group.
+enum class Weight {
+  whole,    // amounts and totals
+  by_time,  // gauges and rates: the integral of a sum over the time of the group is the sum of the integrals
+};
+
+// The values of one field. Windows may have different lengths; a value without a window counts as if it had that of the group.
+class Total {
+ public:
+  explicit Total(uint32_t name) : name_(name) {}
+
+  uint32_t name() const { return name_; }
+  void add(const atalaya_field &field, int64_t duration_ns);
+  // `length_ns`: of the window of the group, which contains those of all values.
+  atalaya_field result(Function function, Weight weight, int64_t length_ns) const;
+
+ private:
+  Sum sum_, over_time_;  // over_time: value x ns
+  double instants_ = 0;  // the sum of values without a window
+  int64_t count_ = 0;
+  int64_t duration_ns_ = 0;
+  double all_ns_ = 0;
+  bool differ_ = false;  // durations
+  atalaya_field least_{}, greatest_{};
+  uint32_t name_;
+};
+
+// The totals of a group of samples, one per field name. Samples of one source have their fields in one order, so that the search
+// usually ends at its first step.
+class Totals {
+ public:
+  void clear() { totals_.clear(); }
+  void add(const atalaya_sample &sample, int64_t duration_ns);
+  std::span<const Total> all() const { return totals_; }
+
+ private:
+  std::vector<Total> totals_;
+};
+
+}  // namespace atalaya::io

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows files that programs write lines to. Renamed files are read to their end, in the order in which they were written. If a
+// file is copied and truncated, its copy is read from the file's position. Lost bytes are counted.
+//
+// Checks the files only in scan() and never waits: this works on every file system, costs one stat per file, and has no event
+// queue that could overflow between two scans.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/io/tail/changes.h"
+#include "plugins/shared/io/tail/known_files.h"
+#include "plugins/shared/io/tail/part_reader.h"
+
+namespace atalaya::tail {
+
+class Tail {
+ public:
+  // `log`: messages for the operator.
+  Tail(Options options, std::function<void(const std::string &)> log);
+  Tail(const Tail &) = delete;
+  Tail &operator=(const Tail &) = delete;
+
+  // Restores the state of an earlier Tail: its positions, its start, and the segments that it passed on without an acknowledgement.
+  // Call it before the first scan; if there are such segments, call replay after that scan.
+  void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
+  // Checks all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
+  void scan(int64_t realtime_ns, int64_t monotonic_ns);
+  // Passes on only these parts in this round.
+  void replay(const std::vector<Segment> &segments);
+  // False: end of the round.
+  bool next(Line &line);
+
+  // After a round: whether the next scan has unread lines at once.
+  bool behind() const;
+
+  // The position of each file, after the lines that were passed on.
+  std::vector<Position> positions() const;
+  // The segments passed on since the last call.
+  std::vector<Segment> take_segments();
+  int64_t began_ns() const { return files_.began_ns(); }
+  const Losses &losses() const { return context_.losses; }
+
+ private:
+  struct Part {
+    File *file;
+    int64_t from, to;
+    bool whole = false;     // up to the file's end
+    bool finished = false;  // nothing will follow: the text after the last newline is a line
+    bool replayed = false;  // passed on before
+  };
+
+  void begin_round();
+  void make_round();
+
+  Context context_;
+  KnownFiles files_;
+  Changes changes_;
+  PartReader reader_;
+  std::vector<Part> round_;
+  size_t part_ = 0;
+  bool more_ = false;              // there are more bytes than this round reads
+  std::vector<uint32_t> touched_;  // since take_segments, in order
+};
+
+}  // namespace atalaya::tail

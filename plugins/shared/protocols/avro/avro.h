@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converts Avro's binary encoding (histories of Hadoop 3) to its JSON encoding (Hadoop 2), so that other code reads only one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace atalaya::protocols {
+
+class AvroSchema {
+ public:
+  core::Status read(std::string_view json);
+
+  enum class Found { value, incomplete, malformed };
+  // The value at the beginning of the bytes as JSON, and its length in `used`.
+  Found to_json(std::string_view bytes, size_t &used, std::string &json) const;
+
+ private:
+  enum class Type : uint8_t { null, boolean, integer, real32, real64, bytes, text, record, enumeration, list, map, choice, fixed };
+  struct Node {
+    Type type = Type::null;
+    std::string name;                // of a named type with its namespace, else the type's
+    std::vector<std::string> words;  // the fields of a record, the symbols of an enumeration
+    std::vector<size_t> parts;       // the types of fields, items, branches
+    size_t size = 0;                 // of a fixed
+  };
+  class Builder;
+  class Decoder;
+
+  std::vector<Node> nodes_;
+  size_t root_ = 0;
+};
+
+}  // namespace atalaya::protocols

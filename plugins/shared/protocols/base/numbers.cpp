@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/protocols/base/numbers.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <string>
+
+namespace atalaya::protocols {
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int64_t value = 0;
+  const char *const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_real(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double value = 0;
+  const char *const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
+  // from_chars does not distinguish overflow and underflow.
+  if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
+  return value;
+}
+
+}  // namespace atalaya::protocols

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of formats return: records, and an account of the accepted and the refused ones.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace atalaya::protocols {
+
+struct RecordTag {
+  std::string_view key, value;
+};
+struct RecordField {
+  std::string_view name;
+  uint32_t type = ATALAYA_F64;  // or ATALAYA_I64
+  double f64 = 0;
+  int64_t i64 = 0;
+};
+
+// The contents of one document. Texts are valid during the call of take.
+struct Record {
+  uint32_t kind = ATALAYA_METRICS;
+  bool point = false;  // one field of a sample: may be merged with others of the same tags and time
+  int64_t time_ns = 0, duration_ns = 0;
+  std::string_view text;
+  std::vector<RecordTag> tags;
+  std::vector<RecordField> fields;
+};
+
+class Taker {
+ public:
+  virtual ~Taker() = default;
+  // False: too many names; the record was not accepted.
+  virtual bool take(const Record &record) = 0;
+  // The sender's declaration of a metric.
+  virtual void declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) {}
+};
+
+struct Rules {
+  bool strict = true;    // refuse what OpenTSDB refuses: characters outside its alphabet, more than 8 tags
+  bool details = false;  // report the error of each refused document
+};
+
+// The result of one body.
+struct Account {
+  uint64_t good = 0, failed = 0;
+  std::string fatal;   // reason if the whole body is refused and nothing of it is stored
+  std::string errors;  // with details: members of a JSON list, one per refused document, up to kMaxErrors bytes
+  static constexpr size_t kMaxErrors = size_t{4} << 20;
+};
+
+constexpr std::string_view kTooManyNames = "Unknown metric";  // OpenTSDB's error for a name that it does not add
+
+// Counts a refused document; with details `append` adds the error.
+template <class Append>
+void refuse(Account &account, const Rules &rules, Append &&append) {
+  ++account.failed;
+  if (!rules.details || account.errors.size() > Account::kMaxErrors) return;
+  if (!account.errors.empty()) account.errors += ',';
+  append(account.errors);
+}
+// {"line":3,"error":"..."}, or "document" and "sample", the place in a list.
+void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error);
+
+}  // namespace atalaya::protocols

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/protocols/collectd/collectd.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+#include <utility>
+
+namespace atalaya::protocols {
+namespace {
+
+// Types of parts.
+constexpr uint16_t kHost = 0x0000, kTimeSeconds = 0x0001, kPlugin = 0x0002, kPluginInstance = 0x0003, kType = 0x0004,
+                   kTypeInstance = 0x0005, kValues = 0x0006, kIntervalSeconds = 0x0007, kTimeFine = 0x0008, kIntervalFine = 0x0009,
+                   kSigned = 0x0200, kEncrypted = 0x0210;
+// Types of values; 0 is a counter.
+constexpr uint8_t kGaugeValue = 1, kDerive = 2, kAbsolute = 3;
+
+constexpr size_t kHeader = 4;  // type and length of a part, both 16 bits
+constexpr size_t kMaxText = 256;
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+template <class Integer>
+Integer big_endian(std::string_view bytes) {
+  Integer value = 0;
+  for (size_t i = 0; i < sizeof(Integer); ++i) value = static_cast<Integer>(value << 8 | static_cast<uint8_t>(bytes[i]));
+  return value;
+}
+
+// Gauges are the only little-endian numbers.
+double little_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = 8; i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[i]);
+  return std::bit_cast<double>(value);
+}
+
+// A time in 2^-30 seconds.
+int64_t fine_ns(uint64_t value) {
+  constexpr int kFraction = 30;
+  constexpr uint64_t kMask = (uint64_t{1} << kFraction) - 1;
+  const uint64_t seconds = value >> kFraction;
+  if (seconds > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / kSecondNs - 1)) return 0;
+  const uint64_t nanos = ((value & kMask) * static_cast<uint64_t>(kSecondNs)) >> kFraction;
+  return static_cast<int64_t>(seconds) * kSecondNs + static_cast<int64_t>(nanos);
+}
+
+int64_t seconds_ns(uint64_t value) {
+  if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / kSecondNs)) return 0;
+  return static_cast<int64_t>(value) * kSecondNs;
+}
+
+// The names of several values, for the types of collectd's types.db that have them.
+std::string_view name_of_value(std::string_view type, size_t index, size_t count) {
+  if (type == "load" && count == 3) return std::array{"shortterm", "midterm", "longterm"}.at(index);
+  if (count != 2) return {};
+  if (type.starts_with("if_") || type == "io_octets" || type == "io_packets") return index == 0 ? "rx" : "tx";
+  if (type.starts_with("disk_") || type == "ps_disk_octets" || type == "ps_disk_ops") return index == 0 ? "read" : "write";
+  if (type == "ps_count") return index == 0 ? "processes" : "threads";
+  if (type == "ps_cputime") return index == 0 ? "user" : "syst";
+  if (type == "ps_pagefaults") return index == 0 ? "minflt" : "majflt";
+  return {};
+}
+
+// Calls use(type, payload) for each part. False: a part does not fit, or a text has no end.
+template <class Use>
+bool each_part(std::string_view datagram, Use &&use) {
+  while (!datagram.empty()) {
+    if (datagram.size() < kHeader) return false;
+    const auto type = big_endian<uint16_t>(datagram);
+    const auto length = big_endian<uint16_t>(datagram.substr(2));
+    if (length < kHeader || length > datagram.size()) return false;
+    if (!use(type, datagram.substr(kHeader, length - kHeader))) return false;
+    datagram.remove_prefix(length);
+  }
+  return true;
+}
+
+// The state that parts set for the values behind them.
+struct Meaning {
+  std::string host, plugin, plugin_instance, type, type_instance;
+  int64_t time_ns = 0, interval_ns = 0;
+};
+
+class PartReader {
+ public:
+  PartReader(const Rules &rules, Taker &taker) : rules_(rules), taker_(taker) {}
+
+  void read(std::string_view datagram) {
+    meaning_ = Meaning{};
+    if (!each_part(datagram, [this](uint16_t type, std::string_view payload) { return part(type, payload); }))
+      refuse_value("the datagram is malformed");
+  }
+  Account account() { return std::move(account_); }
+
+ private:
+  bool part(uint16_t type, std::string_view payload) {
+    switch (type) {
+      case kHost:
+        return text(payload, meaning_.host);
+      case kPlugin:
+        return text(payload, meaning_.plugin);
+      case kPluginInstance:
+        return text(payload, meaning_.plugin_instance);
+      case kType:
+        return text(payload, meaning_.type);
+      case kTypeInstance:
+        return text(payload, meaning_.type_instance);
+      case kTimeSeconds:
+        return number(payload, meaning_.time_ns, seconds_ns);
+      case kTimeFine:
+        return number(payload, meaning_.time_ns, fine_ns);
+      case kIntervalSeconds:
+        return number(payload, meaning_.interval_ns, seconds_ns);
+      case kIntervalFine:
+        return number(payload, meaning_.interval_ns, fine_ns);
+      case kValues:
+        return values(payload);
+      case kEncrypted:
+        return false;
+      default:
+        return type != kSigned;  // others, such as notifications, are no metrics
+    }
+  }
+
+  static bool text(std::string_view payload, std::string &out) {
+    if (payload.empty() || payload.back() != '\0' || payload.size() > kMaxText) return false;
+    out = payload.substr(0, payload.find('\0'));
+    return true;
+  }
+
+  static bool number(std::string_view payload, int64_t &out, int64_t (*convert)(uint64_t)) {
+    if (payload.size() != sizeof(uint64_t)) return false;
+    out = convert(big_endian<uint64_t>(payload));
+    return true;
+  }
+
+  bool values(std::string_view payload) {
+    if (payload.size() < 2) return false;
+    const size_t count = big_endian<uint16_t>(payload);
+    payload.remove_prefix(2);
+    if (count == 0 || payload.size() != count * 9) return false;
+    if (meaning_.plugin.empty() || meaning_.type.empty() || meaning_.time_ns <= 0) return false;
+    for (size_t i = 0; i < count; ++i) value(static_cast<uint8_t>(payload[i]), payload.substr(count + i * 8, 8), i, count);
+    return true;
+  }
+
+  void value(uint8_t type, std::string_view bytes, size_t index, size_t count) {
+    RecordField field;
+    uint32_t kind = ATALAYA_TOTAL;
+    if (type == kGaugeValue) {
+      kind = ATALAYA_GAUGE;
+      field.f64 = little_endian(bytes);
+      if (!std::isfinite(field.f64)) return;  // collectd's way to write an absent value
+    } else {
+      if (type > kAbsolute) return refuse_value("the value has an unknown type");
+      if (type == kAbsolute) kind = ATALAYA_DELTA;
+      const auto number = big_endian<uint64_t>(bytes);
+      field.type = ATALAYA_I64;
+      field.i64 = type == kDerive ? std::bit_cast<int64_t>(number)
+                                  : static_cast<int64_t>(std::min<uint64_t>(number, std::numeric_limits<int64_t>::max()));
+    }
+    std::string name = meaning_.plugin + "." + meaning_.type;
+    if (const std::string_view known = name_of_value(meaning_.type, index, count); !known.empty())
+      name.append(1, '.').append(known);
+    else if (count > 1)
+      name += "." + std::to_string(index);
+    field.name = name;
+    declare(name, kind, field.type == ATALAYA_I64);
+    take(field, kind);
+  }
+
+  void declare(std::string_view name, uint32_t kind, bool count) {
+    static constexpr std::string_view kNoUnit = "1";
+    taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
+                          .kind = kind,
+                          .decimals = count ? -1 : 6,
+                          .unit = {kNoUnit.data(), kNoUnit.size()}});
+  }
+
+  void take(const RecordField &field, uint32_t kind) {
+    Record record;
+    record.point = true;
+    record.time_ns = meaning_.time_ns;
+    if (kind != ATALAYA_TOTAL) record.duration_ns = meaning_.interval_ns;
+    const auto add_tag = [&](std::string_view key, const std::string &value) {
+      if (!value.empty()) record.tags.push_back({key, value});
+    };
+    add_tag("host", meaning_.host);
+    add_tag("instance", meaning_.plugin_instance);
+    add_tag("type_instance", meaning_.type_instance);
+    record.fields.push_back(field);
+    if (taker_.take(record))
+      ++account_.good;
+    else
+      refuse_value(kTooManyNames);
+  }
+
+  void refuse_value(std::string_view why) {
+    refuse(account_, rules_, [&](std::string &out) { append_numbered(out, "value", account_.failed, why); });
+  }
+
+  const Rules &rules_;
+  Taker &taker_;
+  Meaning meaning_;
+  Account account_;
+};
+
+class Collectd final : public DatagramProtocol {
+ public:
+  explicit Collectd(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  void add(std::string_view datagram) override {
+    if (datagram.empty()) return;
+    if (bytes_ + datagram.size() > max_bytes_) {
+      ++refused_;
+      return;
+    }
+    bytes_ += datagram.size();
+    datagrams_.emplace_back(datagram);
+  }
+
+  std::optional<DatagramWindow> take(int64_t /*from_ns*/, int64_t /*to_ns*/) override {
+    if (datagrams_.empty()) return std::nullopt;
+    bytes_ = 0;
+    auto datagrams = std::make_shared<std::vector<std::string>>(std::exchange(datagrams_, {}));
+    return DatagramWindow{datagrams->size(), [datagrams](const Rules &rules, Taker &taker) {
+                            PartReader reader(rules, taker);
+                            for (const std::string &datagram : *datagrams) reader.read(datagram);
+                            return reader.account();
+                          }};
+  }
+
+  uint64_t refused() override { return std::exchange(refused_, 0); }
+
+ private:
+  const size_t max_bytes_;
+  std::vector<std::string> datagrams_;
+  size_t bytes_ = 0;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<DatagramProtocol> make_collectd(size_t max_bytes) {
+  return std::make_unique<Collectd>(max_bytes);
+}
+
+}  // namespace atalaya::protocols

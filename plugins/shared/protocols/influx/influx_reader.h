@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// InfluxDB's line protocol: docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plugins/shared/protocols/base/record.h"
+#include "core/base/result.h"
+
+namespace atalaya::protocols {
+
+// The length of the argument `precision` of a request: ns (the default), u, us, ms, s, m or h; nothing if unknown.
+std::optional<int64_t> precision_from_name(std::string_view name);
+
+// Each line is a sample without a window. The metric of a field is MEASUREMENT.FIELD, of the field "value" MEASUREMENT. Booleans
+// are 0 and 1; texts are no metrics and are ignored. A line without a time has the time `now_ns`.
+class InfluxReader {
+ public:
+  Account read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, Taker &taker);
+
+ private:
+  std::string_view plain(std::string_view text);
+  std::string_view joined(std::string_view measurement, std::string_view field);
+  core::Status line(std::string_view text, int64_t unit_ns, int64_t now_ns);
+  core::Status add_tags(std::string_view &rest);
+  core::Status add_fields(std::string_view &rest, std::string_view measurement);
+
+  Record record_;
+  std::deque<std::string> texts_;  // of the current line, without escapes
+};
+
+}  // namespace atalaya::protocols

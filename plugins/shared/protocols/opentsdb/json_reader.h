@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns bodies of requests into records: OpenTSDB's puts, BDWatchdog's stacks, Atalaya's JSON lines. Pure: bytes in, records and an
+// account out.
+#pragma once
+
+#include <string_view>
+
+#include "core/base/result.h"
+#include "plugins/shared/protocols/base/record.h"
+#include "plugins/shared/protocols/opentsdb/document.h"
+
+namespace atalaya::protocols {
+
+// For one thread. DocumentReader::kPadding bytes after each body must be readable.
+class JsonReader {
+ public:
+  Account read_put(std::string_view body, const Rules &rules, Taker &taker);
+  Account read_stacks(std::string_view body, const Rules &rules, Taker &taker);
+  // One document per line, each a point, a stack, a span or a sample. An invalid line does not affect the others.
+  Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
+
+ private:
+  // Each fills the record.
+  core::Status point(const Document &document, bool strict);
+  core::Status stack(const Document &document);
+  core::Status span(const Document &document);
+  core::Status sample(const Document &document);
+  core::Status line(const Document &document);
+  core::Status add_tags(const Document &document, std::string_view except = {});
+  core::Status add_fields(const Document &document);
+
+  DocumentReader documents_;
+  Record record_;
+};
+
+}  // namespace atalaya::protocols

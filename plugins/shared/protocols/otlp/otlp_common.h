@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenTelemetry's resources and attributes as protobuf, the same for all signals. Source: opentelemetry-proto (common, resource).
+// Pure.
+#pragma once
+
+#include <atalaya/plugin.h>
+
+#include <cstdint>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/sample/name_cache.h"
+#include "plugins/shared/protocols/base/message_encoder.h"
+#include "plugins/shared/protocols/base/stack_sample.h"
+
+namespace atalaya::protocols::otlp {
+
+// Field numbers of opentelemetry-proto.
+constexpr protozero::pbf_tag_type kRequestResource = 1;  // of all requests
+constexpr protozero::pbf_tag_type kScopes = 2;           // ResourceMetrics, ResourceSpans, ResourceProfiles
+constexpr protozero::pbf_tag_type kScopeItem = 2;        // ScopeMetrics, ScopeSpans, ScopeProfiles
+
+// Valid UTF-8.
+void add_text(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view text);
+// A message AnyValue.
+void add_value(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view text);
+// Messages KeyValue.
+void add_attribute(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view key, std::string_view text);
+void add_attribute(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view key, const atalaya_field &field);
+// The message InstrumentationScope.
+void add_scope(protozero::pbf_writer &out);
+// Eight bytes of an identifier: equal for what is sent again, never 0.
+std::string hash_bytes(std::string_view text, uint64_t seed);
+// The points, spans or profiles that an answer reports as refused.
+MessageEncoder::Rejected rejected(std::string_view answer);
+
+// The tags of samples: those that identify the resource, and the others.
+class Entity {
+ public:
+  explicit Entity(core::NameOf name_of) : name_of_(std::move(name_of)) {}
+
+  std::string_view name(uint32_t id) const { return name_of_(id); }
+  const core::NameOf &name_of() const { return name_of_; }
+  void add_resource(protozero::pbf_writer &out, const atalaya_sample &sample) const;
+  void add_point_tags(protozero::pbf_writer &out, protozero::pbf_tag_type tag, const atalaya_sample &sample) const;
+
+  template <class Use>
+  void for_each_tag(const atalaya_sample &sample, Use &&use) const {
+    for (uint32_t i = 0; i < sample.tag_count; ++i)
+      if (const std::string_view key = name_of_(sample.tags[i].key); !key.empty()) use(key, view_of(sample.tags[i].value));
+  }
+
+ private:
+  core::NameOf name_of_;
+};
+
+}  // namespace atalaya::protocols::otlp

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that the profiles of a request share. The first entry of each table is empty: index 0 is "none". Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <protozero/pbf_writer.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace atalaya::protocols::otlp {
+
+class Dictionary {
+ public:
+  Dictionary();
+
+  int32_t text(std::string_view value);
+  int32_t attribute(std::string_view key, std::string_view value);
+  // "main;f;g": the store and the sources have names, no addresses and no lines.
+  int32_t stack(std::string_view folded);
+
+  // The message ProfilesDictionary.
+  void write(protozero::pbf_writer &out, protozero::pbf_tag_type tag) const;
+
+ private:
+  int32_t frame(std::string_view name);
+
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, int32_t> text_numbers_;
+  std::vector<int32_t> frames_;  // their texts; a location and a function each
+  std::unordered_map<int32_t, int32_t> frame_numbers_;
+  std::vector<std::vector<int32_t>> stacks_;  // leaf first
+  std::unordered_map<std::string, int32_t> stack_numbers_;
+  struct Attribute {
+    int32_t key = 0;
+    std::string value;
+  };
+  std::vector<Attribute> attributes_;
+  std::map<std::pair<int32_t, std::string>, int32_t> attribute_numbers_;
+};
+
+}  // namespace atalaya::protocols::otlp

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prometheus remote write 1.0: pieces of a message "WriteRequest".
+// Source: prometheus.io/docs/specs/prw/remote_write_spec, prompb/remote.proto and types.proto. Pure.
+#pragma once
+
+#include <memory>
+
+#include "plugins/shared/protocols/base/message_encoder.h"
+
+namespace atalaya::protocols {
+
+struct RemoteWriteOptions {
+  size_t max_series = 200'000;  // series whose end is noticed; others end after the server's own time
+};
+
+// Names, labels and types are those of the sink "prometheus". A series that is missing in two windows of its host and family
+// gets a staleness marker.
+std::unique_ptr<MessageEncoder> make_remote_write(const core::NameOf &name_of, const MetricOf &metric_of,
+                                                  const RemoteWriteOptions &options = {});
+
+}  // namespace atalaya::protocols

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streaming decoders for the codecs of Spark's event logs: zstd, and the block formats of its LZ4, Snappy and LZF streams.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace atalaya::protocols {
+
+class Inflater {
+ public:
+  virtual ~Inflater() = default;
+  // Consumes a decoded piece of at most kMaxDecoded bytes. False: stop.
+  using Take = std::function<bool(std::string_view)>;
+  // Decodes the stream's next bytes in pieces. Incomplete data waits for more. After an error (damaged data), or if `take`
+  // stopped, do not feed more.
+  virtual core::Status feed(std::string_view bytes, const Take &take) = 0;
+  // Bytes that wait for more.
+  virtual size_t waiting() const = 0;
+};
+
+inline constexpr size_t kMagicSize = 8;
+inline constexpr size_t kMaxDecoded = size_t{1} << 20;
+
+// Selects the decoder by the stream's first kMagicSize bytes; null: not compressed.
+std::unique_ptr<Inflater> make_inflater(std::string_view first);
+
+}  // namespace atalaya::protocols

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements over HTTP, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/io/http/client/authorization.h"
+#include "plugins/shared/io/compress/compressor.h"
+#include "plugins/shared/io/http/client/connection.h"
+#include "plugins/shared/io/http/client/targets.h"
+#include "plugins/shared/store/catalogue.h"
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
+#include "plugins/shared/store/clickhouse/wire/row_stream.h"
+#include "plugins/shared/store/clickhouse/wire/sql.h"
+#include "plugins/shared/store/error.h"
+
+namespace atalaya::store::clickhouse {
+
+// The address of a database, and the credentials.
+struct Location {
+  std::vector<http_client::Url> urls;  // of its servers, in the order in which they are tried; their targets are empty
+  std::string database;
+  std::string basic;  // a file with user:password; empty: the user "default" without a password
+  http_client::TlsFiles tls;
+  std::string name() const;
+  std::string name(size_t server) const { return "clickhouse:" + urls[server].text + "/" + database; }
+};
+// "http://host:8123/database", with ?basic=FILE&ca=FILE&certificate=FILE&key=FILE; servers that have the same data are separated by
+// commas, and only the last one needs the database. Throws Error (config).
+Location parse_location(std::string_view text);
+// One text per server.
+Location parse_location(const std::vector<std::string> &texts);
+// Whether it can stand in a statement as it is: letters, digits and _.
+bool is_plain_name(std::string_view name);
+
+struct ClientOptions {
+  Location location;
+  std::chrono::nanoseconds timeout{}, deadline{};
+  std::string compress = "none";         // of inserted rows
+  std::chrono::nanoseconds connect{};    // 0: as `timeout`
+  std::chrono::nanoseconds execution{};  // after which the server ends a question by itself; 0: when it likes
+  Warn warn = nullptr;                   // receives changes of the server
+};
+
+// The server's number of an error, and its words.
+struct Refusal {
+  int code = 0;
+  std::string words;
+};
+
+struct Column {
+  const char *expression, *name;
+  Type type;
+};
+struct Query {
+  std::vector<Column> columns;
+  Sql from;           // the part after FROM, conditions included
+  const char *order;  // names of columns
+};
+
+// One thread. Everything throws Error, and begins with the name of the database. Of several servers the first one that works is
+// used: connect() tries them in turn, and a select whose server did not respond is sent to the next one.
+class Client {
+ public:
+  explicit Client(ClientOptions options);
+  ~Client();
+
+  const std::string &name() const { return name_; }
+  const std::string &database() const { return options_.location.database; }
+  // Finds a server, and checks its version. Throws when none responds.
+  void connect();
+  // The server in use failed: the next connect() prefers the others for a while, up to five minutes.
+  void give_up(const std::string &why);
+  void worked() { targets_.worked(server_); }
+  // An earlier server of the list may be tried again.
+  bool could_return() const;
+  bool connected() const { return connected_; }
+  size_t servers() const { return targets_.size(); }
+
+  void execute(const Sql &sql);
+  // A statement ON CLUSTER. Servers that are away do it when they come back: they are not waited for.
+  void execute_on_cluster(const Sql &sql);
+  // Rows in order, read as they come. An answer that ends early is an error, however it ends.
+  void select(const Query &query, const RowVisitor &visitor);
+  // Rows in RowBinary. A refusal that is due to the rows comes back; every other is thrown.
+  std::optional<Refusal> insert(std::string_view table_and_columns, std::string_view rows);
+
+ private:
+  void connect_to(size_t server);
+  void select_here(const Query &query, const RowVisitor &visitor);
+  const std::string &server_name() const { return server_names_[server_]; }
+  http_client::Answer ask(const std::string &settings, std::string_view body, std::string_view encoding,
+                          const http_client::BodyReader &reader = nullptr);
+  [[noreturn]] void fail(const http_client::Answer &answer) const;
+
+  ClientOptions options_;
+  std::string name_;
+  std::vector<std::string> server_names_;
+  http_client::Targets targets_;
+  size_t server_ = 0;  // in use
+  bool connected_ = false;
+  std::string why_;  // the last server was given up; empty: it was not
+  http_client::ConnectionOptions connection_options_;
+  http_client::Deadlines deadlines_;
+  http_client::Connection connection_;
+  std::unique_ptr<io::Compressor> compressor_;
+  ServerVersion version_;
+  std::string body_;
+};
+
+// The error of a server's answer.
+Refusal refusal_of(std::string_view body);
+// Whether the rows are to blame, and not the server, the table or the user.
+bool is_of_the_rows(int code);
+
+}  // namespace atalaya::store::clickhouse

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the pieces of an answer together to rows. An answer is whole when the row came that begins with 1, and nothing after it.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
+
+namespace atalaya::store::clickhouse {
+
+using RowVisitor = std::function<bool(const std::vector<Cell> &row)>;  // false: enough
+
+class RowStream {
+ public:
+  // The types of the columns behind the first.
+  RowStream(const std::vector<Type> &types, const RowVisitor &visitor);
+
+  // False: the rest is not wanted.
+  bool take(std::string_view piece);
+  // Throws Error for an incomplete answer, and the exception of the visitor. `name` is that of the database.
+  void finish(const std::string &name) const;
+  size_t held() const { return buffer_.size(); }
+
+ private:
+  bool read(std::string_view &rest);
+  bool visit();
+  std::string what_came() const;
+
+  const RowVisitor &visitor_;
+  std::vector<Type> types_;
+  std::vector<Cell> row_;
+  std::string buffer_;
+  bool whole_ = false;   // the last row came
+  bool enough_ = false;  // the visitor wants no more
+  const char *wrong_ = "";
+  std::exception_ptr problem_;
+};
+
+}  // namespace atalaya::store::clickhouse

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/store/query/plan.h"
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+// The answers of one query as text, part by part: for results that need not be in memory as a whole. Parts are in the order of
+// answers_to, and have the same values. Between parts nothing of the store is held, so that each may come from another object of
+// the same store, and a slow reader blocks nobody. Series that begin between two parts may be missing.
+class AnswerParts {
+ public:
+  // May throw TooManyPoints, and is then called with fewer answers.
+  using Render = std::function<std::string(const std::vector<Answer> &, Budget &)>;
+
+  // A part has at most `points` points, unless a single answer has more.
+  AnswerParts(Query query, size_t points, Render render) : query_(std::move(query)), points_(points), render_(std::move(render)) {}
+
+  bool finished() const { return finished_; }
+  // The next part. Empty: no more answers, or none of these has points. Throws as answers_to does. The time of the limits is that
+  // of the call, however often it has to try.
+  std::string next(store::Store &store, const Limits &limits);
+
+ private:
+  std::optional<std::string> whole(store::Store &store, const Budget &budget);
+  void measure(const Plan &plan, store::Store &store, const Budget &budget);
+  std::string part(const Plan &plan, size_t begin, store::Store &store, const Budget &budget);
+  size_t groups_after(const Plan &plan) const;
+
+  const Query query_;
+  const size_t points_;
+  const Render render_;
+  std::vector<std::string> last_;  // key of the last group
+  size_t groups_ = 0;              // of the next part; 0: all
+  std::optional<Extent> extent_;
+  bool finished_ = false;
+};
+
+}  // namespace atalaya::query

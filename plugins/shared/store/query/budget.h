@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits of one request, with all its queries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+class Budget {
+ public:
+  explicit Budget(const Limits &limits);
+
+  // More points are kept in memory; `release` when they are no longer. Throws TooMuch.
+  void hold(size_t points) {
+    held_ += points;
+    if (held_ > limits_.points) too_many();
+  }
+  void release(size_t points) { held_ -= points; }
+  // So many steps of a calculation are done; looks at the clock now and then. Throws TooMuch.
+  void work(size_t steps) {
+    constexpr size_t kBetweenLooks = 16384;
+    steps_ += steps;
+    if (steps_ < kBetweenLooks) return;
+    steps_ = 0;
+    check_time();
+  }
+  void check_time() const;
+  // For a part: the same end of the time, and points of its own.
+  Budget part(size_t points) const;
+  // For an optional part: half of the rest.
+  Budget half() const;
+
+  const Limits &limits() const { return limits_; }
+
+ private:
+  Budget(const Limits &limits, int64_t deadline) : limits_(limits), deadline_(deadline) {}
+  [[noreturn]] void too_many() const;
+
+  const Limits limits_;
+  const int64_t deadline_;
+  size_t held_ = 0, steps_ = 0;
+};
+
+// The size of an answer.
+inline size_t held_by(const Answer &answer) {
+  return answer.points.size() + answer.counts.size();
+}
+
+// The end of every message of TooMuch.
+inline constexpr const char *kAskForLess = "; ask for less: fewer metrics, more --tag, a shorter time, or a longer --every";
+
+}  // namespace atalaya::query

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a query to its groups of series, and from some of these to answers.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/windows/collector.h"
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+// The series of one answer.
+struct Group {
+  std::vector<std::string> key;  // the metric, and the values that it is grouped by
+  std::vector<size_t> series;
+};
+
+struct Plan {
+  Range range;  // to scan
+  std::vector<store::Series> series;
+  std::vector<Group> groups;  // by key, which is the order of answers
+
+  // Of some groups, with their series only.
+  Plan part(size_t begin, size_t end) const;
+};
+
+// Throws as `selected` does.
+Plan plan_of(const Query &query, store::Store &store, Budget &budget);
+// Of all series of the plan, for the answers of its parts. The points that it reads leave the budget again.
+Extent extent_of(const Query &query, const Plan &plan, store::Store &store, Budget &budget);
+// `extent`: of all series of the query, if the plan is of a part.
+std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget, const Extent *extent = nullptr);
+
+}  // namespace atalaya::query

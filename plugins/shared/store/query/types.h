@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries and their answers. docs/reference/query.md explains the rules to users.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/base/sample/span_end.h"
+#include "plugins/shared/store/query/arithmetic/aggregator.h"
+#include "plugins/shared/store/store.h"
+
+namespace atalaya::query {
+
+using store::Range;
+using store::Tags;
+
+// An invalid query: the error and the remedy. The user corrects it: exit status 2 or HTTP 400.
+class Wrong : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+// The metric is not in the store.
+class UnknownMetric : public Wrong {
+ public:
+  using Wrong::Wrong;
+};
+// A result beyond a limit. The user narrows the query or raises the limit; a command that reports several parts skips the part.
+class TooMuch : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The same of the number of points: a part of the result may be within the limit.
+class TooManyPoints : public TooMuch {
+ public:
+  using TooMuch::TooMuch;
+};
+
+struct Point {
+  int64_t time_ns = 0;
+  double value = 0;         // not a number: unknown, added by a fill policy
+  int64_t duration_ns = 0;  // of stored values that hold for a window: its length; else 0
+
+  // Its window contains the time.
+  bool covers(int64_t other_ns) const { return other_ns <= time_ns && core::begin_of(time_ns, duration_ns) < other_ns; }
+};
+
+// The end that names an interval and belongs to it. Windows are (from, to] and have the time of their end; OpenTSDB's intervals are
+// [from, to) and have the time of their begin.
+enum class Edge { end, start };
+
+enum class Fill { none, nan, null, zero };
+
+struct Downsample {
+  int64_t interval_ns = 0;             // 0: the whole range is one interval
+  std::optional<Aggregator> function;  // absent: the amount of deltas, the last total, the integral per time of the rest
+  Fill fill = Fill::none;
+  int64_t offset_ns = 0;  // intervals begin so long after multiples of their length
+};
+
+// Changes per second. A decrease of a counter is a reset, which leaves a gap, or a wrap, if its largest value is known.
+struct Rate {
+  bool counter = true;
+  double largest = 0;      // of a counter that wraps; 0: none
+  double reset_value = 0;  // a higher rate across a decrease is a reset, not a wrap; 0: no limit
+};
+
+// Totals, and metrics of an unknown kind, are what they are at a time; values of the others are those of a stretch of time.
+enum class Kinds { all, of_stretches, of_moments };
+
+struct Query {
+  std::vector<std::string> metrics;  // patterns
+  Kinds kinds = Kinds::all;
+  std::vector<store::TagFilter> tags;
+  std::vector<store::TagFilter> tags_if_any;  // apply only to series with the tag
+  Range range;
+  Aggregator aggregator = Aggregator::zimsum();
+  bool group = true;                  // false: an answer per series (aggregator "none")
+  std::vector<std::string> group_by;  // keys of tags; "*": all
+  std::optional<Downsample> downsample;
+  std::optional<Rate> rate;
+  Edge edge = Edge::end;
+};
+
+// A double holds all integers up to this one.
+constexpr int64_t kExactCounts = int64_t{1} << 53;
+struct Count {
+  int64_t time_ns = 0;
+  int64_t value = 0;
+};
+
+struct Answer {
+  std::string metric;
+  Tags tags;                                 // common to all its series
+  std::vector<std::string> aggregated_tags;  // keys in which they differ
+  std::vector<Point> points;
+  std::vector<Count> counts;                      // by time: exact values of points that are a stored count beyond kExactCounts
+  std::optional<double> integral = std::nullopt;  // over the range, where the points are sums
+  int64_t window_ns = 0;                          // the longest last window of its series; 0: unknown
+  // Of the points: of a rate its own kind and unit. Null: unknown.
+  std::shared_ptr<const store::MetricInfo> info = nullptr;
+};
+
+struct Limits {
+  size_t series = 100'000;
+  size_t points = 10'000'000;  // in memory at a time, after downsampling
+  int64_t time_ns = 60'000'000'000;
+  int64_t request_ns = 0;  // the time of the whole request, where time_ns is the rest of it
+};
+
+}  // namespace atalaya::query

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/query/usage.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/base/sample/span_end.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/hold.h"
+#include "plugins/shared/store/query/levels.h"
+#include "plugins/shared/io/units/unit_text.h"
+
+namespace atalaya::query {
+namespace {
+
+constexpr int64_t kMaxWindow = Hold::kLongest;
+constexpr size_t kPointsASeries = 50;  // a series whose points are not kept needs 1.2 KB
+
+struct UsageGroup {
+  Usage usage;
+  store::Kind kind = store::Kind::unknown;
+  double per_second = 1;
+  Levels levels;  // its value at each time
+};
+
+class Integrals : public store::PointVisitor {
+ public:
+  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget,
+            const store::MetricInfo *undeclared)
+      : range_(range), budget_(budget), holds_(series.size()), last_(series.size(), 0), last_values_(series.size(), 0) {
+    for (const store::Series &one : series) {
+      Tags tags;
+      for (const std::string &key : group_by)
+        if (const auto found = one.tags.find(key); found != one.tags.end()) tags.insert(*found);
+      UsageGroup &group = groups_[{one.metric, tags}];
+      if (groups_.size() > budget.limits().series)
+        throw TooMuch("more than " + std::to_string(budget.limits().series) + " groups" + kAskForLess);
+      group.usage.tags = tags;
+      group.usage.metric = one.metric;
+      const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();
+      group.usage.unit = info != nullptr ? info->unit : "";
+      group.kind = info != nullptr ? info->kind : store::Kind::unknown;
+      IntegralUnit integral = integral_unit(one.metric, info);
+      group.usage.sum_unit = std::move(integral.name);
+      group.per_second = integral.per_second;
+      of_series_.push_back(&group);
+    }
+  }
+
+  void points(size_t series, const store::Points &points) override {
+    if (of_series_[series]->kind == store::Kind::total) return add_total(series, points);
+    for (size_t i = 0; i < points.times_ns.size(); ++i) add(series, {points.times_ns[i], points.durations_ns[i], points.values[i]});
+    budget_.check_time();
+  }
+
+  void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override {
+    const store::Kind kind = of_series_[series]->kind;
+    if (kind == store::Kind::total) return add_total(series, plain);
+    const bool is_amount = kind == store::Kind::delta;
+    if (is_amount && plain.durations_ns.front() <= 0) return points(series, plain);
+    each_held(summary, plain, is_amount, [&](const Held &held) { add(series, held); });
+  }
+
+  std::vector<Usage> result() {
+    const double seconds = (static_cast<double>(range_.to_ns) - static_cast<double>(range_.from_ns)) / 1e9;
+    std::vector<Usage> usages;
+    for (auto &[key, group] : groups_) {
+      if (group.levels.empty()) continue;
+      budget_.release(group.levels.size());
+      Usage &usage = group.usage;
+      usage.average = usage.sum / seconds;
+      usage.sum *= group.per_second;
+      usage.min = group.levels.min();
+      usage.max = group.levels.max();
+      usages.push_back(std::move(usage));
+    }
+    std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
+      return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);
+    });
+    return usages;
+  }
+
+ private:
+  void add(size_t series, const Held &sample) {
+    // An amount without a window has been counted somewhere else, and is whole.
+    const bool whole = sample.duration_ns <= 0 && of_series_[series]->kind == store::Kind::delta;
+    if (whole) add_held(series, {sample.time_ns, 1, sample.value});
+    holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const Held &held) {
+      if (whole)
+        cover(*of_series_[series], held);
+      else
+        add_held(series, held);
+    });
+  }
+  void add_held(size_t series, const Held &held) {
+    UsageGroup &group = *of_series_[series];
+    const int64_t begin = core::begin_of(held.time_ns, held.duration_ns);
+    const double inside = overlap(begin, held.time_ns);
+    if (inside <= 0) return;
+    const bool delta = group.kind == store::Kind::delta;
+    group.usage.sum += held.value * inside / (delta ? static_cast<double>(held.duration_ns) : 1e9);
+    cover(group, held);
+    // An amount is that of its window, not a value at each time of it.
+    if (delta)
+      group.levels.add(held.time_ns - 1, held.time_ns, held.value, budget_);
+    else
+      group.levels.add(std::max(begin, range_.from_ns), std::min(held.time_ns, range_.to_ns), held.value, budget_);
+  }
+  void cover(UsageGroup &group, const Held &held) const {
+    group.usage.covered.add(std::max(core::begin_of(held.time_ns, held.duration_ns), range_.from_ns),
+                            std::min(held.time_ns, range_.to_ns));
+  }
+  // A decrease is a reset: that change is unknown.
+  void add_total(size_t series, const store::Points &points) {
+    UsageGroup &group = *of_series_[series];
+    for (size_t i = 0; i < points.times_ns.size(); ++i) {
+      const int64_t time = points.times_ns[i], before = std::exchange(last_[series], time);
+      const double value = points.values[i], change = value - std::exchange(last_values_[series], value);
+      const double inside = overlap(before, time);
+      if (before == 0 || time <= before || change < 0 || inside <= 0) continue;
+      group.usage.sum += change * inside / static_cast<double>(time - before);
+      group.usage.covered.add(std::max(before, range_.from_ns), std::min(time, range_.to_ns));
+      group.levels.add(time - 1, time, value, budget_);
+    }
+    budget_.check_time();
+  }
+  double overlap(int64_t begin, int64_t end) const {
+    return static_cast<double>(std::min(end, range_.to_ns) - std::max(begin, range_.from_ns));
+  }
+
+  const Range range_;
+  Budget &budget_;
+  std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
+  std::vector<UsageGroup *> of_series_;
+  std::vector<Hold> holds_;
+  std::vector<int64_t> last_;  // of totals: the point before
+  std::vector<double> last_values_;
+};
+
+}  // namespace
+
+bool is_of_cores(std::string_view metric, const store::MetricInfo &info) {
+  return info.unit == "%" && metric.find(".cpu.") != std::string_view::npos && metric.find("pressure") == std::string_view::npos;
+}
+
+IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *info) {
+  if (info == nullptr || info->kind == store::Kind::unknown) return {"value-seconds", 1};
+  const bool is_amount = info->kind == store::Kind::delta || info->kind == store::Kind::total;
+  if (is_amount) return {info->unit == "1" ? "1" : io::shown_unit(info->unit), 1};
+  if (is_of_cores(metric, *info)) return {"core-seconds", 0.01};
+  if (info->unit == "%") return {"%-hours", 1.0 / 3600};
+  if (info->unit == "{core}") return {"core-seconds", 1};
+  if (info->unit == "MiBy") return {"MiB-hours", 1.0 / 3600};
+  const std::string amount = io::without_per_second(info->unit);
+  if (amount.empty()) return {"value-seconds", 1};
+  return {amount == "1" ? "1" : io::shown_unit(amount), 1};
+}
+
+std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
+                            const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,
+                            const store::MetricInfo *undeclared) {
+  // Windows that began in the range may end after it, and an instant needs the sample before.
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + kMaxWindow;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - kMaxWindow;
+  const Range wider{std::max(range.from_ns, kFirst) - kMaxWindow, std::min(range.to_ns, kLast) + kMaxWindow};
+  Query query;
+  query.metrics = metrics;
+  query.tags = tags;
+  query.range = wider;
+  const Limits &limits = budget.limits();
+  const auto series = selected(query, store, std::max(limits.series, limits.points / kPointsASeries));
+  Integrals integrals(series, group_by, range, budget, undeclared);
+  store.scan(series, wider, integrals);
+  return integrals.result();
+}
+
+}  // namespace atalaya::query

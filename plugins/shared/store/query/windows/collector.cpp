@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/query/windows/collector.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/sample/span_end.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/io/time/time_text.h"
+
+namespace atalaya::query {
+namespace {
+
+using Function = Aggregator::Function;
+using store::Kind;
+
+constexpr size_t kSummary = 100;  // its cost in steps, about
+
+// Both are in order of time; of equal times the value of `a` counts.
+std::vector<Point> united(std::vector<Point> a, const std::vector<Point> &b) {
+  if (b.empty()) return a;
+  std::vector<Point> all;
+  all.reserve(a.size() + b.size());
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
+             [](const Point &one, const Point &other) { return one.time_ns < other.time_ns; });
+  const auto is_same = [](const Point &one, const Point &other) { return one.time_ns == other.time_ns; };
+  all.erase(std::unique(all.begin(), all.end(), is_same), all.end());
+  return all;
+}
+
+bool adds_up(const Query &query) {
+  return !query.group || query.aggregator.function == Function::sum;
+}
+
+// Whether intervals of the query have integrals, of some kinds of metrics.
+bool may_integrate(const Query &query) {
+  const auto &function = query.downsample->function;
+  return !function || (function->function == Function::avg && query.group && adds_up(query));
+}
+
+}  // namespace
+
+bool merges_windows(const Query &query) {
+  return !query.downsample && query.group && !query.rate;
+}
+
+bool needs_windows(const Query &query) {
+  return query.downsample && (!query.downsample->function || OverTime::knows(*query.downsample->function));
+}
+
+Collector::Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
+    : query_(query),
+      budget_(budget),
+      alone_(std::move(alone)),
+      intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge),
+      function_(query.downsample.value_or(Downsample{}).function.value_or(*Aggregator::find("last"))),
+      kept_(series.size()) {
+  if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
+  for (size_t i = 0; i < series.size(); ++i) {
+    const Kind kind = series[i].kind();
+    kept_[i].amounts = kind == Kind::delta && !query.rate;
+    kept_[i].holds = (kind == Kind::gauge || kind == Kind::rate) && !query.rate;
+    if (!query.downsample) continue;
+    const bool integral = is_integral(kind);
+    if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, budget);
+    const bool over_time = !integral && is_over_time(kind);
+    if (over_time) kept_[i].over_time.emplace(intervals_, function_, budget);
+    // Next to windows, of an average of instants.
+    const bool has_function = integral ? query.downsample->function.has_value() : !over_time || function_.function == Function::avg;
+    if (has_function) kept_[i].function.emplace(intervals_, function_);
+  }
+}
+
+bool Collector::is_integral(Kind kind) const {
+  if (!may_integrate(query_)) return false;
+  if (query_.rate) return true;
+  return kind != Kind::total && (kind != Kind::delta || !query_.downsample->function);
+}
+
+// A delta is the amount of its window, not a value at each time of it.
+bool Collector::is_over_time(Kind kind) const {
+  return !query_.rate && OverTime::knows(function_) && (kind == Kind::gauge || kind == Kind::rate);
+}
+
+std::optional<store::Steps> Collector::steps(size_t series) const {
+  const Kept &kept = kept_[series];
+  if (!query_.downsample || query_.rate) return std::nullopt;
+  if (kept.has_windows()) return intervals_.integral_steps();
+  return kept.function->needs_points() ? std::nullopt : std::optional(intervals_.steps());
+}
+
+bool Collector::take(size_t series, const store::Summary &summary) {
+  Kept &kept = kept_[series];
+  if (!query_.downsample || query_.rate) return false;
+  budget_.work(kSummary);
+  if (kept.integral) return kept.integral->add(summary);
+  if (kept.over_time) {
+    if (!kept.over_time->add(summary)) return false;
+    kept.hold.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+    return true;
+  }
+  if (is_outside(summary.first_ns) || is_outside(summary.last_ns)) return false;
+  const size_t before = size_of(kept);
+  if (!kept.function->add(summary)) return false;
+  const int64_t between = summary.count > 1 ? (summary.last_ns - summary.first_ns) / (summary.count - 1) : 0;
+  kept.hold.add(summary.last_ns, between, 0, [](const Held &) {});
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  return true;
+}
+
+void Collector::points(size_t series, const store::Points &points) {
+  Kept &kept = kept_[series];
+  if (kept.integral && !kept.function && !query_.rate) {
+    kept.integral->add(points);
+    return budget_.work(points.times_ns.size());
+  }
+  const size_t before = size_of(kept);
+  for (size_t i = 0; i < points.times_ns.size(); ++i) {
+    const auto count = points.counts.empty() ? std::nullopt : std::optional(points.counts[i]);
+    add(series, points.times_ns[i], points.durations_ns[i], points.values[i], count);
+  }
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  budget_.check_time();
+}
+
+void Collector::rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
+  Kept &kept = kept_[series];
+  const size_t before = size_of(kept);
+  add_rolled(series, summary, plain);
+  budget_.release(before);
+  budget_.hold(size_of(kept));
+  budget_.work(1);
+}
+
+void Collector::add_rolled(size_t series, const store::Summary &summary, const store::Points &plain) {
+  Kept &kept = kept_[series];
+  const int64_t time_ns = plain.times_ns.front();
+  const bool is_instant = plain.durations_ns.front() <= 0;
+  const bool is_of_function = kept.function && (!kept.has_windows() || is_instant);
+  if (is_of_function && is_outside(time_ns)) return;
+  if (is_of_function && kept.function->needs_points()) {
+    rolled_until_ns_ = std::max(rolled_until_ns_, time_ns);
+  } else if (query_.rate) {
+    const auto rate = rates_[series].add_rolled(summary);
+    if (rate) add_value(series, {summary.last_ns, is_of_function ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
+  } else if (is_of_function) {
+    if (kept.integral) {
+      kept.integral->instant(summary.first_ns);
+      kept.integral->instant(summary.last_ns);
+    }
+    // The last moment of a step belongs to the interval that ends then.
+    kept.function->add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
+  } else if (kept.over_time) {
+    kept.over_time->add_rolled(summary, plain);
+  } else if (kept.integral) {
+    if (kept.amounts && is_instant) return kept.integral->add(time_ns, 0, plain.values.front());
+    each_held(summary, plain, kept.amounts,
+              [&](const Held &held) { kept.integral->add(held.time_ns, held.duration_ns, held.value); });
+  } else if (!is_outside(time_ns)) {
+    // A late point of that very time becomes a part of the step, too.
+    if (!kept.points.empty() && kept.points.back().time_ns == time_ns) kept.points.pop_back();
+    kept.is_step = summary.count > 1;
+    const auto count = plain.counts.empty() ? std::nullopt : std::optional(plain.counts.front());
+    add_raw(series, {time_ns, std::max(plain.durations_ns.front(), summary.last_ns - summary.first_ns), plain.values.front()},
+            count);
+  }
+}
+
+void Collector::add(size_t series, int64_t time_ns, int64_t duration_ns, double value, const std::optional<int64_t> &count) {
+  const Kept &kept = kept_[series];
+  // Functions and rates of points are of the points in the range.
+  const bool is_of_function = !kept.has_windows() || (kept.function && duration_ns <= 0);
+  if (is_of_function && is_outside(time_ns)) return add_next(series, {time_ns, value, duration_ns});
+  if (!query_.rate) return add_value(series, {time_ns, duration_ns, value}, count);
+  const auto rate = rates_[series].add(time_ns, value, count);
+  if (rate) add_value(series, {time_ns, is_of_function && query_.downsample ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
+}
+
+// The window that contains the end of the range: it has a value there, if points are merged.
+void Collector::add_next(size_t series, const Point &point) {
+  Kept &kept = kept_[series];
+  const int64_t to_ns = query_.range.to_ns;
+  const bool is_first = kept.points.empty() || kept.points.back().time_ns <= to_ns;
+  if (merges_windows(query_) && kept.holds && is_first && point.time_ns > to_ns && point.covers(to_ns))
+    kept.points.push_back(point);
+}
+
+void Collector::add_value(size_t series, const Held &held, const std::optional<int64_t> &count) {
+  Kept &kept = kept_[series];
+  if (kept.integral && (held.duration_ns > 0 || !kept.function))
+    return kept.integral->add(held.time_ns, held.duration_ns, held.value);
+  if (kept.over_time && (held.duration_ns > 0 || !kept.function)) {
+    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
+  }
+  if (kept.function) {
+    if (kept.integral) kept.integral->instant(held.time_ns);
+    kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
+    return kept.function->add(held.time_ns, held.value);
+  }
+  add_raw(series, held, count);
+}
+
+void Collector::add_raw(size_t series, const Held &held, const std::optional<int64_t> &count) {
+  Kept &kept = kept_[series];
+  if (kept.amounts) kept.total += held.value;
+  kept.hold.add(held.time_ns, held.duration_ns, held.value, [&](const Held &one) { add_total(kept, one); });
+  // A point at the very end of a rolled step is a part of the step, or the same sample again.
+  if (!kept.points.empty() && kept.points.back().time_ns == held.time_ns) {
+    if (!kept.is_step) kept.points.back().value = held.value;
+    return;
+  }
+  kept.points.push_back({held.time_ns, held.value, kept.holds ? held.duration_ns : 0});
+  if (count && alone_[series] && (*count > kExactCounts || *count < -kExactCounts)) kept.counts.push_back({held.time_ns, *count});
+}
+
+void Collector::add_total(Kept &kept, const Held &held) const {
+  if (kept.amounts) return;
+  const int64_t begin_ns = std::max(core::begin_of(held.time_ns, held.duration_ns), query_.range.from_ns);
+  kept.total += held.value * static_cast<double>(held.time_ns - begin_ns);
+}
+
+size_t Collector::size_of(const Kept &kept) {
+  return (kept.function ? kept.function->size() : 0) + kept.points.size() + kept.counts.size();
+}
+
+void Extent::add(const Extent &other) {
+  known.add(other.known);
+  if (other.step_ns > 0 && (step_ns == 0 || other.step_ns < step_ns)) step_ns = other.step_ns;
+  rolled_until_ns = std::max(rolled_until_ns, other.rolled_until_ns);
+}
+
+void Extent::check_points(const Query &query) const {
+  if (rolled_until_ns == Extent{}.rolled_until_ns) return;
+  const std::string until = io::time_text(rolled_until_ns);
+  throw Wrong(core::in_quotes(query.downsample->function->name) + " of an interval needs all its points, and points until " +
+              until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
+}
+
+Extent Collector::extent() const {
+  Extent extent;
+  extent.rolled_until_ns = rolled_until_ns_;
+  for (const Kept &kept : kept_)
+    if (kept.integral)
+      extent.add({Known{kept.integral->hold().last_ns(), kept.integral->hold().step_ns()}, kept.integral->hold().step_ns()});
+  return extent;
+}
+
+std::vector<Point> Collector::take_points(size_t series) {
+  Kept &kept = kept_[series];
+  if (!query_.downsample) return std::move(kept.points);
+  budget_.release(size_of(kept));
+  std::vector<Point> points;
+  if (kept.integral) points = kept.integral->take(extent_.known, extent_.step_ns);
+  if (kept.over_time) points = kept.over_time->take();
+  if (kept.function) {
+    const std::vector<Point> by_function = kept.function->take();
+    kept.by_function = !by_function.empty();
+    // Averages are weighted by time, so that instants count only where there is no window.
+    points = united(std::move(points), by_function);
+  }
+  if (!points.empty()) points = filled(points, intervals_, query_.downsample->fill);
+  budget_.hold(points.size());
+  budget_.work(points.size());
+  return points;
+}
+
+void Collector::add_extent(std::span<const size_t> series, Answer &answer) const {
+  double sum = 0;
+  bool is_known = adds_up(query_);
+  for (const size_t i : series) {
+    const Kept &kept = kept_[i];
+    is_known = is_known && !kept.function && !kept.over_time;
+    sum += kept.integral ? kept.integral->total() : kept.total;
+    answer.window_ns = std::max(answer.window_ns, (kept.integral ? kept.integral->hold() : kept.hold).step_ns());
+  }
+  if (is_known) answer.integral = sum;
+}
+
+Aggregator Collector::aggregator_of(std::span<const size_t> series) const {
+  const bool integrals =
+      std::all_of(series.begin(), series.end(), [&](size_t i) { return kept_[i].integral && !kept_[i].by_function; });
+  return integrals && adds_up(query_) ? Aggregator::zimsum() : query_.aggregator;
+}
+
+}  // namespace atalaya::query

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time for which each value of a series holds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "plugins/shared/store/query/types.h"
+
+namespace atalaya::query {
+
+// A value, and the window for which it holds: (time - duration, time].
+struct Held {
+  int64_t time_ns = 0, duration_ns = 0;
+  double value = 0;
+};
+
+// A sample holds for its window. An instant has none: it holds since the sample before, five minutes at most, unless its series has
+// longer steps. The first instant holds as long as the second one.
+class Hold {
+ public:
+  static constexpr int64_t kLongest = 300'000'000'000;
+
+  // Calls take(Held) for what is known now. `duration_ns` 0: an instant.
+  template <class Take>
+  void add(int64_t time_ns, int64_t duration_ns, double value, Take &&take) {
+    const int64_t gap = time_ns - last_ns_;
+    const bool is_first = !known_;
+    const int64_t length = duration_ns > 0 ? duration_ns : is_first ? 0 : length_of(gap);
+    known_ = true;
+    last_ns_ = time_ns;
+    if (length <= 0) {
+      first_ = Held{time_ns, 0, value};
+      return;
+    }
+    if (first_) take(Held{first_->time_ns, length, first_->value});
+    first_.reset();
+    step_ns_ = length;
+    take(Held{time_ns, length, value});
+  }
+  // Windows that are known otherwise.
+  void skip(int64_t last_ns, int64_t step_ns) {
+    known_ = true;
+    last_ns_ = std::max(last_ns_, last_ns);
+    step_ns_ = step_ns;
+  }
+  // The length of the last window; 0: unknown.
+  int64_t step_ns() const { return step_ns_; }
+  int64_t last_ns() const { return last_ns_; }
+  // An instant whose length is still unknown.
+  const std::optional<Held> &alone() const { return first_; }
+
+ private:
+  int64_t length_of(int64_t gap) {
+    const bool is_regular = gap_ns_ > 0 && gap <= 2 * gap_ns_;
+    gap_ns_ = gap;
+    return gap <= kLongest || is_regular ? gap : kLongest;
+  }
+
+  bool known_ = false;
+  int64_t last_ns_ = 0, gap_ns_ = 0, step_ns_ = 0;
+  std::optional<Held> first_;
+};
+
+// Rolled points as windows: the first one, which may begin before their step, and the rest. `plain` is the point in their place.
+template <class Take>
+void each_held(const store::Summary &summary, const store::Points &plain, bool is_amount, Take &&take) {
+  const int64_t between = summary.last_ns - summary.first_ns, together = plain.durations_ns.front();
+  const int64_t first = together > 0 ? together / summary.count : between / std::max<int64_t>(1, summary.count - 1);
+  const auto ns = [](int64_t length) { return static_cast<double>(length); };
+  take(Held{summary.first_ns, first, summary.first});
+  if (between <= 0) return;
+  const double all = plain.values.front() * (is_amount ? 1 : ns(together > 0 ? together : first * summary.count));
+  const double rest = all - summary.first * (is_amount ? 1 : ns(first));
+  take(Held{summary.last_ns, between, is_amount ? rest : rest / ns(between)});
+}
+
+}  // namespace atalaya::query

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/query/windows/integral.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/sample/span_end.h"
+
+namespace atalaya::query {
+namespace {
+
+// Exact, but for ranges without ends.
+double ns_between(int64_t begin_ns, int64_t end_ns) {
+  int64_t exact = 0;
+  if (!__builtin_sub_overflow(end_ns, begin_ns, &exact)) return static_cast<double>(exact);
+  return static_cast<double>(end_ns) - static_cast<double>(begin_ns);
+}
+
+}  // namespace
+
+void Integral::add(int64_t time_ns, int64_t duration_ns, double value) {
+  // An amount without a window was counted somewhere else, and is whole.
+  if (amounts_ && duration_ns <= 0) {
+    const Range range = intervals_.stretch();
+    if (time_ns > range.from_ns && time_ns <= range.to_ns) put(intervals_.begin_of(time_ns - 1), value, 0);
+    return;
+  }
+  hold_.add(time_ns, duration_ns, value, [&](const Held &held) { add_held(held); });
+}
+
+void Integral::add(const store::Points &points) {
+  for (size_t i = 0; i < points.times_ns.size(); ++i) add(points.times_ns[i], points.durations_ns[i], points.values[i]);
+}
+
+void Integral::add_held(const Held &held) {
+  const double whole = ns_between(0, held.duration_ns);
+  const int64_t begin_ns = core::begin_of(held.time_ns, held.duration_ns);
+  see(begin_ns, held.time_ns, false);
+  add_stretch(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
+}
+
+bool Integral::add(const store::Summary &summary) {
+  if (!summary.integral || hold_.alone()) return false;
+  hold_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
+  see(core::begin_of(summary.first_ns, summary.durations_ns / std::max<int64_t>(1, summary.count)), summary.last_ns, false);
+  put(intervals_.begin_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral, summary.durations_ns);
+  return true;
+}
+
+void Integral::add_stretch(int64_t begin_ns, int64_t end_ns, double per_ns) {
+  const Range range = intervals_.stretch();
+  begin_ns = std::max(begin_ns, range.from_ns);
+  end_ns = std::min(end_ns, range.to_ns);
+  while (begin_ns < end_ns) {
+    // Most windows are in the interval of the one before: that saves divisions.
+    if (begin_ns < interval_ns_ || begin_ns >= interval_end_ns_) {
+      interval_ns_ = intervals_.begin_of(begin_ns);
+      interval_end_ns_ = intervals_.end_of_stretch(interval_ns_);
+    }
+    const int64_t until_ns = std::min(end_ns, interval_end_ns_);
+    put(interval_ns_, per_ns * ns_between(begin_ns, until_ns), until_ns - begin_ns);
+    budget_.work(1);
+    begin_ns = until_ns;
+  }
+}
+
+void Integral::put(int64_t begin_ns, double amount, int64_t covered_ns) {
+  total_ += amount;
+  auto place = parts_.end();
+  if (!parts_.empty() && parts_.back().begin_ns >= begin_ns)
+    place = std::lower_bound(parts_.begin(), parts_.end(), begin_ns,
+                             [](const Part &part, int64_t time_ns) { return part.begin_ns < time_ns; });
+  if (place == parts_.end() || place->begin_ns != begin_ns) {
+    budget_.hold(1);
+    parts_.insert(place, {begin_ns, covered_ns, amount});
+    return;
+  }
+  place->amount += amount;
+  place->covered_ns += covered_ns;
+}
+
+void Integral::see(int64_t begin_ns, int64_t end_ns, bool is_instant) {
+  if ((is_instant || is_after_instant_) && begin_ns > end_ns_) {
+    if (!gaps_.empty() && gaps_.back().end_ns == end_ns_)
+      gaps_.back().end_ns = begin_ns;
+    else
+      gaps_.push_back({end_ns_, begin_ns});
+  }
+  if (end_ns < end_ns_) return;
+  end_ns_ = end_ns;
+  is_after_instant_ = is_instant;
+}
+
+int64_t Integral::missing_in(int64_t begin_ns, int64_t end_ns) const {
+  int64_t missing = 0;
+  const auto first =
+      std::lower_bound(gaps_.begin(), gaps_.end(), begin_ns, [](const Gap &gap, int64_t time_ns) { return gap.end_ns <= time_ns; });
+  for (auto gap = first; gap != gaps_.end() && gap->begin_ns < end_ns; ++gap)
+    missing += std::min(gap->end_ns, end_ns) - std::max(gap->begin_ns, begin_ns);
+  if (is_after_instant_ && end_ns_ < end_ns) missing += end_ns - std::max(end_ns_, begin_ns);
+  return missing;
+}
+
+void Integral::add_alone(const Held &instant, int64_t step_ns) {
+  if (step_ns > 0) return add_held({instant.time_ns, step_ns, instant.value});
+  const Range range = intervals_.stretch();
+  const int64_t begin_ns = intervals_.begin_of(instant.time_ns - 1);
+  if (instant.time_ns <= range.from_ns || instant.time_ns > range.to_ns) return;
+  add_stretch(begin_ns, intervals_.end_of_stretch(begin_ns), instant.value);
+}
+
+// Of an interval that the range cuts, its part in the range; and not the time after the newest sample, which no window has covered
+// yet, nor that without collection.
+double Integral::collected_in(const Part &part, const Known &known) const {
+  const Range range = intervals_.stretch();
+  const int64_t end_ns = intervals_.end_of_stretch(part.begin_ns);
+  int64_t to_ns = std::min(end_ns, range.to_ns);
+  const bool is_cut = to_ns < end_ns;
+  const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
+  if (is_cut && known.until_ns < to_ns && known.until_ns > begin_ns && (to_ns - known.until_ns) / 2 <= known.window_ns)
+    to_ns = known.until_ns;
+  const double length = ns_between(begin_ns, to_ns);
+  const double collected = length - static_cast<double>(missing_in(begin_ns, to_ns));
+  return std::max(collected, std::min(length, static_cast<double>(part.covered_ns)));
+}
+
+std::vector<Point> Integral::take(const Known &known, int64_t step_ns) {
+  if (hold_.alone()) add_alone(*hold_.alone(), step_ns);
+  budget_.release(parts_.size());
+  std::vector<Point> points;
+  points.reserve(parts_.size());
+  for (const Part &part : parts_)
+    points.push_back({intervals_.name_of_stretch(part.begin_ns), amounts_ ? part.amount : part.amount / collected_in(part, known)});
+  parts_.clear();
+  return points;
+}
+
+}  // namespace atalaya::query

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/hadoop/model/facts.h"
+
+#include <algorithm>
+#include <string>
+
+namespace atalaya::hadoop {
+namespace {
+
+constexpr size_t kMaxFact = 1024;  // excludes lists of classes and documents
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+}  // namespace
+
+bool may_be_secret(std::string_view key, std::string_view value) {
+  // An address with a user, with or without a scheme: jdbc:oracle:thin:scott/tiger@host.
+  if (value.size() > kMaxFact || value.find('@') != std::string_view::npos) return true;
+  const std::string content = lowered(value), lower = lowered(key);
+  for (const char *word : {"password", "passwd", "pwd=", "secret", "credential", "signature",
+                           "sig=", "token=", "key=", "auth=", "apikey", "accesskey", "private key", "bearer "})
+    if (content.find(word) != std::string::npos) return true;
+  for (const char *word : {"password", "passwd", "secret", "token", "credential", "key", "auth", "opts", "options", "env",
+                           "command", "classpath", "sasl", "kerberos", "private", "signature"})
+    if (lower.find(word) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selects the settings of a job that become facts.
+#pragma once
+
+#include <string_view>
+
+#include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/protocols/base/span.h"
+
+namespace atalaya::hadoop {
+
+// Whether a setting may hold a secret, by its key or value: passwords, keys, tokens, command lines, environments, addresses with a
+// user. Such settings are never reported, even if selected.
+bool may_be_secret(std::string_view key, std::string_view value);
+
+struct Facts {
+  io::MatcherList keys;  // selected keys
+  bool wants(std::string_view key, std::string_view value) const {
+    return key.size() <= protocols::kMaxId && keys.matches(key) && !may_be_secret(key, value);
+  }
+};
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns the bytes of one job's history, in any form, into spans.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "plugins/shared/protocols/avro/avro.h"
+#include "plugins/shared/protocols/sparklog/inflater.h"
+#include "plugins/shared/protocols/jhist/jhist_reader.h"
+#include "plugins/sources/hadoop/model/mapreduce_model.h"
+#include "plugins/sources/hadoop/model/spark_model.h"
+
+namespace atalaya::hadoop {
+
+inline constexpr size_t kMaxLine = size_t{32} << 20;  // longer lines are skipped
+
+struct Rules {
+  Topology topology;
+  Facts facts;
+};
+
+class History {
+ public:
+  enum class Form { unknown, jhist, jhist_binary, old_text, spark, none };
+
+  // name: of the file or folder, without suffixes of state and codec; the job's id if the text has none.
+  History(const Rules &rules, std::string_view name);
+
+  // Consumes the spans so far. False: stop.
+  using Between = std::function<bool()>;
+  // Reads the next bytes and appends completed spans in the order of the text. Because few bytes may become many spans, `between`
+  // is called in between. False: `between` stopped; do not feed more.
+  bool feed(
+      std::string_view bytes, protocols::Spans &out, const Between &between = [] { return true; });
+  // The current end of the file: a last line without a line end is used if it is complete.
+  void end_of_file(protocols::Spans &out);
+  // Starts the next part of a log in several parts; numbers increase.
+  void next_part(uint64_t number);
+  // Appends open spans that were not reported yet.
+  void open(protocols::Spans &out);
+
+  Form form() const { return form_; }  // none: not a history
+  protocols::Position position() const { return {part_, position_}; }
+  bool ended() const;                      // whether the job has ended
+  bool broken() const { return broken_; }  // the rest of this part cannot be read
+  size_t waiting() const;                  // bytes after the last complete line
+  const std::string &job() const;
+  // Identifies this history, also after its file moves; empty until its job is known.
+  const std::string &key() const { return key_; }
+  const protocols::Damage &damage() const { return damage_; }
+
+ private:
+  bool inflate(std::string_view bytes, protocols::Spans &out, const Between &between);
+  bool take_piece(std::string_view text, protocols::Spans &out, const Between &between);
+  void take_text(protocols::Spans &out);
+  bool detect();
+  size_t next_size(std::string_view text) const;
+  void take_line(std::string_view line, protocols::Spans &out);
+  void take_values(protocols::Spans &out);
+  core::Status take_event(const core::Result<protocols::Event> &read, protocols::Spans &out);
+  void read_schema(std::string_view json);
+  void skip_line();
+  void broke(std::string_view why);
+  void note_key();
+  void place(protocols::Spans &spans, size_t from) const;
+  void damaged(std::string_view why);
+
+  const Rules &rules_;
+  Form form_ = Form::unknown;
+  std::unique_ptr<protocols::Inflater> inflater_;
+  std::string raw_;      // the first bytes, until the codec is known
+  std::string text_;     // decoded, from position_ on
+  std::string scratch_;  // a binary event as JSON
+  uint64_t position_ = 0, lines_ = 0, part_ = 0;
+  bool codec_known_ = false, broken_ = false, skipping_ = false, schema_read_ = false;
+  uint64_t hash_;
+  std::string key_;
+  protocols::Damage damage_;
+  protocols::JhistReader jhist_;
+  protocols::AvroSchema schema_;
+  MapReduceModel mapreduce_;
+  SparkModel spark_;
+};
+
+}  // namespace atalaya::hadoop

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stacks of one JVM in one window: a prefix tree of frames, each with the time of threads in it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/shared/code/jvm/thread_dump.h"
+#include "plugins/shared/code/tasks/task_names.h"
+
+namespace atalaya::jvm {
+
+struct Time {
+  uint64_t samples = 0;
+  int64_t ns = 0;
+  void add(const Time &other) {
+    samples += other.samples;
+    ns += other.ns;
+  }
+};
+
+struct StackTime {
+  std::string text;  // root first: "java.lang.Thread.run_[j];W.work_[j]"
+  Time on_cpu, wall;
+  tasks::TaskTags task = {};
+};
+
+// A function with its self-time and its most frequent stack.
+struct FunctionTime {
+  std::string name;  // "java.lang.System identityHashCode"
+  Time self;
+  std::string trace;  // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
+  std::string stack;  // the same, root first, separated by ';'
+};
+
+class StackTree {
+ public:
+  static constexpr size_t kMaxTasks = 4096;
+  struct Limits {
+    size_t nodes = 65536, frames = 32768, frame_bytes = 1024;
+    size_t bytes = size_t{4} << 20;  // of all frames, and of all reported texts
+  };
+  StackTree() : StackTree(Limits{}) {}
+  explicit StackTree(Limits limits) : limits_(limits) {}
+
+  // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits
+  // are reported as "[stack lost]". Allocates only for new frames and tasks. Stacks of further tasks than kMaxTasks have none.
+  void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall,
+           const tasks::TaskTags &task = {});
+  // CPU time without a stack, reported as "[not seen running]".
+  void add_unseen(const Time &time) { unseen_.add(time); }
+
+  // The functions with most CPU time. Parts of their stacks that do not fit are reported as "[truncated]".
+  std::vector<FunctionTime> functions(size_t most) const;
+  // The stacks with most time, on CPUs or elapsed, without line numbers; the sum of the others, and of too long ones, as
+  // "[other]".
+  std::vector<StackTime> stacks(size_t most, bool on_cpu) const;
+  const Time &on_cpu() const { return on_cpu_; }  // the sum of times added with a stack
+  const Time &unseen() const { return unseen_; }
+  uint64_t lost() const { return lost_; }  // samples beyond the limits
+
+ private:
+  struct Node {
+    uint32_t parent, frame;  // frame: from kFirstTask on, the node is the root of the stacks of a task
+    Time on_cpu, wall;
+  };
+  struct Text {
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    using is_transparent = void;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX, kFirstTask = uint32_t{1} << 31;
+  static bool is_task(uint32_t frame) { return frame >= kFirstTask; }
+
+  uint32_t frame_of(std::string_view line);
+  uint32_t add_frame(std::string_view line, const Frame &frame);
+  uint32_t child_of(uint32_t parent, uint32_t frame);
+  uint32_t root_of(const tasks::TaskTags &task);
+  uint32_t root_frame(uint32_t node) const;
+  void lose(const Time &on_cpu, const Time &wall);
+  std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root, without a task
+  // The stack of a tree of functions with these names; empty: longer than `room`.
+  std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const;
+  StackTree of_functions(const std::vector<uint32_t> &function_of) const;
+  void add_rest(std::vector<StackTime> &found, const StackTime &others) const;
+  std::vector<uint32_t> function_of_frames(std::vector<std::string> &names) const;
+  FunctionTime function_time(const std::string &name, const Time &self, uint32_t exemplar, size_t room) const;
+
+  Limits limits_;
+  std::unordered_map<std::string, uint32_t, Text, std::equal_to<>> known_;
+  std::vector<Frame> frames_;                        // in the keys of known_
+  std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
+  std::vector<Node> nodes_;                          // parents before their children
+  std::map<tasks::TaskTags, uint32_t> tasks_;        // their numbers
+  Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
+  uint64_t lost_ = 0;
+  size_t bytes_ = 0;  // in frames
+};
+
+}  // namespace atalaya::jvm

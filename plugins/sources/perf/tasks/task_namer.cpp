@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/sources/perf/tasks/task_namer.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/now.h"
+#include "core/base/text/text.h"
+#include "plugins/shared/code/jvm/thread_dump.h"
+#include "plugins/sources/perf/process_id.h"
+
+namespace atalaya::perf {
+namespace {
+
+// Dumps take 2 % of a core: after one that took some CPU time, here and in the JVM, 49 times this time passes.
+constexpr int64_t kPauses = 49, kLeastPause = 50'000'000;
+// A JVM on a busy host may be late once: the next request follows soon.
+constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 1'000'000'000, kMaxBackOff = 600'000'000'000;
+constexpr size_t kMaxJvms = 256, kMaxMaps = size_t{32} << 20;
+
+// The last number of "NSpid:\t812\t17": in the innermost namespace. 0: it has ended.
+int32_t inner_number(int32_t pid, uint32_t thread) {
+  auto text = core::read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/status", 16384);
+  const size_t at = text ? text->find("NSpid:") : std::string::npos;
+  if (at == std::string::npos) return 0;
+  const std::string_view line = std::string_view(*text).substr(at, text->find('\n', at) - at);
+  const auto number = core::parse_number(line.substr(line.find_last_of(" \t") + 1));
+  return number ? static_cast<int32_t>(*number) : 0;
+}
+
+bool is_jvm(int32_t pid) {
+  auto maps = core::read_file("/proc/" + std::to_string(pid) + "/maps", kMaxMaps);
+  return maps && maps->find("/libjvm.so") != std::string::npos;
+}
+
+}  // namespace
+
+void TaskNamer::start() {
+  stop();
+  stops_ = false;
+  thread_ = std::thread([this] { run(); });
+}
+
+void TaskNamer::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void TaskNamer::add(const std::vector<Renamed> &renamed) {
+  if (renamed.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Renamed &one : renamed) threads_.renamed(one);
+    has_news_ = true;
+    is_idle_ = false;
+  }
+  changed_.notify_all();
+}
+
+void TaskNamer::settle(int64_t timeout_ns) {
+  std::unique_lock lock(mutex_);
+  settled_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return is_idle_ || stops_; });
+}
+
+std::optional<tasks::TaskTags> TaskNamer::find(const StackCount &stack, bool &is_unnamed) {
+  std::unique_lock lock(mutex_);
+  is_unnamed = threads_.is_unnamed(stack.thread, stack.epoch);
+  if (is_unnamed && stack.epoch == 0) {
+    threads_.meet(stack.process, stack.thread, stack.thread_name);
+    is_unnamed = threads_.is_unnamed(stack.thread, stack.epoch);
+    has_news_ = has_news_ || is_unnamed;
+    is_idle_ = is_idle_ && !is_unnamed;
+    changed_.notify_all();
+  }
+  const tasks::TaskTags *task = threads_.find(stack.thread, stack.epoch);
+  return task == nullptr ? std::nullopt : std::optional(*task);
+}
+
+void TaskNamer::next_window(int64_t keeps_since_ns) {
+  const std::lock_guard lock(mutex_);
+  threads_.next_window(keeps_since_ns);
+}
+
+void TaskNamer::run() {
+  pthread_setname_np(pthread_self(), "perf-tasks");
+  std::unique_lock lock(mutex_);
+  while (!stops_) {
+    std::optional<int64_t> next;
+    has_news_ = false;
+    try {
+      next = name_threads(lock);
+    } catch (const std::exception &) {  // out of memory: names stay unknown
+      is_idle_ = true;
+    }
+    settled_.notify_all();
+    const auto may_continue = [this] { return stops_ || has_news_; };
+    if (next)
+      changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(*next - core::monotonic(), 1'000'000)), may_continue);
+    else
+      changed_.wait(lock, may_continue);
+  }
+}
+
+std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &lock) {
+  std::optional<int64_t> next;
+  bool answers = false;
+  if (jvms_.size() >= kMaxJvms) forget_ended();
+  for (const auto &[id, threads] : threads_.unnamed()) {
+    if (stops_) return next;
+    Jvm *jvm = jvm_of(id, lock);
+    if (jvm == nullptr) {
+      threads_.use_short_names(id);
+      continue;
+    }
+    if (jvm->next_ns <= core::monotonic()) dump(id, *jvm, threads, lock);
+    next = std::min(next.value_or(INT64_MAX), jvm->next_ns);
+    answers = answers || jvm->back_off_ns == 0;
+  }
+  is_idle_ = !answers && !has_news_;  // a window does not wait for JVMs that do not answer
+  return next;
+}
+
+// Null: it is none, has ended, or there are too many.
+TaskNamer::Jvm *TaskNamer::jvm_of(const ProcessId &id, std::unique_lock<std::mutex> &lock) {
+  if (const auto known = jvms_.find(id); known != jvms_.end()) return &known->second;
+  lock.unlock();
+  const auto mark = symbols::read_mark(id.pid);
+  const auto status = symbols::read_status(id.pid);
+  const bool is_one = mark && status && *mark == mark_of(id) && is_jvm(id.pid);
+  lock.lock();
+  if (!is_one || jvms_.size() >= kMaxJvms) return nullptr;
+  Jvm &jvm = jvms_[id];
+  jvm.target = {id.pid, *mark, *status};
+  return &jvm;
+}
+
+void TaskNamer::forget_ended() {
+  std::erase_if(jvms_, [](const auto &entry) { return jvm::has_ended(entry.second.target); });
+}
+
+void TaskNamer::dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> &wanted, std::unique_lock<std::mutex> &lock) {
+  lock.unlock();
+  std::unordered_map<int32_t, uint32_t> threads;  // by number in the JVM's namespace
+  for (const uint32_t thread : wanted)
+    if (const int32_t inner = inner_number(id.pid, thread); inner != 0) threads.emplace(inner, thread);
+  const int64_t cpu = core::clock_ns(CLOCK_THREAD_CPUTIME_ID), begin = core::monotonic();
+  auto text = jvm.attachment.ask(jvm.target, jvm::kThreadDump, kTimeout, bytes_);
+  const int64_t end = core::monotonic();
+  std::vector<std::pair<uint32_t, std::string_view>> names;
+  const bool is_whole = text && jvm::is_whole(*text);
+  std::optional<int64_t> answering;
+  if (is_whole) {
+    jvm::DumpedThread one;
+    for (jvm::ThreadDump dump(*text); dump.next(one);) {
+      if (const auto thread = threads.find(one.number); thread != threads.end()) names.emplace_back(thread->second, one.name);
+      if (one.name == jvm::kAnswering) answering = one.cpu_ns;
+    }
+  }
+  const bool is_new_error = !text && !jvm::is_gone(jvm.target) && std::exchange(jvm.last_error, text.error()) != text.error();
+  if (is_new_error) report_("tasks of threads are unknown: " + text.error());
+  jvm.back_off_ns = text ? 0 : std::clamp(jvm.back_off_ns * 2, kFirstBackOff, kMaxBackOff);
+  int64_t cost = end - begin;
+  if (answering) cost = std::min(cost, core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + *answering - jvm.answering_ns);
+  jvm.answering_ns = answering.value_or(0);
+  jvm.next_ns = end + (text ? std::max(kLeastPause, kPauses * cost) : jvm.back_off_ns);
+  lock.lock();
+  for (const auto &[thread, name] : names) threads_.saw(thread, name, begin, end);
+  if (!is_whole) return;
+  for (const auto &[inner, thread] : threads) threads_.missed(thread, begin, end);
+}
+
+}  // namespace atalaya::perf

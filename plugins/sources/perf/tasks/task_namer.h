@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that finds the whole names of threads that may run tasks: it requests a thread dump from their JVM, within a part of the
+// time, and only while names are unknown.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "plugins/shared/code/jvm/attach.h"
+#include "plugins/sources/perf/tasks/task_threads.h"
+
+namespace atalaya::perf {
+
+class TaskNamer {
+ public:
+  using Report = std::function<void(std::string_view)>;
+
+  TaskNamer(std::shared_ptr<const tasks::TaskNames> names, Report report)
+      : names_(std::move(names)), report_(std::move(report)), threads_(*names_) {}
+  TaskNamer(const TaskNamer &) = delete;
+  TaskNamer &operator=(const TaskNamer &) = delete;
+  ~TaskNamer() { stop(); }
+
+  void start();
+  void stop();
+
+  // The methods below may be called from any thread.
+  void add(const std::vector<Renamed> &renamed);
+  // Waits until the names of running threads are known, at most for this time.
+  void settle(int64_t timeout_ns);
+  // Nothing: no task, or an unknown one; then is_unnamed is set.
+  std::optional<tasks::TaskTags> find(const StackCount &stack, bool &is_unnamed);
+  // Names that ended after this time may still be needed.
+  void next_window(int64_t keeps_since_ns);
+
+ private:
+  struct Jvm {
+    jvm::Target target;
+    jvm::Attachment attachment;
+    int64_t next_ns = 0, back_off_ns = 0;
+    int64_t answering_ns = 0;  // CPU time of the thread that answers, since its start
+    std::string last_error;
+  };
+
+  void run();
+  // The time at which it wants to continue; nothing: no name is unknown.
+  std::optional<int64_t> name_threads(std::unique_lock<std::mutex> &lock);
+  Jvm *jvm_of(const ProcessId &id, std::unique_lock<std::mutex> &lock);
+  void dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> &wanted, std::unique_lock<std::mutex> &lock);
+  void forget_ended();
+
+  const std::shared_ptr<const tasks::TaskNames> names_;
+  const Report report_;
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_, settled_;
+  TaskThreads threads_;
+  bool stops_ = false;
+  bool has_news_ = false;  // since the thread looked for unknown names
+  bool is_idle_ = true;    // no name is unknown that a JVM may tell soon
+
+  std::map<ProcessId, Jvm> jvms_;  // used by the thread only
+  std::string bytes_;
+  std::thread thread_;
+};
+
+}  // namespace atalaya::perf

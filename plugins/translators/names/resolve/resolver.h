@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the program of a process and the place where it runs. Reads files of other processes, which may block: use it on a separate
+// thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+#include "plugins/shared/host/containers/containers.h"
+#include "plugins/translators/names/resolve/process_files.h"
+#include "plugins/translators/names/rules.h"
+
+namespace atalaya::names {
+
+// Tags for the place where a process runs, in the order of Answer::places.
+inline constexpr std::array<std::string_view, 12> kPlaceTags = {"container", "runtime", "pod", "namespace", "project",  "service",
+                                                                "unit",      "slice",   "job", "job.step",  "job.user", "workload"};
+using Places = std::array<std::string, kPlaceTags.size()>;
+inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10, kWorkload = 11;  // of Places
+
+inline uint32_t hash_of(std::string_view name) {
+  return static_cast<uint32_t>(std::hash<std::string_view>{}(name));
+}
+
+struct Question {
+  int32_t pid = 0;
+  uint32_t name = 0;     // hash of the kernel's name
+  int64_t start_ns = 0;  // from the sample; with the pid it is the identity
+  int64_t asked_ns = 0;  // since boot; a process that began later is another one
+  uint64_t image = 0;    // of the known program; 0: none
+  std::string cgroup;    // without pid: only the place of this path
+  bool if_java = false;  // only if its program is java
+};
+
+struct Answer {
+  Question question;
+  bool found = false;         // false: it has ended
+  bool same_program = false;  // it still runs the known program: no naming here
+  bool settled = true;        // false: ask again soon
+  uint32_t name = 0;          // hash of the kernel's name for which the naming is valid
+  uint64_t image = 0;
+  Naming naming;
+  Places places;
+  std::string remark;  // for the operator: the reason for missing names
+};
+
+class Resolver {
+ public:
+  struct Options {
+    std::string root = "/";
+    bool places = false;           // also find the places of processes
+    bool job_environment = false;  // their jobs also by their environment
+  };
+  Resolver(std::shared_ptr<const Rules> rules, Options options);
+  Resolver(const Resolver &) = delete;
+  Resolver &operator=(const Resolver &) = delete;
+
+  Answer answer(const Question &question);
+
+ private:
+  void name_program(ProcessFiles &files, std::string_view name, Answer &answer);
+  void name_jvm(ProcessFiles &files, Answer &answer);
+  void find_places(std::string_view cgroup, Answer &answer);
+  static void find_job(ProcessFiles &files, Answer &answer);
+
+  std::shared_ptr<const Rules> rules_;
+  Options options_;
+  core::Descriptor proc_;
+  int64_t tick_ns_;
+  std::string remark_;
+  containers::ContainerNames containers_;
+  std::unique_ptr<std::array<char, ProcessFiles::kBuffer>> buffer_;
+};
+
+}  // namespace atalaya::names

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/io/http/client/words.h"
+
+#include <doctest/doctest.h>
+
+using namespace atalaya::http_client;
+
+TEST_CASE("http: the server's words are one safe line") {
+  CHECK(words_of(R"({"error":{"code":400,"message":"One bad","details":"x"}})") == "One bad");
+  CHECK(words_of(R"({"error":"database is required"})") == "database is required");
+  CHECK(words_of("cannot \x1b[31mparse\n") == "cannot \\x1b[31mparse\\x0a");
+  CHECK(words_of("") == "no explanation");
+  CHECK(words_of(std::string(100000, 'x')).size() == 500);
+}
