@@ -186,7 +186,7 @@ class Bottleneck(AgentCase):
         table = self.bottleneck("--job", "job_1")
         self.assertRegex(table, r"(?m)^\* spill of map tasks is slow on node n3: disk write")
         self.assertRegex(table, r"(?m)^    found: disk write 11[56] MiB/s, 14[78] MiB/s on the other nodes")
-        self.assertRegex(table, r"(?m)^job_1 \(sort\) +32 ")
+        self.assertRegex(table, r"(?m)^job_1 \(sort\) +succeeded +32 ")
         kmeans = self.answer("job_1", "--clustering", "kmeans")
         self.assertEqual(self.finding(kmeans), ("n3", "map", "spill", "disk"))
 
