@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of the threads that call the instance; supervisor.cpp has the other.
 #include "core/isolation/remote_instance.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 #include "core/base/now.h"
 #include "core/base/text/units.h"
@@ -18,9 +14,9 @@ namespace {
 constexpr int64_t kMaxStop = 500'000'000;
 constexpr int64_t kFlushGrace = 500'000'000;
 
-const char *word_of(Op op) {
-  static constexpr const char *kWords[] = {"", "create", "start", "stop", "destroy", "collect", "run", "process", "write", "flush"};
-  return kWords[static_cast<uint32_t>(op)];
+const char *name_of(Op op) {
+  static constexpr const char *kNames[] = {"", "create", "start", "stop", "destroy", "collect", "run", "process", "write", "flush"};
+  return kNames[static_cast<uint32_t>(op)];
 }
 
 }  // namespace
@@ -31,68 +27,39 @@ RemoteInstance::RemoteInstance(Registry::Component component, Parameters paramet
       isolation_(isolation),
       symbols_(symbols),
       surroundings_(surroundings),
-      launcher_(launcher),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  keeper_ = std::thread([this] { keep(); });
-}
+      supervisor_(
+          {this->component(), label_,
+           encode_order({component_.plugin->path(), this->component().kind, text_of(this->component().name), label_, parameters_})},
+          isolation_, symbols, surroundings, launcher, lifecycle_) {}
 
 RemoteInstance::~RemoteInstance() {
   stop();
-  if (const Handle child = ready()) call(child, {.op = Op::destroy}, kMaxStop);
-  Handle child;
-  {
-    const std::lock_guard lock(mutex_);
-    wish_ = Wish::ended;
-    child = child_;
-    changed_.notify_all();
-  }
-  if (child) child->kill("it is not needed any more");
-  wake_supervisor();
-  keeper_.join();
+  if (const Handle child = lifecycle_.ready()) call(child, {.op = Op::destroy}, kMaxStop);
+  if (const Handle child = lifecycle_.request_end()) child->kill("it is not needed any more");
 }
 
-// The supervisor has to know: a process in state D does not end, and nothing else would report it.
+// Wakes the supervisor, which logs a process that does not end (state D).
 void RemoteInstance::kill(const Handle &child, const std::string &why) {
   child->kill(why);
-  wake_supervisor();
-}
-
-void RemoteInstance::wake_supervisor() {
-  const uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof(one)) < 0);
+  supervisor_.wake();
 }
 
 Outcome RemoteInstance::create() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return created_.has_value(); });
-  return *created_;
+  return lifecycle_.wait_created();
 }
 
 Outcome RemoteInstance::start() {
-  std::unique_lock lock(mutex_);
-  wish_ = Wish::started;
-  started_.reset();
-  wake_supervisor();
-  changed_.wait(lock, [this] { return started_.has_value(); });
-  return *started_;
+  lifecycle_.request_start();
+  supervisor_.wake();
+  return lifecycle_.wait_started();
 }
 
 Outcome RemoteInstance::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (wish_ == Wish::stopped) return {};
-    wish_ = Wish::stopped;
-    changed_.notify_all();
-  }
-  const Handle child = ready();
+  if (!lifecycle_.request_stop()) return {};
+  const Handle child = lifecycle_.ready();
   if (!child) return {};
   Outcome outcome = call(child, {.op = Op::stop}, std::min(isolation_.time_ns, kMaxStop));
   return outcome.unavailable ? Outcome{} : outcome;
-}
-
-RemoteInstance::Handle RemoteInstance::ready() {
-  const std::lock_guard lock(mutex_);
-  return ready_ && child_->usable() ? child_ : nullptr;
 }
 
 Outcome RemoteInstance::unavailable(const std::string &why) const {
@@ -107,22 +74,22 @@ Outcome RemoteInstance::call(const Handle &child, Call call, int64_t limit_ns) {
   for (;;) {
     switch (child->wait(number, until)) {
       case ChildHandle::Event::answered:
-        return answered(child);
+        return handle_answer(child);
       case ChildHandle::Event::emitted:
-        take_emitted(child);  // a push source that emits outside run: answer that nobody takes it
+        forward_emitted(child);  // a push source that emits outside run: the batch is rejected
         break;
       case ChildHandle::Event::gone:
         return unavailable("its process has ended");
       case ChildHandle::Event::late:
-        return late(child, call.op, limit_ns);
+        return handle_timeout(child, call.op, limit_ns);
     }
   }
 }
 
-Outcome RemoteInstance::answered(const Handle &child) {
+Outcome RemoteInstance::handle_answer(const Handle &child) {
   child->take_counts(surroundings_);
   Outcome outcome = child->outcome();
-  // One that is at its limit will fail again and again.
+  // A component at its memory limit would fail in every call.
   static constexpr double kFull = 0.9;
   if (outcome.ok() || outcome.code == ATALAYA_END) return outcome;
   const uint64_t bytes = child->data_bytes();
@@ -132,13 +99,13 @@ Outcome RemoteInstance::answered(const Handle &child) {
   return unavailable(outcome.text);
 }
 
-Outcome RemoteInstance::late(const Handle &child, Op op, int64_t limit_ns) {
-  kill(child, std::string("hangs: ") + word_of(op) + " took longer than " + format_duration(limit_ns) +
+Outcome RemoteInstance::handle_timeout(const Handle &child, Op op, int64_t limit_ns) {
+  kill(child, std::string("hangs: ") + name_of(op) + " took longer than " + format_duration(limit_ns) +
                   " (isolation.time); raise that if it needs more, else report it to the plugin's author");
-  return unavailable(std::string(word_of(op)) + " took too long");
+  return unavailable(std::string(name_of(op)) + " took too long");
 }
 
-Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
+Outcome RemoteInstance::copy_batch(const Handle &child, Batch &batch) {
   const uint64_t before = batch.count();
   const size_t bytes = batch.used_bytes();
   const Status taken = take_batch(child->memory(), child->batch(), symbols_.size(), batch);
@@ -150,14 +117,14 @@ Outcome RemoteInstance::take(const Handle &child, Batch &batch) {
 }
 
 Outcome RemoteInstance::collect(const atalaya_window &window, Batch &batch) {
-  const Handle child = ready();
+  const Handle child = lifecycle_.ready();
   Outcome outcome = call(child, {.op = Op::collect, .window = window}, isolation_.time_ns);
   if (outcome.code != ATALAYA_OK) return outcome;
-  return take(child, batch);
+  return copy_batch(child, batch);
 }
 
 Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
-  const Handle child = ready();
+  const Handle child = lifecycle_.ready();
   if (!child) return unavailable("its process is being started");
   Call call{.op = Op::process, .window = window};
   const auto put = put_batch(batch.raw(), child->memory(), call.used);
@@ -166,13 +133,13 @@ Outcome RemoteInstance::process(const atalaya_window &window, Batch &batch) {
   Outcome outcome = this->call(child, call, isolation_.time_ns);
   if (!outcome.ok()) return outcome;
   batch.clear();
-  if (Outcome taken = take(child, batch); !taken.ok()) return taken;
+  if (Outcome taken = copy_batch(child, batch); !taken.ok()) return taken;
   return outcome;
 }
 
 Outcome RemoteInstance::write(const atalaya_batch &batch, int64_t &retry_after_ns) {
   retry_after_ns = 0;
-  const Handle child = ready();
+  const Handle child = lifecycle_.ready();
   if (!child) return unavailable("its process is being started");
   Call call{.op = Op::write};
   const auto put = put_batch(batch, child->memory(), call.used);
@@ -185,7 +152,7 @@ Outcome RemoteInstance::write(const atalaya_batch &batch, int64_t &retry_after_n
 }
 
 Outcome RemoteInstance::flush(int64_t deadline_ns) {
-  const Handle child = ready();
+  const Handle child = lifecycle_.ready();
   if (!child) return {};
   return call(child, {.op = Op::flush, .deadline_ns = deadline_ns}, std::max<int64_t>(deadline_ns - monotonic(), 0) + kFlushGrace);
 }
@@ -194,30 +161,25 @@ Outcome RemoteInstance::command(const std::vector<std::string> &, int32_t &) {
   return {ATALAYA_UNSUPPORTED, "a command does not run isolated"};
 }
 
-// Goes on in the next process when one ends, until it is interrupted.
+// Runs the push source until it is interrupted. When its process ends, the next process continues.
 Outcome RemoteInstance::run() {
   for (;;) {
-    Handle child;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return interrupted_ || wish_ != Wish::started || (ready_ && child_->usable()); });
-      if (interrupted_ || wish_ != Wish::started) return {};
-      child = child_;
-    }
+    const Handle child = lifecycle_.wait_to_run();
+    if (!child) return {};
     const uint32_t number = child->begin({.op = Op::run, .metrics = symbols_.catalogue().size()});
     for (auto event = child->wait(number, INT64_MAX); event != ChildHandle::Event::gone; event = child->wait(number, INT64_MAX)) {
-      if (event == ChildHandle::Event::emitted) take_emitted(child);
-      if (event == ChildHandle::Event::answered) return answered(child);
-      if (event == ChildHandle::Event::late) return late(child, Op::run, isolation_.time_ns);
+      if (event == ChildHandle::Event::emitted) forward_emitted(child);
+      if (event == ChildHandle::Event::answered) return handle_answer(child);
+      if (event == ChildHandle::Event::late) return handle_timeout(child, Op::run, isolation_.time_ns);
     }
   }
 }
 
-void RemoteInstance::take_emitted(const Handle &child) {
+void RemoteInstance::forward_emitted(const Handle &child) {
   child->take_counts(surroundings_);
   BatchOwner batch = surroundings_.new_batch();
   if (batch == nullptr) return child->answer_emit(ATALAYA_RETRY, 0);
-  if (!take(child, *batch).ok()) return child->answer_emit(ATALAYA_PERMANENT, 0);
+  if (!copy_batch(child, *batch).ok()) return child->answer_emit(ATALAYA_PERMANENT, 0);
   if (child->first_emitted == 0) child->first_emitted = last_emitted_ + 1;
   uint64_t id = 0;
   const int32_t code = surroundings_.emit(std::move(batch), id);
@@ -227,7 +189,7 @@ void RemoteInstance::take_emitted(const Handle &child) {
 
 void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
   if (component().ops->acked == nullptr) return;
-  const Handle child = ready();
+  const Handle child = lifecycle_.ready();
   // This process does not know the batches of an earlier one.
   if (!child || child->first_emitted == 0 || batch_id < child->first_emitted) return;
   if (!child->notify(Writer().number(Notice::acked).number(batch_id).number(status).bytes()))
@@ -235,27 +197,14 @@ void RemoteInstance::acked(uint64_t batch_id, int32_t status) {
 }
 
 void RemoteInstance::interrupt() {
-  Handle child;
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    first = !std::exchange(interrupted_, true);
-    child = ready_ ? child_ : nullptr;
-    changed_.notify_all();
-  }
+  const auto [child, first] = lifecycle_.interrupt();
   if (!child) return;
   child->notify(Writer().number(Notice::interrupt).bytes());
-  if (first) child->end_by(monotonic() + isolation_.time_ns);  // then its run is over, one way or the other
+  if (first) child->end_by(monotonic() + isolation_.time_ns);  // ends `run`, even if the component does not react
 }
 
 void RemoteInstance::end_by(int64_t deadline_ns) {
-  Handle child;
-  {
-    const std::lock_guard lock(mutex_);
-    end_by_ = deadline_ns;
-    child = child_;
-  }
-  if (child) child->end_by(deadline_ns);
+  lifecycle_.end_by(deadline_ns);
 }
 
 }  // namespace atalaya::core
