@@ -50,13 +50,13 @@ bool holds(const std::vector<std::shared_ptr<T>> &list, const std::shared_ptr<T>
 
 Engine::Engine(Symbols &symbols, Options options)
     : options_(std::move(options)),
-      shared_{symbols,
-              ledger_,
-              BatchPool::make(),
-              options_.host.empty() ? host_name() : options_.host,
-              symbols.intern("host"),
-              [this] { wake(); },
-              options_.launcher} {}
+      services_{symbols,
+                ledger_,
+                BatchPool::make(),
+                options_.host.empty() ? host_name() : options_.host,
+                symbols.intern("host"),
+                [this] { wake(); },
+                options_.launcher} {}
 
 Engine::~Engine() {
   stop_lanes();
@@ -86,8 +86,8 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
   for (size_t i = 0; i < file.sinks.size(); ++i) {
     if (graph.sinks[i] != nullptr) continue;
     const StageDescription &sink = file.sinks[i];
-    auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), shared_.symbols, ledger_, shared_.host,
-                                               shared_.wake_engine, shared_.launcher);
+    auto worker = std::make_shared<SinkWorker>(sink, free_name(sink, graph.sinks), services_.symbols, ledger_, services_.host,
+                                               services_.wake_engine, services_.launcher);
     if (const Status made = worker->create(); !made) return Error{prefix_of(sink.where) + made.error()};
     graph.sinks[i] = std::move(worker);
   }
@@ -99,7 +99,7 @@ Result<Engine::Graph> Engine::build(FileDescription file, const Graph &current) 
       graph.pipelines.push_back(*old);
       continue;
     }
-    auto run = std::make_shared<PipelineRun>(pipeline, shared_);
+    auto run = std::make_shared<PipelineRun>(pipeline, services_);
     if (const Status made = run->create(); !made) return Error{made.error()};
     graph.pipelines.push_back(std::move(run));
   }
@@ -115,7 +115,7 @@ void Engine::wire(Graph &graph) {
     std::vector<PipelineRun *> children;
     for (size_t c = 0; c < graph.pipelines.size(); ++c)
       if (graph.file.pipelines[c].from == pipeline.name) children.push_back(graph.pipelines[c].get());
-    graph.pipelines[i]->rename_locations(pipeline);
+    graph.pipelines[i]->set_description(pipeline);
     graph.pipelines[i]->connect(sinks, std::move(children));
   }
 }
@@ -333,7 +333,7 @@ bool Engine::turn() {
     const std::lock_guard lock(mutex_);
     return stopping_;
   };
-  windows_ += work_off(own_, stopping);
+  windows_ += process_due(own_, stopping);
   uint64_t windows = windows_;
   for (const auto &lane : lanes_) windows += lane->windows();
   if (options_.max_windows > 0 && windows >= options_.max_windows) return false;

@@ -91,7 +91,7 @@ class Engine {
 
   Ledger ledger_;
   Options options_;
-  Shared shared_;
+  PipelineServices services_;
   Graph graph_;
   Pipelines own_;                                      // of the graph, those that this thread runs
   std::vector<std::shared_ptr<SinkWorker>> retiring_;  // out of the graph, still delivering

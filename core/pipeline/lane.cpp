@@ -9,12 +9,12 @@
 
 namespace atalaya::core {
 
-uint64_t work_off(const Pipelines &pipelines, const std::function<bool()> &stopping) {
+uint64_t process_due(const Pipelines &pipelines, const std::function<bool()> &stopping) {
   uint64_t windows = 0;
   for (bool any = true; any && !stopping();) {
     any = false;
     for (const auto &pipeline : pipelines) {
-      any = pipeline->take_arrivals() || any;
+      any = pipeline->process_arrivals() || any;
       const ClockReading now = read_clocks();
       if (now.monotonic < pipeline->deadline()) continue;
       if (pipeline->tick(now)) ++windows;
@@ -60,7 +60,7 @@ void Lane::wake() {
 
 void Lane::run() {
   while (!stopping_) {
-    const uint64_t windows = work_off(pipelines_, [this] { return stopping_.load(); });
+    const uint64_t windows = process_due(pipelines_, [this] { return stopping_.load(); });
     windows_ += windows;
     unsupported_ = any_unsupported(pipelines_);
     const bool has_ended = all_ended(pipelines_);

@@ -18,7 +18,7 @@ namespace atalaya::core {
 using Pipelines = std::vector<std::shared_ptr<PipelineRun>>;
 
 // Takes what has arrived and runs the windows that are due, until there are none. Returns the number of whole windows.
-uint64_t work_off(const Pipelines &pipelines, const std::function<bool()> &stopping);
+uint64_t process_due(const Pipelines &pipelines, const std::function<bool()> &stopping);
 // CLOCK_MONOTONIC time of the next window of any; INT64_MAX without one.
 int64_t next_deadline(const Pipelines &pipelines);
 bool all_ended(const Pipelines &pipelines);
