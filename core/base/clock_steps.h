@@ -12,16 +12,17 @@
 
 namespace atalaya::core {
 
-// NTP slews at 500 ppm at most. A clock that moves by more than twice that, and by more than 0.3 s, was stepped.
+// The smallest difference (ns) between two clocks that counts as a step of one. NTP slews a clock by at most 500 ppm
+// (adjtimex(2)); the threshold is twice that plus 0.3 s.
 constexpr int64_t step_threshold(int64_t elapsed) {
   return 300'000'000 + elapsed / 1000;
 }
 
-// Finds steps of the wall clock between readings. A suspend is none: CLOCK_BOOTTIME counts it, too.
+// Finds steps of the wall clock between two readings. A suspend is not a step, because CLOCK_BOOTTIME counts it too.
 class ClockSteps {
  public:
-  // The length of the step since the last reading, if there was one; negative: the clock was set back.
-  std::optional<int64_t> look(const ClockReading &now) {
+  // The length of the step since the last reading (ns), if the clock was stepped; negative if it was set back.
+  std::optional<int64_t> check(const ClockReading &now) {
     const std::optional<ClockReading> last = std::exchange(last_, now);
     if (!last) return std::nullopt;
     const int64_t elapsed = now.boottime - last->boottime;

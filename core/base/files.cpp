@@ -86,7 +86,7 @@ Status check_own_folder(const std::string &path) {
   return Done{};
 }
 
-Status check_given_folder(const std::string &path) {
+Status check_assigned_folder(const std::string &path) {
   Status own = check_own_folder(path);
   struct stat folder {};
   struct stat parent {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors that close themselves, and the folders an agent uses.
+// File descriptors with an owner, files, and the agent's folders.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace atalaya::core {
 
+// A file descriptor that its owner closes on destruction.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -33,7 +34,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Whether the open file or folder is what the path leads to: false when it was removed, moved or replaced since.
+// Whether `path` still names the open file or folder `fd`: false if that was removed, moved or replaced.
 bool is_at(int fd, const std::string &path);
 
 // The text of errno: "No such file or directory".
@@ -47,11 +48,11 @@ Status make_folders(const std::string &path);
 std::string state_folder();
 // $RUNTIME_DIRECTORY, else /run/atalaya for root, $XDG_RUNTIME_DIR/atalaya or /tmp/atalaya-UID for others.
 std::string runtime_folder();
-// An error unless the folder belongs to root or the effective user and no one else may write in it, so that its files can be
-// trusted.
+// Returns an error unless root or the effective user owns the folder and nobody else can write to it: its files can be trusted.
 Status check_own_folder(const std::string &path);
-// The same, or the folder is another user's to whom root gave it, such as a service's in /run: who answers there is who should.
-Status check_given_folder(const std::string &path);
+// Accepts also a folder that root assigned to another user, such as a service's folder in /run: only that user can have made the
+// sockets in it.
+Status check_assigned_folder(const std::string &path);
 // The folder of the running binary.
 std::string binary_folder();
 

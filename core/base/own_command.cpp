@@ -129,7 +129,7 @@ Result<std::string> output_of_own_command(std::vector<std::string> words, int64_
   return std::move(ended->text);
 }
 
-Status own_command_into(int file, std::vector<std::string> words, int64_t limit_ns, int stop) {
+Status run_own_command(int file, std::vector<std::string> words, int64_t limit_ns, int stop) {
   Pipe errors;
   if (Status opened = errors.open(); !opened) return opened;
   const auto pid = Order(file, errors.to.get()).spawn(std::move(words));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another command of this binary, in a process of its own: what it opens and allocates ends with it.
+// Runs another command of this binary in a child process, so that its files and its memory are released when it ends.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace atalaya::core {
 
-// Errors of both functions, for callers that know what to do: the whole text, and the begin of one.
+// Errors of both functions that callers handle: kTooLong is the complete text, kEndedBySignal its start.
 inline constexpr std::string_view kTooLong = "it takes too long", kEndedBySignal = "it was ended by signal ";
 
-// The standard output of `atalaya WORDS...`, which runs with the privileges of this process. An error, and the end of the process,
-// after `limit_ns`, or when the descriptor `stop` becomes readable.
-Result<std::string> output_of_own_command(std::vector<std::string> words, int64_t limit_ns, int stop);
-// Its standard output goes to the open file, and it yields the CPU to other programs. Also an error if it fails: what it wrote to
-// its standard error.
-Status own_command_into(int file, std::vector<std::string> words, int64_t limit_ns, int stop);
+// Runs `atalaya ARGUMENTS...` with the privileges of this process and returns its standard output. After `limit_ns`, or when the
+// descriptor `stop` becomes readable, ends the child and returns an error.
+Result<std::string> output_of_own_command(std::vector<std::string> arguments, int64_t limit_ns, int stop);
+// Runs `atalaya ARGUMENTS...` at low CPU priority and writes its standard output to the open file. If the command fails, the error
+// is its standard error.
+Status run_own_command(int output_file, std::vector<std::string> arguments, int64_t limit_ns, int stop);
 
 }  // namespace atalaya::core

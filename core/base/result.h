@@ -7,12 +7,13 @@
 
 namespace atalaya::core {
 
-// A sentence for people: the problem, its place, and the remedy.
+// An error message for users: the problem, its place, the remedy.
 struct Error {
   std::string text;
 };
 
-// A value, or the error that prevented it. For errors that callers handle; exceptions are for those that end the program.
+// A value, or the error that prevented it. Functions return a Result for errors that their callers handle, and throw an exception
+// for errors that end the program.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -31,6 +32,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+// The value of an operation without a result.
 struct Done {};
 using Status = Result<Done>;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of files with credentials in messages. An operator may write the credentials themselves where their file is meant; then
-// nothing of the value may reach a terminal or a log.
+// Paths of credential files in messages. An operator may write the credentials themselves as the value of such a parameter;
+// messages must then not show the value.
 #pragma once
 
 #include <string>
 
 namespace atalaya::core {
 
-// The path, or words in its place unless it names something in an existing folder.
+// The path if its folder exists; else a text that does not contain it.
 std::string shown_secret_path(const std::string &path);
 
 }  // namespace atalaya::core

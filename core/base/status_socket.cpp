@@ -21,7 +21,8 @@ constexpr const char *kCheckAgent =
 
 Result<std::string> ask(const std::string &path, std::string_view request, int patience_ms) {
   // If other users can write to the folder, any of them could answer.
-  if (const Status own = check_given_folder(folder_of(path)); !own) return Error{"no agent answers: " + own.error() + kCheckAgent};
+  if (const Status own = check_assigned_folder(folder_of(path)); !own)
+    return Error{"no agent answers: " + own.error() + kCheckAgent};
   auto socket = connect_unix(path);
   if (!socket) return Error{"no agent answers at " + socket.error() + kCheckAgent};
   if (!send_all(socket->get(), request)) return Error{path + ": the agent does not accept the request"};
@@ -70,7 +71,7 @@ bool ready(int fd, short events, int timeout_ms) {
 
 bool send_all(int fd, std::string_view text) {
   while (!text.empty()) {
-    if (!ready(fd, POLLOUT, kStatusPatienceMs)) return false;
+    if (!ready(fd, POLLOUT, kStatusTimeoutMs)) return false;
     const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent <= 0) return false;
@@ -84,11 +85,11 @@ std::string default_status_socket() {
 }
 
 Result<std::string> ask_status(const std::string &path, bool json) {
-  return ask(path, json ? "json\n" : "table\n", kStatusPatienceMs);
+  return ask(path, json ? "json\n" : "table\n", kStatusTimeoutMs);
 }
 
 Result<std::string> ask_doctor(const std::string &path) {
-  return ask(path, "doctor\n", kDoctorPatienceMs + kStatusPatienceMs);
+  return ask(path, "doctor\n", kDoctorTimeoutMs + kStatusTimeoutMs);
 }
 
 }  // namespace atalaya::core

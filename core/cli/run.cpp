@@ -119,7 +119,7 @@ std::string examined(const Arguments &arguments, int launcher, int stop) {
   std::vector<std::string> words = {"doctor", "--format", "json"};
   if (const auto folder = arguments.get("--plugins")) words.insert(words.end(), {"--plugins", *folder});
   if (launcher > 0) words.insert(words.end(), {"--launcher", std::to_string(launcher)});
-  auto text = output_of_own_command(std::move(words), int64_t{kDoctorPatienceMs} * 1'000'000, stop);
+  auto text = output_of_own_command(std::move(words), int64_t{kDoctorTimeoutMs} * 1'000'000, stop);
   if (text && text->ends_with("]\n")) return std::move(text).value();
   std::string error = "{\"error\":";
   append_json_string(error, "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error()));

@@ -36,7 +36,7 @@ void report_long_call(std::string &reported) {
 
 // Steps of the wall clock, each once.
 void report_clock_step(ClockSteps &steps) {
-  if (const auto step = steps.look(read_clocks()))
+  if (const auto step = steps.check(read_clocks()))
     log(LogLevel::warning, step_text(*step) + "; windows start again, and nothing stored expires by it");
 }
 

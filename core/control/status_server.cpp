@@ -189,7 +189,7 @@ void StatusServer::answer(Descriptor client) {
   char request[16] = {};
   size_t size = 0;
   while (size < sizeof(request) - 1 && std::memchr(request, '\n', size) == nullptr) {
-    if (!ready(client.get(), POLLIN, kStatusPatienceMs)) return;
+    if (!ready(client.get(), POLLIN, kStatusTimeoutMs)) return;
     const ssize_t got = ::read(client.get(), request + size, sizeof(request) - 1 - size);
     if (got <= 0) return;
     size += static_cast<size_t>(got);

@@ -119,12 +119,12 @@ bool SinkWorker::try_put(const Delivery &delivery) {
   }
   Spool::Appended appended = spool_->append(delivery.row->pipeline, samples, payload_, drops, encoder_.complete());
   if (appended.put == Spool::Put::partial) {
-    encoder_.forget();
+    encoder_.start_stream();
     static_cast<void>(encode(delivery).ok());  // as before, and its metrics
     appended = spool_->append(delivery.row->pipeline, samples, payload_, drops);
   }
   const auto &[put, reason] = appended;
-  if (put == Spool::Put::dropped) encoder_.forget();
+  if (put == Spool::Put::dropped) encoder_.start_stream();
   if (put == Spool::Put::dropped) drops.pop_back();  // this one; left_memory counts it
   if (put == Spool::Put::full || put == Spool::Put::failed) {
     log_limited(LogLevel::warning, name_ + ": spool " + reason + "; waiting", name_ + " spool full");

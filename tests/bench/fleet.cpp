@@ -89,7 +89,7 @@ class Recording {
       ++content.samples;
       content.points += sample.field_count;
     }
-    if (is_first) encoder_.forget();
+    if (is_first) encoder_.start_stream();
     body_.clear();
     if (const core::Status encoded = encoder_.append(batch.raw(), symbols_, body_); !encoded)
       throw std::runtime_error(encoded.error());

@@ -214,7 +214,7 @@ Status FlatEncoder::append(const atalaya_batch &batch, const NameTable &symbols,
   return Done{};
 }
 
-bool has_flat_form(const atalaya_sample &sample) {
+bool is_encodable(const atalaya_sample &sample) {
   atalaya_sample copy = sample;
   const atalaya_batch one{sizeof(atalaya_batch), sizeof(atalaya_sample), 1, &copy, nullptr};
   Header header{};

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one flat encoding of a batch: for files, other processes and other machines. A record is one batch; records may follow one
-// another.
+// The binary encoding of batches in files, between processes and between hosts. A record is one batch; a stream is a sequence of
+// records.
 //
 // Invariants
 //  - Every byte of a record has one meaning and is covered by a checksum: a reader that accepts a record has read all of it.
-//  - No offset is stored. Arrays and strings follow in a fixed order, so that a position is the sum of the sizes before it, nothing
-//  can
-//    overlap, and a reader's allocations are bounded by a small multiple of the record's size.
+//  - A record stores no offsets. Its parts have a fixed order and a position is the sum of the sizes before it, so parts cannot
+//    overlap, and a reader allocates at most a small multiple of the record's size.
 //  - Ids are positions in the record's own table of names; each name is sent once.
 //  - The declaration of a metric (unit, kind, decimals, summary, source) is sent by the first record of a stream that has its name,
-//    such as a segment of a spool or a connection. A record whose stream is not known reads all the same, without them.
-//  - Little-endian, every part 8-byte aligned from the record's begin, gaps are zero. Readers assume nothing of their own
-//  alignment.
+//    such as a segment of a spool or a connection. A record without its stream can be read, but its metrics are undeclared.
+//  - Numbers are little-endian. Every part is 8-byte aligned from the record's start; gaps are zero. The record
+//    itself may be at any address.
 //
 // Layout (sizes in bytes)
 //   header 72
@@ -19,13 +18,13 @@
 //     8  u64 record size, header included, a multiple of 8
 //    16  u64 names   24  u64 samples   32  u64 tags   40  u64 fields   48  u64 string bytes   56  u64 metrics
 //    64  u32 CRC-32C of bytes 0..63    68  u32 CRC-32C of bytes 72..end
-//   names    u32 size each; then 4 zero bytes if their number is odd. Size 0 stands for the id 0, "no name"
+//   names    u32 size each; then 4 zero bytes if their number is odd. Size 0 means the id 0, "no name"
 //   metrics  24 each, names ascending: u32 name, kind, i32 decimals, u32 unit size, summary size, source size
 //   samples  32 each: u32 kind, tags, fields, text size; i64 time, duration
 //   tags      8 each: u32 name (position in the table), value size
 //   fields   16 each: u32 name, type; 8 value
-//   strings  the names; each metric's unit, summary and source; then a sample after the other: its text, its tags' values; then
-//   zeros up to a multiple of 8
+//   strings  the names; each metric's unit, summary and source; each sample's text and the values of its tags; zeros up to a
+//            multiple of 8
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -44,22 +43,22 @@
 namespace atalaya::core {
 
 constexpr size_t kFlatHeaderSize = 72;
-// One less than a batch holds, because the host adds a tag of its own.
+// One less than a batch can have, because the engine adds the tag `host`.
 constexpr uint32_t kFlatMaxTags = 65534;
 constexpr uint32_t kFlatMaxFields = 65535;
 
-// Whether a record can hold the sample: known kind and types, not too many tags and fields, no text of 4 GiB.
-bool has_flat_form(const atalaya_sample &sample);
+// Whether a record can contain the sample: its kind and types are known, its tags and fields are within the limits, no text has 4
+// GiB.
+bool is_encodable(const atalaya_sample &sample);
 
-// Writes the records of one stream; reused, it allocates nothing in steady state. One thread.
+// Writes the records of one stream. A reused encoder allocates nothing in steady state. One thread.
 class FlatEncoder {
  public:
-  // Appends one record. An error (a kind or type that does not exist, too many tags or fields, a text of 4 GiB) leaves `out` as it
-  // was.
+  // Appends one record. If a sample is not encodable, returns an error and leaves `out` unchanged.
   Status append(const atalaya_batch &batch, const NameTable &symbols, std::string &out);
-  // Another stream begins: the next record sends the declarations of its metrics again.
-  void forget() { sent_.clear(); }
-  // Whether the last record has the declarations of all its metrics, not only those that its stream did not have.
+  // Starts another stream: the next record sends the declarations of its metrics again.
+  void start_stream() { sent_.clear(); }
+  // Whether the last record has the declarations of all its metrics, also those that an earlier record of the stream has sent.
   bool complete() const { return complete_; }
 
  private:
@@ -71,29 +70,29 @@ class FlatEncoder {
   void collect_names(const atalaya_batch &batch);
   void collect_metrics(const NameTable &symbols);
 
-  std::vector<uint32_t> positions_;  // by id: position in names_ + 1, 0 = not in it
-  std::vector<uint32_t> names_;      // ids in the order of the record's table
-  std::vector<Metric> metrics_;      // whose declarations the record sends
-  std::vector<bool> sent_;           // by id
+  std::vector<uint32_t> positions_;  // by id: position in names_ + 1; 0: missing there
+  std::vector<uint32_t> names_;      // ids in the order of the record's table of names
+  std::vector<Metric> metrics_;      // the declarations that the record sends
+  std::vector<bool> sent_;           // by id: the stream has its declaration
   bool complete_ = true;
 };
 
-// The same for a single batch.
+// Appends a stream of one record.
 Status encode_flat(const atalaya_batch &batch, const NameTable &symbols, std::string &out);
 
 struct Decoded {
-  size_t size = 0;  // bytes of the record; 0: truncated, the record goes on after the end of `bytes`
+  size_t size = 0;  // bytes of the record; 0: `bytes` ends before the record does
   uint64_t samples = 0;
   bool truncated() const { return size == 0; }
 };
 
-// Reads the record that `bytes` begins with, declares its metrics and appends its samples to `into`. An error means corrupt, or
-// written by another version; it leaves the samples of `into` as they were.
+// Reads the record at the start of `bytes`, declares its metrics and appends its samples to `into`. Returns an error if the record
+// is corrupt or of another version; the samples of `into` are then unchanged.
 Result<Decoded> decode_flat(std::string_view bytes, NameTable &symbols, Batch &into);
-// Only declares its metrics. False: corrupt, truncated or of another version.
+// Declares the metrics of the record at the start of `bytes`. False if the record is corrupt, truncated or of another version.
 bool declare_flat(std::string_view bytes, NameTable &symbols);
 
-// A record for readers that make something else of it than a batch. Texts lie in the record's bytes.
+// A decoded record for readers that need no batch. Its texts are views of the record's bytes.
 class FlatRecord {
  public:
   struct Tag {
@@ -116,13 +115,13 @@ class FlatRecord {
     atalaya_metric_info info;
   };
 
-  // Reads the record that `bytes` begins with; size() is 0 when it is truncated.
+  // Reads the record at the start of `bytes`; size() is 0 if it is truncated.
   static Result<FlatRecord> read(std::string_view bytes);
   size_t size() const { return bytes_.size(); }
   uint64_t sample_count() const { return samples_; }
   const std::vector<std::string_view> &names() const { return names_; }
   const std::vector<Metric> &metrics() const { return metrics_; }
-  void each_sample(const std::function<void(const Sample &)> &take) const;
+  void each_sample(const std::function<void(const Sample &)> &visit) const;
 
  private:
   std::string_view bytes_;
@@ -131,7 +130,7 @@ class FlatRecord {
   std::vector<Metric> metrics_;
 };
 
-// Writes the two checksums of a whole record: the encoder's last step, and how tests make records that are wrong inside.
+// Writes the two checksums into the header of a complete record. Tests use it to make records that are invalid in other ways.
 void seal_flat(char *record, size_t size);
 
 }  // namespace atalaya::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples as lines of text: the interface of all formats, and the JSON forms that the engine needs itself. Every line ends in '\n'
-// and contains no other one, whatever the names and values are. Tags and fields whose name is unknown are left out; invalid UTF-8
-// becomes U+FFFD.
+// Encoders of samples as lines of text: the interface of all formats, and the JSON formats of the engine itself. Every line ends in
+// '\n' and contains no other '\n', for any names and values. Tags and fields with an unknown name id are left out; invalid UTF-8 is
+// replaced by U+FFFD.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -20,24 +20,24 @@
 
 namespace atalaya::core {
 
-// For one thread; reused for all samples of an output, so that it allocates nothing in steady state.
+// Encodes all samples of one output. A reused encoder allocates nothing in steady state. One thread.
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  // The line that begins a file; "" if the format has none.
+  // The first line of a file; "" if the format has none.
   virtual std::string_view header() const { return {}; }
-  // Appends the sample's lines. The answer is empty, or the reason why the sample has no line in this format.
+  // Appends the sample's lines. Returns "", or the reason why the format refuses the sample.
   virtual std::string_view append(const atalaya_sample &sample, std::string &out) = 0;
 };
 
-// Samples without a line, by reason.
+// The number of refused samples, by reason.
 using Refused = std::vector<std::pair<std::string_view, uint64_t>>;
-// Appends the lines of all samples and adds to the counts of refused samples.
+// Appends the lines of all samples and adds the refused samples to `refused`.
 void append_all(Encoder &encoder, std::span<const atalaya_sample> samples, std::string &out, Refused &refused);
 
 }  // namespace atalaya::core
 
-// For writers of formats.
+// Helpers for encoders.
 namespace atalaya::core::encoders {
 
 constexpr int64_t kNanosPerMilli = 1'000'000;

@@ -27,23 +27,23 @@ uint32_t field_room(const atalaya_sample &sample) {
 }  // namespace
 
 Batch::Batch(std::byte *memory, size_t size, atalaya_sample *samples, uint64_t count) : arena_(memory, size) {
-  describe();
+  reset_view();
   raw_.samples = samples;
   raw_.count = count;
 }
 
 void Batch::clear() {
   arena_.reset();
-  describe();
+  reset_view();
 }
 
-void Batch::describe() {
+void Batch::reset_view() {
   raw_ = {};
   raw_.struct_size = sizeof(raw_);
   raw_.sample_size = sizeof(atalaya_sample);
   raw_.arena = this;
-  room_begin_ = nullptr;
-  room_ = 0;
+  own_samples_ = nullptr;
+  own_capacity_ = 0;
 }
 
 void Batch::recycle() {
@@ -54,13 +54,13 @@ void Batch::recycle() {
 }
 
 void Batch::reserve_samples(uint64_t more) {
-  const bool ours = raw_.samples == room_begin_;
-  if (ours && raw_.count + more <= room_) return;
-  const uint64_t room = std::max<uint64_t>(raw_.count + more, ours ? room_ * 2 : 32);
+  const bool ours = raw_.samples == own_samples_;
+  if (ours && raw_.count + more <= own_capacity_) return;
+  const uint64_t room = std::max<uint64_t>(raw_.count + more, ours ? own_capacity_ * 2 : 32);
   auto *samples = static_cast<atalaya_sample *>(arena_.allocate(room * sizeof(atalaya_sample), alignof(atalaya_sample)));
   if (raw_.count > 0) std::memcpy(samples, raw_.samples, raw_.count * sizeof(atalaya_sample));
-  raw_.samples = room_begin_ = samples;
-  room_ = room;
+  raw_.samples = own_samples_ = samples;
+  own_capacity_ = room;
 }
 
 atalaya_sample &Batch::add_sample(uint32_t kind) {
@@ -118,7 +118,7 @@ BatchOwner BatchPool::take() {
     if (!idle_.empty()) {
       BatchOwner batch = std::move(idle_.back());
       idle_.pop_back();
-      least_idle_ = std::min(least_idle_, idle_.size());
+      min_idle_ = std::min(min_idle_, idle_.size());
       return batch;
     }
   }
@@ -130,15 +130,15 @@ void BatchPool::give_back(BatchOwner batch) {
   batch->recycle();
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(batch));
-  drop_unneeded();
+  free_unneeded();
 }
 
 // After a burst, such as a queue that was full, batches would lie idle with their memory for ever.
-void BatchPool::drop_unneeded() {
+void BatchPool::free_unneeded() {
   static constexpr unsigned kDropEvery = 64;
-  if (++given_ % kDropEvery != 0) return;
-  idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(std::min(least_idle_, idle_.size())));
-  least_idle_ = idle_.size();
+  if (++returned_ % kDropEvery != 0) return;
+  idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(std::min(min_idle_, idle_.size())));
+  min_idle_ = idle_.size();
 }
 
 BatchRef BatchPool::freeze(BatchOwner batch) {

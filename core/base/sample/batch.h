@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches: the samples of one collection in one arena. A batch is private to its pipeline until it is queued; then it is frozen and
-// shared by count (BatchRef). Batches come from a pool and go back to it, arena and all.
+// Batches: the samples of one collection in one arena. One owner edits a batch (BatchOwner) until it is queued; then it is
+// read-only and has shared owners (BatchRef). A pool recycles batches with their arenas.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -19,9 +19,9 @@ namespace atalaya::core {
 class Batch {
  public:
   Batch() { clear(); }
-  // With room for about this many bytes; keeps no more than that.
+  // Reserves about this many bytes.
   explicit Batch(size_t expected_bytes) : arena_(expected_bytes) { clear(); }
-  // In that memory of somebody else's, with samples that lie there already.
+  // Uses `memory`, which the caller owns and which already contains the samples.
   Batch(std::byte *memory, size_t size, atalaya_sample *samples, uint64_t count);
   Batch(const Batch &) = delete;
   Batch &operator=(const Batch &) = delete;
@@ -31,14 +31,14 @@ class Batch {
   Arena &arena() { return arena_; }
   uint64_t count() const { return raw_.count; }
   size_t used_bytes() const { return arena_.used(); }
-  size_t held_bytes() const { return arena_.reserved(); }  // the cost of keeping it
+  size_t held_bytes() const { return arena_.reserved(); }  // memory that the batch occupies
 
   void clear();
-  // Keeps the memory of a usual batch and returns that of an unusual one.
+  // Clears the batch for its next use; frees its memory if recent uses needed much less of it.
   void recycle();
 
   void reserve_samples(uint64_t more);
-  // The new sample is empty; the reference holds until the next add.
+  // Appends an empty sample. The reference is valid until the next call.
   atalaya_sample &add_sample(uint32_t kind);
   void reserve(atalaya_sample &sample, uint32_t tags, uint32_t fields);
   void add_tag(atalaya_sample &sample, uint32_t key, std::string_view value);  // copies the value
@@ -49,39 +49,39 @@ class Batch {
   void append(const atalaya_batch &other);
 
  private:
-  void describe();  // an empty batch
+  void reset_view();  // to an empty batch
 
   Arena arena_;
   atalaya_batch raw_{};
-  atalaya_sample *room_begin_ = nullptr;  // the samples array that this batch made, and how many it holds
-  uint64_t room_ = 0;
+  atalaya_sample *own_samples_ = nullptr;  // the sample array that this batch allocated
+  uint64_t own_capacity_ = 0;              // its size in samples
   unsigned uses_ = 0;
 };
 
 class BatchPool;
 
-// Goes back to its pool when the last holder lets go.
+// A read-only batch. It is returned to its pool when the last owner releases it.
 using BatchRef = std::shared_ptr<const Batch>;
 using BatchOwner = std::unique_ptr<Batch>;
 
-// Any thread. Lives as long as any batch of it.
+// Recycles batches. It exists as long as one of its batches. Any thread.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
   static std::shared_ptr<BatchPool> make() { return std::shared_ptr<BatchPool>(new BatchPool); }
 
   BatchOwner take();
   void give_back(BatchOwner batch);
-  BatchRef freeze(BatchOwner batch);
+  BatchRef freeze(BatchOwner batch);  // makes the batch read-only
 
  private:
   BatchPool() = default;
-  void drop_unneeded();
+  void free_unneeded();
 
   static constexpr size_t kMaxIdle = 16;
   std::mutex mutex_;
-  std::vector<BatchOwner> idle_;  // the last ones given back are taken first
-  size_t least_idle_ = 0;         // since batches were last dropped
-  unsigned given_ = 0;
+  std::vector<BatchOwner> idle_;  // a stack
+  size_t min_idle_ = 0;           // smallest size of idle_ since the last free_unneeded
+  unsigned returned_ = 0;         // batches since the last free_unneeded
 };
 
 inline std::string_view view_of(atalaya_str text) {

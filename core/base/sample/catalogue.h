@@ -15,23 +15,24 @@
 namespace atalaya::core {
 
 constexpr int32_t kMaxDecimals = 9;
-constexpr uint32_t kMaxMetricNames = uint32_t{1} << 20;  // ids go up to this
+constexpr uint32_t kMaxMetricNames = uint32_t{1} << 20;  // the largest id of a name
 
-// Why a declaration is invalid; null when it is valid. The name is checked where there is one.
+// The reason why a declaration is invalid; null if it is valid. An empty name is not checked.
 const char *metric_problem(const atalaya_metric_info &info);
 // "gauge", "rate", "delta", "total"; "" for an unknown kind.
 std::string_view metric_kind_name(uint32_t kind);
-// "gauge in MiBy with 3 decimals": the parts of a declaration that are compared.
+// "gauge in MiBy with 3 decimals": the properties in which two declarations of one metric must agree.
 std::string describe_metric(const atalaya_metric_info &info);
 atalaya_metric_info metric_info_of(const atalaya_metric &metric);
-// With a summary and a source of at most Catalogue::kMaxText bytes each.
+// Cuts the summary and the source of a declaration to Catalogue::kMaxText bytes each.
 atalaya_metric_info with_short_texts(atalaya_metric_info info);
 
-// By the id of the metric's name. The first declaration holds. Any thread; find takes no lock.
+// The declared metrics by the id of their name. The first declaration of a metric is valid; later ones do not change it. Any
+// thread; `find` locks nothing.
 class Catalogue {
  public:
   enum class Outcome { added, same, conflict, invalid, full };
-  static constexpr size_t kMaxBytes = size_t{32} << 20;  // of memory: a sender that declares ever new metrics cannot fill it
+  static constexpr size_t kMaxBytes = size_t{32} << 20;  // of memory, against senders that declare new metrics without end
   static constexpr size_t kMaxText = 512;                // of a summary and a source; longer ones are cut
 
   explicit Catalogue(size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
@@ -39,11 +40,11 @@ class Catalogue {
   Catalogue &operator=(const Catalogue &) = delete;
   ~Catalogue();
 
-  // Null when nobody declared it. Valid as long as the catalogue.
+  // Null for an undeclared metric. The pointer is valid as long as the catalogue.
   const atalaya_metric_info *find(uint32_t id) const;
-  // Declarations are the same when unit, kind and decimals are; `name` and `declarer` are for the log.
+  // Two declarations agree (`same`) if their unit, kind and decimals are equal. `name` and `declarer` are for the log.
   Outcome declare(uint32_t id, std::string_view name, const atalaya_metric_info &info, std::string_view declarer);
-  // Without a line in the log.
+  // Declares a metric without log lines.
   Outcome declare(uint32_t id, const atalaya_metric_info &info);
 
   size_t bytes() const;
@@ -61,7 +62,7 @@ class Catalogue {
     std::array<std::atomic<const Entry *>, kChunk> entries{};
   };
 
-  Outcome declare_locked(uint32_t id, const atalaya_metric_info &info, Entry *&known);
+  Outcome declare_locked(uint32_t id, const atalaya_metric_info &info, Entry *&existing);
 
   const size_t max_bytes_;
   mutable std::mutex mutex_;

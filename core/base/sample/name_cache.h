@@ -10,11 +10,11 @@
 
 namespace atalaya::core {
 
-// The name of an id, valid for the life of the process; empty for an unknown id. In the host Symbols::name, in a plugin
-// Host::name_of, so that both can use the encoders.
+// Returns the name of an id, valid until the process ends; empty for an unknown id. In the engine it is Symbols::name, in a plugin
+// Host::name_of; the encoders work in both.
 using NameOf = std::function<std::string_view(uint32_t)>;
 
-// Names rendered once per id: with quotes, escapes and other fixed text around them.
+// Names in the syntax of an output format, with quotes, escapes and fixed text around them. Each name is rendered once.
 class NameCache {
  public:
   using Render = std::function<void(std::string_view name, std::string &out)>;
@@ -24,7 +24,7 @@ class NameCache {
     std::string_view raw;
     std::string text;  // rendered
   };
-  // Null for an unknown id. The pointer holds until the next call.
+  // Null for an unknown id. The pointer is valid until the next call.
   const Name *find(uint32_t id) {
     if (id < names_.size() && !names_[id].raw.empty()) return &names_[id];
     return render(id);

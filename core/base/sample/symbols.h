@@ -14,25 +14,25 @@
 
 namespace atalaya::core {
 
-// Names of tags and fields, each with a small number that stays the same for the life of the process. Any thread. Ids begin at 1; 0
-// means "no name".
+// The names of tags and fields and their ids, which are valid until the process ends. Ids start at 1; 0 means "no name". Any
+// thread.
 class NameTable {
  public:
   virtual ~NameTable() = default;
-  // 0 when the name is empty, too long, or the table is full.
+  // Returns the id of a name, which is added if it is new. 0 if the name is empty or too long, or the table is full.
   virtual uint32_t intern(std::string_view name) = 0;
   // Empty for an unknown id.
   virtual std::string_view name(uint32_t id) const = 0;
-  // The declaration of a metric with this name; null when there is none. Valid for the life of the process, no lock.
+  // The declaration of the metric with this name; null for an undeclared metric. Valid until the process ends; locks nothing.
   virtual const atalaya_metric_info *metric(uint32_t id) const = 0;
   // Declares a metric by its name. `declarer` is for the log.
   virtual Catalogue::Outcome declare(std::string_view name, const atalaya_metric_info &info, std::string_view declarer) = 0;
 };
 
-// The agent's own table. Looking up an id takes no lock.
+// The agent's table of names. Reading the name of an id locks nothing.
 class Symbols final : public NameTable {
  public:
-  static constexpr uint32_t kMaxNames = kMaxMetricNames;  // a peer that sends ever new names cannot fill the memory
+  static constexpr uint32_t kMaxNames = kMaxMetricNames;  // against peers that send new names without end
   static constexpr size_t kMaxNameSize = 4096;
 
   Symbols();
@@ -42,7 +42,7 @@ class Symbols final : public NameTable {
 
   uint32_t intern(std::string_view name) override;
   std::string_view name(uint32_t id) const override;
-  uint32_t find(std::string_view name) const;  // 0 when nobody interned it
+  uint32_t find(std::string_view name) const;  // 0 for a name that is not in the table
   const atalaya_metric_info *metric(uint32_t id) const override { return catalogue_.find(id); }
   Catalogue::Outcome declare(std::string_view name, const atalaya_metric_info &info, std::string_view declarer) override;
   const Catalogue &catalogue() const { return catalogue_; }

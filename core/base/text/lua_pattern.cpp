@@ -100,13 +100,13 @@ const char *LuaPattern::match(const char *s, const char *p) {
     }
     if (*p == ')') return close_capture(s, p + 1);
     if (*p == '$' && p + 1 == pattern_end_) return s == subject_end_ ? s : nullptr;
-    if (*p == '%' && special(s, p)) continue;
+    if (*p == '%' && match_special(s, p)) continue;
     const char *end = item_end(p);
     if (end == nullptr) return nullptr;
     const char suffix = end == pattern_end_ ? '\0' : *end;
-    if (suffix == '*') return repeat_most(s, p, end);
-    if (suffix == '+') return item_matches(s, p, end) ? repeat_most(s + 1, p, end) : nullptr;
-    if (suffix == '-') return repeat_least(s, p, end);
+    if (suffix == '*') return repeat_greedy(s, p, end);
+    if (suffix == '+') return item_matches(s, p, end) ? repeat_greedy(s + 1, p, end) : nullptr;
+    if (suffix == '-') return repeat_lazy(s, p, end);
     const bool here = item_matches(s, p, end);
     if (suffix == '?') {
       const char *longer = here ? match(s + 1, end + 1) : nullptr;
@@ -121,7 +121,7 @@ const char *LuaPattern::match(const char *s, const char *p) {
   return s;
 }
 
-bool LuaPattern::special(const char *&s, const char *&p) {
+bool LuaPattern::match_special(const char *&s, const char *&p) {
   if (p + 1 == pattern_end_) return false;
   const char kind = p[1];
   if (kind == 'b') {
@@ -146,7 +146,7 @@ bool LuaPattern::special(const char *&s, const char *&p) {
   return true;
 }
 
-const char *LuaPattern::repeat_most(const char *s, const char *p, const char *end) {
+const char *LuaPattern::repeat_greedy(const char *s, const char *p, const char *end) {
   ptrdiff_t count = 0;
   while (item_matches(s + count, p, end)) ++count;
   for (; count >= 0 && error_ == nullptr; --count)
@@ -154,7 +154,7 @@ const char *LuaPattern::repeat_most(const char *s, const char *p, const char *en
   return nullptr;
 }
 
-const char *LuaPattern::repeat_least(const char *s, const char *p, const char *end) {
+const char *LuaPattern::repeat_lazy(const char *s, const char *p, const char *end) {
   for (;; ++s) {
     const char *rest = match(s, end + 1);
     if (rest != nullptr || error_ != nullptr) return rest;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lua's patterns, as section 6.4.1 of the manual describes them, with a limit on the steps of one search: no hook can interrupt a
-// search that runs in C, and ("a"):rep(400):find(".-.-.-b") would take for ever. Knows nothing of a Lua state and never throws.
+// Lua patterns (Lua 5.4 reference manual, section 6.4.1) by backtracking, with a limit on the steps of one search. Without the
+// limit
+// ("a"):rep(400):find(".-.-.-b") would not end, and a Lua hook cannot interrupt C code. Independent of a Lua state; never throws.
 #pragma once
 
 #include <array>
@@ -17,22 +18,23 @@ class LuaPattern {
 
   struct Capture {
     const char *begin;
-    ptrdiff_t size;  // kPosition: the capture is the place itself
+    ptrdiff_t size;  // bytes; kPosition: the capture is the position `begin`
   };
 
-  // `anchors`: a '^' at the start ties the match to its place (not in gmatch, where it is a character like others).
+  // `anchors`: a '^' at the start of the pattern is an anchor. In gmatch it is an ordinary character.
   LuaPattern(std::string_view subject, std::string_view pattern, bool anchors);
 
   bool anchored() const { return anchored_; }
-  // The end of the match at this place of the subject; nullptr when there is none, or on an error.
+  // Matches the pattern at this position of the subject. Returns the end of the match; nullptr without a match, or on an error.
   const char *match_at(const char *place);
 
-  // The error in the pattern, or that it is too expensive; nullptr if none. A "%d" in it is replaced by error_number.
+  // The error in the pattern, or the message that the search exceeds the limit; nullptr without an error. Its "%d" means
+  // error_number.
   const char *error() const { return error_; }
   int error_number() const { return error_number_; }
   int captures() const { return level_; }
   const Capture &capture(int index) const { return captures_[static_cast<size_t>(index)]; }
-  // Steps taken so far, over all calls.
+  // Steps of all calls so far.
   uint64_t steps() const { return steps_; }
 
  private:
@@ -40,10 +42,10 @@ class LuaPattern {
   static constexpr int kMaxDepth = 200;
 
   const char *match(const char *s, const char *p);
-  // An item beginning with '%' that is no class: %b, %f, a back reference. False: it is a class.
-  bool special(const char *&s, const char *&p);
-  const char *repeat_most(const char *s, const char *p, const char *end);
-  const char *repeat_least(const char *s, const char *p, const char *end);
+  // Matches an item that starts with '%' and is not a character class: %b, %f, a back reference. False for a class.
+  bool match_special(const char *&s, const char *&p);
+  const char *repeat_greedy(const char *s, const char *p, const char *end);
+  const char *repeat_lazy(const char *s, const char *p, const char *end);
   const char *open_capture(const char *s, const char *p, ptrdiff_t size);
   const char *close_capture(const char *s, const char *p);
   const char *balanced(const char *s, const char *p);

@@ -7,7 +7,8 @@
 
 namespace atalaya::core {
 
-// The known name that a mistyped one is likely to mean: few letters inserted, left out, replaced or swapped. "" if none is near.
+// The known name with the smallest edit distance to a mistyped one (insertions, deletions, replacements, transpositions of
+// characters); "" if that distance is large.
 std::string nearest(std::string_view name, const std::vector<std::string> &known);
 
 // `; did you mean "proc"?`, or "".

@@ -8,10 +8,10 @@
 
 namespace atalaya::core {
 
-// The text between double quotes, made safe for one line on a terminal: control characters and quotes escaped, long texts cut.
+// The text in double quotes, as one line for a terminal: control characters and quotes are escaped, long texts are cut.
 std::string in_quotes(std::string_view text);
 
-// The shortest decimal that reads back as the same number; whole numbers without an exponent as far as they are exact.
+// The shortest decimal that parses to the same number; integers that a double represents exactly have no exponent.
 std::string number_text(double number);
 
 constexpr bool is_digit(char c) {
@@ -19,10 +19,10 @@ constexpr bool is_digit(char c) {
 }
 // Spaces and control characters.
 bool is_blank(char c);
-// Without blanks around it.
+// The text without blanks at its start and end.
 std::string_view trimmed(std::string_view text);
 
-// A whole number, blanks around it allowed.
+// Parses an integer, also with blanks around it.
 std::optional<int64_t> parse_number(std::string_view text);
 
 }  // namespace atalaya::core

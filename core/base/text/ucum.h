@@ -6,7 +6,7 @@
 namespace atalaya::core {
 
 // Whether the text is a unit of UCUM (https://ucum.org, case sensitive): "1", "%", "By", "MiBy/s", "Cel", "{sample}/s". The common
-// units of the standard are known, with their prefixes; binary prefixes go with By and bit.
+// units of the standard are known, with their prefixes; binary prefixes are allowed for By and bit.
 bool is_ucum(std::string_view unit);
 
 }  // namespace atalaya::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans of time and amounts of memory as operators write them: "250ms", "1h30m", "64 MiB".
+// Durations and sizes as operators write them: "250ms", "1h30m", "64 MiB".
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace atalaya::core {
 
-// Nanoseconds. Units ns us ms s m h d w y (of 365 days), larger ones first;
-// a number without a unit is an error that shows the right form.
+// Returns nanoseconds. Units: ns us ms s m h d w y (365 days), larger ones first. A number without a unit is an error that shows
+// the valid form.
 Result<int64_t> parse_duration(std::string_view text);
-// Bytes. Units B, kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024).
+// Returns bytes. Units: B, kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024).
 Result<int64_t> parse_size(std::string_view text);
 
-// The shortest exact form; parsing it gives the same number.
+// The shortest exact form: parse_duration and parse_size return the same number for it.
 std::string format_duration(int64_t ns);
 std::string format_size(int64_t bytes);
 

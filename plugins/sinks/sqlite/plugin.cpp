@@ -93,7 +93,7 @@ core::Status write_trace(const std::string &store, const RecordedTime &time, int
                                     "--from",  std::to_string(time.from_ns / kMs),
                                     "--to",    std::to_string(time.until_ns / kMs + (time.until_ns % kMs > 0 ? 1 : 0))};
   if (const std::string folder = own_folder(); !folder.empty()) words.insert(words.end(), {"--plugins", folder});
-  const core::Status written = core::own_command_into(file, std::move(words), kPatienceNs, stop);
+  const core::Status written = core::run_own_command(file, std::move(words), kPatienceNs, stop);
   return written ? written : core::Status(core::Error{with_advice(written.error(), kPatienceNs)});
 }
 

@@ -38,9 +38,9 @@ class FlatSamples final : public SampleEncoder {
   FlatSamples(const core::NameOf &name_of, const MetricOf &metric_of) : names_(name_of, metric_of) {}
 
   std::string_view why_not(const atalaya_sample &sample) const override {
-    return core::has_flat_form(sample) ? "" : "is not a valid sample";
+    return core::is_encodable(sample) ? "" : "is not a valid sample";
   }
-  void forget() override { encoder_.forget(); }
+  void forget() override { encoder_.start_stream(); }
   void encode(std::span<const atalaya_sample> samples, std::string &out) override {
     const atalaya_batch batch{sizeof(atalaya_batch), sizeof(atalaya_sample), samples.size(),
                               const_cast<atalaya_sample *>(samples.data()), nullptr};

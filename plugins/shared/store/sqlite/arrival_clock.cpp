@@ -45,7 +45,7 @@ ArrivalClock::ArrivalClock(Database &database, std::string boot, Warn warn)
 int64_t ArrivalClock::at(const core::ClockReading &now) {
   if (!ahead_ns_) {
     begin(now);
-  } else if (steps_.look(now)) {
+  } else if (steps_.check(now)) {
     keep(now);  // so that the next writer does not report this step again
   }
   return now.boottime + *ahead_ns_;
@@ -54,8 +54,8 @@ int64_t ArrivalClock::at(const core::ClockReading &now) {
 void ArrivalClock::begin(const core::ClockReading &now) {
   const std::optional<Kept> kept = read();
   const bool is_same_boot = kept && kept->boot == boot_;
-  if (is_same_boot) steps_.look({0, kept->realtime_ns, kept->boottime_ns});
-  const auto step = steps_.look(now);
+  if (is_same_boot) steps_.check({0, kept->realtime_ns, kept->boottime_ns});
+  const auto step = steps_.check(now);
   const int64_t time_ns = kept ? next_time(*kept, now) : adopt(now.realtime);
   ahead_ns_ = time_ns - now.boottime;
   const bool is_kept = is_same_boot && !step && time_ns - now.boottime == kept->arrived_ns - kept->boottime_ns;

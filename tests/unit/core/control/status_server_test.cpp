@@ -164,14 +164,14 @@ TEST_CASE("the output of another command of this binary, into a file") {
   const std::string path = folder / "output";
   const Descriptor file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   REQUIRE(file);
-  CHECK(own_command_into(file.get(), {"--version"}, kLong, stop_read.get()));
+  CHECK(run_own_command(file.get(), {"--version"}, kLong, stop_read.get()));
   const auto text = read_file(path, 1 << 20);
   REQUIRE(text);
   CHECK(text.value().find(DOCTEST_VERSION_STR) != std::string::npos);
-  const Status failed = own_command_into(file.get(), {"--no-skip", "--test-case=fails with a reason"}, kLong, stop_read.get());
+  const Status failed = run_own_command(file.get(), {"--no-skip", "--test-case=fails with a reason"}, kLong, stop_read.get());
   REQUIRE(!failed);
   CHECK(failed.error() == "no store there");
-  const Status killed = own_command_into(file.get(), {"--no-skip", "--test-case=is killed"}, kLong, stop_read.get());
+  const Status killed = run_own_command(file.get(), {"--no-skip", "--test-case=is killed"}, kLong, stop_read.get());
   REQUIRE(!killed);
   CHECK(killed.error() == "it was ended by signal 9");
 }
