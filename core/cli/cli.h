@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: one file per command. Each command is a row of one table, the base of parsing, help, manual page and
-// completion.
+// The table of commands, from which parsing, help, manual page and completion are made. Each command has a source file.
 #pragma once
 
 #include <functional>
@@ -26,7 +25,7 @@ struct OptionSpec {
   bool operator==(const OptionSpec &) const = default;
 };
 
-// The parsed words after the command's name.
+// The parsed command line after the command's name.
 struct Arguments {
   std::vector<std::string> positional;
   std::map<std::string, std::vector<std::string>, std::less<>> options;  // by name, in order; "" for a flag
@@ -38,7 +37,7 @@ struct Arguments {
   }
 };
 
-// Results go to standard output, everything else to standard error.
+// A command prints its results to standard output, all other text to standard error.
 struct Command {
   std::string_view name;
   std::string_view operands;  // "FILE", "COMPONENT [name=value ...]"
@@ -47,13 +46,13 @@ struct Command {
   size_t min_operands, max_operands;
   std::span<const OptionSpec> options;        // in addition to those of every command: --plugins DIR, --help
   std::function<int(const Arguments &)> run;  // exit status
-  std::string_view meanings = {};             // of single operands, a line for each: "WORD  its meaning"
+  std::string_view meanings = {};             // explains operands, one per line: "NAME  its meaning"
 };
 
 extern const Command run_command, check_command, test_command, try_command, plugins_command, status_command, doctor_command,
     spool_command, complete_command;
 
-// The plugins of --plugins and the default folders; logs the refused ones.
+// Finds the plugins in the folder of --plugins and the default folders; logs those that it refuses.
 Registry scan_plugins(const Arguments &arguments);
 
 }  // namespace atalaya::core::cli

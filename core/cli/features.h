@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The features that installed components declare, and their needs: for `atalaya doctor` and the unit's drop-ins.
+// The features of the installed components and their needs, for `atalaya doctor` and the drop-ins of the systemd unit.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,31 @@ enum class Met { yes, no, unknown };
 struct FeatureNeed {
   uint32_t type = 0;  // ATALAYA_NEED_*
   bool optional = false;
-  std::string name, lost;  // lost: the effect if it is missing
+  std::string name, lost;  // lost: the effect if the need is missing
   Met met = Met::unknown;
-  std::string remedy;        // "" when met
+  std::string remedy;        // "" for a met need
   std::string short_remedy;  // without the commands of drop_in_help; may be empty
 };
 
-// A component, or a part of it with needs of its own: "proc", "proc-bpf".
+// A component, or a part of a component that has separate needs: "proc", "proc-bpf".
 struct Feature {
   std::string name, kind, component;
   std::vector<FeatureNeed> needs;
-  std::string broken;  // the plugin cannot be opened: reason and remedy
+  std::string broken;  // why the plugin cannot be opened, and the remedy; "" if it can
 
   bool needs_capability() const;
-  // Unknown when no need is known to be missing, and at least one cannot be examined.
+  // `unknown` if no need is known to be missing and at least one cannot be examined.
   Met state() const;
-  // The component itself does not work.
+  // Whether the component does not work.
   bool failed() const;
 };
 
 std::vector<Feature> features_of(Registry &registry);
 
-// The process whose needs are examined: this one, or the running agent.
+// The process for which needs are examined: this process or the running agent.
 struct Subject {
   uint64_t capabilities = 0;
-  std::string root;  // in front of absolute paths: "", "/proc/PID/root"
+  std::string root;  // prefix of absolute paths: "", "/proc/PID/root"
   bool service = false;
 };
 Result<Subject> subject_of_process(int pid);  // 0 = this one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of plugins as rows of the table of built-in commands: a parameter is an option.
+// The commands of plugins in the form of built-in commands: each parameter becomes an option.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@ class PluginCommands {
 
   bool known(std::string_view name) const { return registry_.known(ATALAYA_COMMAND, name); }
   std::vector<std::string> names() const { return registry_.names(ATALAYA_COMMAND); }
-  // The row of a known command; its plugin is opened. Valid as long as this object.
+  // Opens the plugin of a known command and returns the command. Valid as long as this object.
   Result<const Command *> row(std::string_view name);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The obstacles that `run` would meet on this host: folders, permissions and locks. Changes nothing.
+// Checks, without changes, whether `run` could start on this host: folders, permissions, locks.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace atalaya::core::cli {
 
-// One line each, "FILE:LINE: ...".
+// The problems, one line each: "FILE:LINE: ...".
 std::vector<std::string> run_problems(const FileDescription &file);
 
 }  // namespace atalaya::core::cli

@@ -12,7 +12,7 @@ namespace atalaya::core {
 namespace {
 
 std::string label_of(const StageDescription &stage) {
-  return std::string(constructor_word(stage.kind)) + " " + in_quotes(stage.name);
+  return std::string(constructor_name(stage.kind)) + " " + in_quotes(stage.name);
 }
 
 std::string every_text(int64_t every_ns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several pipeline files in one run.
+// Checks of several pipeline files that run together.
 #pragma once
 
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace atalaya::core {
 
-// The first difference of two pipelines of one name, sinks aside: "every is 5s there and 20s here"; "" if none.
+// The first difference between two pipelines with the same name, apart from sinks: "every is 5s there and 20s here"; "" if they
+// are equal.
 std::string difference(const PipelineDescription &there, const PipelineDescription &here);
 
-// "line 12", or "pipelines/host.lua:12" if that is another file than `here`.
+// The place `where` as seen from `here`: "line 12" in the same file, "pipelines/host.lua:12" in another one.
 std::string place_text(const Location &where, const Location &here);
 
-// Warnings of values that are stored twice: different files read one source into one sink. `files` are those of the pipelines.
+// Warns of values that would be stored twice, because pipelines of different files read the same source into the same sink.
+// `files` has the file index of each pipeline.
 void warn_of_repeated_sources(const std::vector<size_t> &files, Validation &validation);
 
 }  // namespace atalaya::core

@@ -30,7 +30,7 @@ std::string unknown_component(const RawComponent &raw, Registry &registry) {
   if (const std::string advice = package_advice(raw.kind, raw.name); !advice.empty()) return text + advice;
   for (const uint32_t other : kPipelineKinds)
     if (other != raw.kind && registry.known(other, raw.name))
-      return text + "; there is a " + std::string(kind_name(other)) + " of this name: a." + std::string(constructor_word(other)) +
+      return text + "; there is a " + std::string(kind_name(other)) + " of this name: a." + std::string(constructor_name(other)) +
              "." + raw.name;
   const std::string suggestion = did_you_mean(raw.name, names);
   if (!suggestion.empty()) return text + suggestion;

@@ -10,10 +10,10 @@
 
 namespace atalaya::core {
 
-// A constructor call checked against its component's schema. The problems' texts begin with the component: source "proc": ...
+// Checks a constructor call against its component's schema. The problems start with the component's name: source "proc": ...
 std::optional<StageDescription> check_component(const RawComponent &raw, Registry &registry, std::vector<std::string> &problems);
 
-// "path: text", or the text alone.
+// "path: text"; only the text for a problem without a path.
 std::string text_of(const Problem &problem);
 
 }  // namespace atalaya::core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline files as plain data: config/ makes it from the Lua files and pipeline/ runs it. Comparable, so that a reload restarts
-// only changed parts.
+// Pipeline files as plain data: config/ reads it from Lua files, pipeline/ runs it. A reload compares two descriptions and
+// restarts only the parts that differ.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -21,7 +21,7 @@ struct Location {
   int line = 0;
 };
 
-// "file:line: ", as every message about a pipeline file begins; "file: " where there is no line.
+// The start of each message about a pipeline file: "file:line: "; "file: " if the line is unknown.
 inline std::string prefix_of(const Location &where) {
   return where.file + (where.line > 0 ? ":" + std::to_string(where.line) : "") + ": ";
 }
@@ -38,39 +38,38 @@ struct QueueLimits {
   bool operator==(const QueueLimits &) const = default;
 };
 
-// A sink's durable queue on disk (parameter `spool` that every sink has). No folder: none.
+// A sink's durable queue on disk (parameter `spool` that every sink has).
 struct SpoolLimits {
-  std::string dir;
+  std::string dir;  // "": the sink has no spool
   int64_t max_bytes = 0;
   int64_t min_free_bytes = 0;  // of the disk
-  int64_t max_age_ns = 0;      // 0: none
+  int64_t max_age_ns = 0;      // 0: no limit
   int64_t sync_ns = 0;         // 0: after every batch
   WhenFull when_full = WhenFull::block;
   bool operator==(const SpoolLimits &) const = default;
 };
 
-// One constructor call. For an inline function `function` is its number in the file's Lua state (from 1), and there is no
-// component.
+// One constructor call: a component, or an inline function.
 struct StageDescription {
   uint32_t kind = 0;  // ATALAYA_SOURCE ... ATALAYA_SINK; of an inline function ATALAYA_TRANSLATOR
   std::string name;   // "proc"; of an inline function "function"
   Location where;
-  Registry::Component component;
+  Registry::Component component;  // of an inline function: empty
   Parameters parameters;
   Isolation isolation;
-  int function = 0;
+  int function = 0;  // number of the inline function in its file's Lua state, from 1; 0: a component
   OnError on_error = OnError::drop;
   QueueLimits queue;  // sinks
   SpoolLimits spool;  // sinks
 };
 
-// Whether two constructor calls make the same component; their lines do not matter.
+// Whether two constructor calls create equal components. Their lines are not compared.
 bool same(const StageDescription &a, const StageDescription &b);
 bool same(const std::vector<StageDescription> &a, const std::vector<StageDescription> &b);
 
 class FunctionHost;  // runs inline functions: config/functions.h
 
-// Sinks live once, whoever uses them.
+// One pipeline. Several pipelines can use the same sink.
 struct PipelineDescription {
   std::string name;
   Location where;
@@ -79,7 +78,7 @@ struct PipelineDescription {
   std::string from;                       // name of the pipeline whose output this one takes
   std::vector<StageDescription> stages;
   std::vector<size_t> sinks;                // -> FileDescription::sinks
-  std::shared_ptr<FunctionHost> functions;  // null without some; pipelines that are connected by `from` share one, others do not
+  std::shared_ptr<FunctionHost> functions;  // shared by pipelines that are connected by `from`; null without inline functions
 };
 
 bool has_function(const PipelineDescription &pipeline);
@@ -87,8 +86,8 @@ bool has_function(const PipelineDescription &pipeline);
 // All files of one run.
 struct FileDescription {
   std::vector<std::string> paths;
-  std::vector<std::string> required;  // the other Lua files that were read
-  std::string digest;                 // of all files read: changes when any does
+  std::vector<std::string> required;  // the other Lua files that these read
+  std::string digest;                 // of the texts of all these files
   std::vector<PipelineDescription> pipelines;
   std::vector<StageDescription> sinks;
 };

@@ -31,7 +31,7 @@ class Recorder {
       component.form = form;
       component.kind = kind;
       component.name = name;
-      component.where = caller(&component.of_library);
+      component.where = caller(&component.from_library);
       component.file = file;
       result.components.push_back(std::move(component));
       component_refs.push_back(reference);
@@ -73,13 +73,13 @@ class Recorder {
   }
 
   // The line of a file that the native function was called from, through functions of the library if need be.
-  Location caller(bool *of_library = nullptr) {
+  Location caller(bool *from_library = nullptr) {
     lua_State *lua = result.state->raw();
     lua_Debug info{};
     for (int level = 1; lua_getstack(lua, level, &info) != 0; ++level) {
       lua_getinfo(lua, "Sl", &info);
       if (auto where = location_of(info, info.currentline); where.line > 0) return where;
-      if (of_library != nullptr && info.what[0] != 'C') *of_library = true;
+      if (from_library != nullptr && info.what[0] != 'C') *from_library = true;
     }
     return {};
   }
@@ -264,7 +264,7 @@ void read_components(Recorder &recorder, LuaReader &reader, lua_State *lua) {
     }
     component.parameters = reader.take(component.problems);
     const bool call = component.form == RawComponent::Form::call;
-    if (component.of_library) continue;
+    if (component.from_library) continue;
     written_nil.add_to(component.parameters, call ? "call" : component.name, component.where);
   }
 }
@@ -315,7 +315,7 @@ bool run_file(const std::string &path, Recorder &recorder) {
     return false;
   }
   state.set_recorder(&recorder);
-  state.begin_limit(LuaLimits::kEvaluate_ns);
+  state.start_limit(LuaLimits::kEvaluate_ns);
   const bool finished = state.call(0, 0);
   state.end_limit();
   state.set_recorder(nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs pipeline files and records their declarations, unchecked, as plain data.
+// Runs pipeline files in Lua and records their declarations as plain data, without checks.
 #pragma once
 
 #include <memory>
@@ -29,27 +29,27 @@ struct RawComponent {
   uint32_t kind = 0;
   std::string name;
   Location where;
-  bool of_library = false;  // a module of the library wrote its parameters, not the file at `where`
+  bool from_library = false;  // the parameters are from a module of the library, not from the file at `where`
   size_t file = 0;          // -> Evaluation::paths
   Value parameters;
-  std::vector<Problem> problems;  // of reading the parameters
-  int function = LUA_NOREF;       // of a.call: its place in the state's registry
+  std::vector<Problem> problems;  // of the parameters
+  int function = LUA_NOREF;       // of a.call: reference in the Lua registry
   bool used = false;
 };
 
-// One element of a pipeline's list: a component, a function, or neither.
+// One element of a pipeline's list: a component, a function, or an invalid value.
 struct RawEntry {
   int component = -1;  // -> Evaluation::components
   int function = LUA_NOREF;
   Location where;  // of a function
-  std::string wrong;
+  std::string wrong;  // the error of an invalid value
 };
 
 struct RawPipeline {
   std::string name;
   Location where;
   size_t file = 0;        // -> Evaluation::paths
-  bool complete = false;  // it was given a body
+  bool complete = false;  // the declaration has a body
   std::vector<RawEntry> entries;
   Value options;  // the body's named values
   std::vector<Problem> problems;
@@ -69,10 +69,10 @@ struct Evaluation {
   std::vector<RawPipeline> pipelines;
   std::vector<RawTest> tests;
   std::vector<std::string> paths;  // of the pipeline files
-  bool finished = false;           // every file ran to its end
+  bool finished = false;           // all files ran without an error
 };
 
-// Runs the files one after the other in one state.
+// Runs the files, in their order, in one Lua state. `library` is the folder of Atalaya's Lua files.
 Evaluation evaluate(const std::vector<std::string> &paths, const std::string &library);
 
 }  // namespace atalaya::core

@@ -7,8 +7,8 @@
 
 namespace atalaya::core {
 
-// Checked files as text for people: their pipelines from source to sink, each part with its line and its parameters that differ
-// from the defaults.
+// Checked files as text for users: their pipelines from source to sink, each component with its line and its parameters that
+// differ from the defaults.
 std::string graph_text(const FileDescription &file);
 
 }  // namespace atalaya::core

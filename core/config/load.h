@@ -13,15 +13,16 @@ namespace atalaya::core {
 
 struct LoadedFiles {
   std::optional<FileDescription> description;  // set if there is no error
-  std::vector<std::string> errors;             // one line each: file:line: pipeline "x": source "proc": problem
-  std::vector<std::string> warnings;           // the same form
+  std::vector<std::string> errors;             // one line each: `file:line: pipeline "x": source "proc": problem`
+  std::vector<std::string> warnings;           // as `errors`
 };
 
-// Evaluates pipeline files in a closed Lua state and checks them against the plugins' schemas. Opens the plugins that they name,
-// creates nothing. Bounded in time (2 s a file) and memory (64 MiB). `library` is the folder of atalaya's own Lua files.
+// Evaluates pipeline files in a sandboxed Lua state and checks them against the plugins' schemas. Opens the plugins that the files
+// name; creates no components. Limits: 2 s per file, 64 MiB of memory. `library` is the folder of Atalaya's Lua files.
 LoadedFiles load_files(const std::vector<std::string> &paths, Registry &registry, Symbols &symbols, const std::string &library);
 
-// lua/ next to the tree's build folder, or /usr/share/atalaya/lua; $ATALAYA_LUA wins.
+// The folder of Atalaya's Lua files: $ATALAYA_LUA, else lua/ next to the build folder of a source tree, else
+// /usr/share/atalaya/lua.
 std::string default_lua_library();
 
 }  // namespace atalaya::core

@@ -8,8 +8,8 @@
 
 namespace atalaya::core {
 
-// The value of a Lua table constructor, as `{ { name = "parse" }, limit = 3 }` on a command line: in a closed state, within the
-// limits of a pipeline file. An error names the problem of the text.
+// Evaluates a Lua table constructor of a command line, such as `{ { name = "parse" }, limit = 3 }`, in a sandboxed state with the
+// limits of a pipeline file.
 Result<Value> lua_table(const std::string &text);
 
 }  // namespace atalaya::core

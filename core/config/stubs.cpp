@@ -138,7 +138,7 @@ void append_component(const atalaya_component &component, std::string &out) {
   for (const atalaya_param &param : common_params(component)) append_field(param, out);
   const char *result = component.kind == ATALAYA_SOURCE ? "Source" : component.kind == ATALAYA_SINK ? "Sink" : "Stage";
   out += "\n---" + comment(component.summary) + "\n---@param parameters? " + parameters + "\n---@return atalaya." + result +
-         "\nfunction a." + std::string(constructor_word(component.kind)) + "." + text_of(component.name) + "(parameters) end\n\n";
+         "\nfunction a." + std::string(constructor_name(component.kind)) + "." + text_of(component.name) + "(parameters) end\n\n";
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ void append_component(const atalaya_component &component, std::string &out) {
 std::string editor_stubs(Registry &registry) {
   std::string out = kHead;
   for (const uint32_t kind : kPipelineKinds) {
-    out += "a." + std::string(constructor_word(kind)) + " = {}\n\n";
+    out += "a." + std::string(constructor_name(kind)) + " = {}\n\n";
     auto names = registry.names(kind);
     std::sort(names.begin(), names.end());
     for (const auto &name : names)

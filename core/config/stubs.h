@@ -7,8 +7,8 @@
 
 namespace atalaya::core {
 
-// The text of lua/meta/atalaya.lua: the components of the registry, for the Lua language server of an editor. Opens
-// every plugin; those that cannot be opened are left out.
+// The text of lua/meta/atalaya.lua, which describes the components of the registry to the Lua language server of an editor. Opens
+// all plugins; leaves out those that cannot be opened.
 std::string editor_stubs(Registry &registry);
 
 }  // namespace atalaya::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lua patterns (Lua 5.4 reference manual, section 6.4.1) by backtracking, with a limit on the steps of one search. Without the
-// limit
-// ("a"):rep(400):find(".-.-.-b") would not end, and a Lua hook cannot interrupt C code. Independent of a Lua state; never throws.
+// limit ("a"):rep(400):find(".-.-.-b") would not end, and a Lua hook cannot interrupt C code. Independent of a Lua state; never
+// throws.
 #pragma once
 
 #include <array>

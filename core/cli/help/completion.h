@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion: what the word at the end of a command line can be, by the tables of commands. The shells ask `atalaya complete`.
+// Shell completion: the possible values of the last word of a command line, from the table of commands. The shells run `atalaya
+// complete`.
 #pragma once
 
 #include <string>
@@ -18,30 +19,30 @@ enum class Values {
   pipelines,   // files, bundled ones too
   stores,      // files
   sources,     // components
-  components,  // names in the store follow
+  components,  // of one component kind
   metrics,
   processes,
   hosts,
   experiments,
   tag_keys,
-  tag_key,     // with = behind it
+  tag_key,     // followed by '='
   tag_values,  // of one key
 };
 
-// The word under the cursor.
+// The word at the cursor.
 struct Position {
   Values values = Values::none;
   std::string words;                // of Values::words: "start|end"
   std::string key;                  // of Values::tag_values
-  std::string begin;                // the part of the word in front of the value: "--metric=", "host,", "process="
-  std::string value;                // the other part: what the value begins with
-  std::vector<std::string> stores;  // of --store in the line
+  std::string begin;                // the part of the word before the value: "--metric=", "host,", "process="
+  std::string value;                // the typed start of the value
+  std::vector<std::string> stores;  // the values of --store in the command line
 };
 
-// The words after the name of the command; the last one is under the cursor and may be empty.
+// The position in a command line. `words` follow the command's name; the last one is at the cursor and may be empty.
 Position position_of(const Command &command, const std::vector<std::string> &words);
 
-// The function of a shell that asks `atalaya complete`.
+// The completion function of a shell, which runs `atalaya complete`.
 std::string_view bash_completion();
 std::string_view zsh_completion();
 std::string_view fish_completion();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual page and shell completion, from the tables that --help prints.
+// The manual page and shell completion, made from the table of commands.
 #pragma once
 
 #include <optional>
@@ -20,17 +20,17 @@ struct CommandGroup {
 
 struct CommandLine {
   std::vector<CommandGroup> groups;
-  std::vector<OptionSpec> shared;     // options that several commands have in the same words, described once
-  std::span<const OptionSpec> every;  // options that every command takes beside its own
+  std::vector<OptionSpec> shared;     // equal options of several commands, described once
+  std::span<const OptionSpec> every;  // options that every command has in addition to its own
 };
 
-// The option is described with those that commands share.
+// Whether the option is described with the options that commands share.
 bool is_common(const OptionSpec &option, const CommandLine &line);
 std::vector<std::string_view> lines_of(std::string_view text);
-// Of each line "WORD  its meaning" the word and its meaning.
+// The name and the meaning in each line "NAME  its meaning".
 std::vector<std::pair<std::string_view, std::string_view>> meanings_of(std::string_view lines);
 
-// `form`: "man", "bash", "zsh" or "fish"; nothing for another word.
+// The page in a format: "man", "bash", "zsh" or "fish"; nothing for an unknown format.
 std::optional<std::string> help_page(const CommandLine &line, std::string_view form);
 
 }  // namespace atalaya::core::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Help on the terminal, at most 80 columns wide: the overview, one command, and the options that commands share.
+// Help for the terminal, at most 80 columns wide: the overview, one command, the options that commands share.
 #pragma once
 
 #include <string>

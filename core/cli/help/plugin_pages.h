@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a component as tables: for the terminal, for its README, for programs.
+// The description of a component as tables, for the terminal, its README or other programs.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// A page about one component, with tables of its parameters, needs and metrics. Empty tables are left out.
+// The page of one component, with tables of its parameters, needs and metrics. Empty tables are left out.
 struct Page {
   std::string kind, name, plugin, version, file, summary;
   std::vector<Table> tables;
 };
-// `common`: parameters that the host adds to those of the component.
+// `common`: parameters that the engine adds to the component's.
 Page page_of(const Plugin &plugin, const atalaya_component &component, const Schema &common);
 
 // All installed components.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the names of metrics and tags in a pipeline with those that the components before them declare.
+// Compares the metrics and tags that a pipeline names with those that earlier components of the pipeline declare.
 #pragma once
 
 #include "core/config/evaluate.h"
@@ -7,9 +7,9 @@
 
 namespace atalaya::core {
 
-// Parameters refer to names by their unit, "metric" or "tag"; a parameter "*" with dotted keys refers to metrics. A mistyped name
-// is an error if every name is declared before the agent runs. It is a warning after a push source, a function or a translator,
-// because these may make names at run time.
+// A parameter names a metric or a tag if its unit is "metric" or "tag"; the dotted keys of a parameter "*" are metrics. An
+// undeclared name is an error if all names are known before the agent runs. It is a warning after a push source, a function or a
+// translator, because these can create names at run time.
 void check_names(const Evaluation &evaluation, Validation &validation);
 
 }  // namespace atalaya::core

@@ -8,7 +8,7 @@
 
 namespace atalaya::core {
 
-// Reads the test cases of a file; their errors join those of the validation.
+// Reads the test cases of the evaluated files; appends their errors to those of the validation.
 std::vector<TestCase> check_tests(const Evaluation &evaluation, Validation &validation);
 
 }  // namespace atalaya::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that the core itself gives to pipelines, sinks and inline functions. Plugins do not see them.
+// The parameters of pipelines, sinks and inline functions that the engine defines. Plugins do not receive them.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 namespace atalaya::core {
 
 Schema common_sink_params();  // queue, when_full, spread, spool
-// Those of every component of its kind in a pipeline: isolate, isolation, and a sink's.
+// The engine's parameters for a component in a pipeline: isolate, isolation, and those of a sink.
 std::vector<atalaya_param> common_params(const atalaya_component &component);
 Parameters isolation_defaults(const atalaya_component &component);  // of the members of `isolation`
-// The process of the component: a plugin not installed with atalaya is isolated unless the operator says otherwise.
+// Whether and how the component is isolated. The default for a plugin that is not part of Atalaya is isolation.
 Isolation isolation_of(const Parameters &parameters, const Registry::Component &component);
 Schema pipeline_params();     // every
 Schema inline_call_params();  // on_error of a.call

@@ -16,12 +16,12 @@ struct TestSample {
   int64_t time_ns = 0, duration_ns = 0;
   std::string text;
   std::vector<std::pair<std::string, std::string>> tags;
-  std::vector<std::pair<std::string, atalaya_field>> fields;  // the name, and the field without its id
+  std::vector<std::pair<std::string, atalaya_field>> fields;  // name and value; the field's id is not set
 };
 
-// Samples written in the file, or in another file.
+// Samples in the pipeline file, or in a file of samples.
 struct TestSamples {
-  std::string file;  // "": `samples` counts. Relative to the pipeline file's folder
+  std::string file;  // relative to the pipeline file's folder; "": the samples are in `samples`
   std::vector<TestSample> samples;
 };
 
@@ -38,7 +38,7 @@ struct LoadedTests {
   std::vector<TestCase> tests;
 };
 
-// load_files, and the files' test cases.
+// Loads pipeline files (load_files) and their test cases.
 LoadedTests load_tests(const std::vector<std::string> &paths, Registry &registry, Symbols &symbols, const std::string &library);
 
 }  // namespace atalaya::core

@@ -399,7 +399,7 @@ std::string line_of(const Report &report) {
   return prefix_of(report.where) + report.text;
 }
 
-std::string_view constructor_word(uint32_t kind) {
+std::string_view constructor_name(uint32_t kind) {
   return kind == ATALAYA_TRANSLATOR ? "translate" : kind_name(kind);
 }
 

@@ -13,21 +13,21 @@
 
 namespace atalaya::core {
 
-// The declarations of a file, checked against the plugins' schemas and the rules of pipelines.
+// Evaluated pipeline files, checked against the plugins' schemas and the rules of pipelines.
 struct Validation {
-  FileDescription description;  // sound only if there is no error
+  FileDescription description;  // valid only without errors
   std::vector<Report> errors, warnings;
-  std::vector<int> functions;  // references of the inline functions, by number
+  std::vector<int> functions;  // registry references of the inline functions, by function number - 1
 };
 
 Validation validate(Evaluation &evaluation, Registry &registry);
 
-// "file:line: text", the line left out when it is unknown.
+// "file:line: text"; "file: text" if the line is unknown.
 std::string line_of(const Report &report);
 
-// The kinds of component in pipelines.
+// The kinds of components that pipelines contain.
 constexpr std::array<uint32_t, 4> kPipelineKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK};
-// "source", "translate", "filter", "sink": the word after `a.`
-std::string_view constructor_word(uint32_t kind);
+// The name of the constructor table in Lua, after `a.`: "source", "translate", "filter", "sink".
+std::string_view constructor_name(uint32_t kind);
 
 }  // namespace atalaya::core

@@ -22,26 +22,26 @@ class LuaFunctions final : public FunctionHost {
     atalaya_batch &raw = batch.raw();
     const int reference = functions_.at(static_cast<size_t>(function) - 1);
     const auto samples = static_cast<int64_t>(raw.count);
-    state_->begin_limit(LuaLimits::kBatch_ns + samples * LuaLimits::kSample_ns);
-    views_.begin(batch);
-    // After the limit the rest of the batch is as failed as the sample that met it.
-    while (views_.more() && !state_->timed_out()) {
+    state_->start_limit(LuaLimits::kBatch_ns + samples * LuaLimits::kSample_ns);
+    views_.start(batch);
+    // If the time limit is exceeded, the remaining samples fail too.
+    while (views_.has_next() && !state_->timed_out()) {
       const bool returned = views_.run(reference);
       if (!result.error.empty()) continue;
-      if (views_.wrong_type() != nullptr)  // before the error
-        result.error = wrong_answer(reference, views_.wrong_type());
+      if (views_.wrong_type() != nullptr)  // its sample precedes the error's
+        result.error = wrong_type_error(reference, views_.wrong_type());
       else if (!returned)
         result.error = text_of(state_->failure());
     }
     state_->end_limit();
-    keep(raw, pass_failed, result);
+    apply_verdicts(raw, pass_failed, result);
     return result;
   }
 
  private:
   using Verdict = SampleViews::Verdict;
 
-  void keep(atalaya_batch &raw, bool pass_failed, Result &result) const {
+  void apply_verdicts(atalaya_batch &raw, bool pass_failed, Result &result) const {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < raw.count; ++i) {
       const Verdict verdict = views_.verdict(i);
@@ -54,7 +54,7 @@ class LuaFunctions final : public FunctionHost {
     raw.count = kept;
   }
 
-  std::string wrong_answer(int reference, const char *type) {
+  std::string wrong_type_error(int reference, const char *type) {
     lua_Debug info{};
     lua_rawgeti(state_->raw(), LUA_REGISTRYINDEX, reference);
     lua_getinfo(state_->raw(), ">S", &info);

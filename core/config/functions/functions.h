@@ -12,7 +12,7 @@
 
 namespace atalaya::core {
 
-// Runs the inline functions of connected pipelines on samples, with limits of time and memory. One call at a time; any thread.
+// Runs the inline functions of connected pipelines on samples, within limits of time and memory. Any thread, one call at a time.
 class FunctionHost {
  public:
   virtual ~FunctionHost() = default;
@@ -20,11 +20,11 @@ class FunctionHost {
   struct Result {
     uint64_t dropped = 0;  // the function returned nil
     uint64_t failed = 0;   // it raised an error or hit a limit
-    std::string error;     // the first failure, file:line first; "" if none
+    std::string error;     // the first failure: "file:line: ..."; "" without a failure
   };
-  // Calls the function on each sample and compacts the batch to those that stay. A sample whose call failed stays if `pass_failed`
-  // (as it was before the call, unless the function had already changed it). All calls of one batch share one limit of time
-  // and one of the bytes they add to the batch.
+  // Calls the function for each sample and removes the dropped samples from the batch. With `pass_failed` a sample whose call
+  // failed remains, with the changes that the function made before the failure. The calls of one batch share one limit of time and
+  // one limit of bytes that they add to the batch.
   virtual Result apply(int function, Batch &batch, bool pass_failed) = 0;
 };
 

@@ -14,10 +14,10 @@ void erase(T *items, uint32_t &count, uint32_t index) {
 
 }  // namespace
 
-// Runs an action that adds this many bytes to the batch, if they are within the limit.
+// Calls `add`, which adds `bytes` to the batch, if the limit allows it.
 template <class Addition>
 SampleEdit::Change SampleEdit::spend(size_t bytes, Addition add) noexcept {
-  if (bytes > most_bytes_ || batch_->used_bytes() > most_bytes_ - bytes) return Change::too_much;
+  if (bytes > max_bytes_ || batch_->used_bytes() > max_bytes_ - bytes) return Change::too_much;
   try {
     add();
     return Change::done;
@@ -26,19 +26,19 @@ SampleEdit::Change SampleEdit::spend(size_t bytes, Addition add) noexcept {
   }
 }
 
-// An array that the host did not make may be shared with other samples: it is copied before its first change.
-SampleEdit::Change SampleEdit::own_tags(bool one_more) noexcept {
-  const uint32_t room = sample_->capacity & 0xffffu;
-  if (room != 0 && (!one_more || sample_->tag_count < room)) return Change::done;
-  const uint32_t wanted = sample_->tag_count + 4;
-  return spend(wanted * sizeof(atalaya_tag), [&] { batch_->reserve(*sample_, wanted, 0); });
+// Copies the sample's tags before their first change: samples may share an array that the engine did not allocate (capacity 0).
+SampleEdit::Change SampleEdit::own_tags(bool add_one) noexcept {
+  const uint32_t capacity = sample_->capacity & 0xffffu;
+  if (capacity != 0 && (!add_one || sample_->tag_count < capacity)) return Change::done;
+  const uint32_t required = sample_->tag_count + 4;
+  return spend(required * sizeof(atalaya_tag), [&] { batch_->reserve(*sample_, required, 0); });
 }
 
-SampleEdit::Change SampleEdit::own_fields(bool one_more) noexcept {
-  const uint32_t room = sample_->capacity >> 16;
-  if (room != 0 && (!one_more || sample_->field_count < room)) return Change::done;
-  const uint32_t wanted = sample_->field_count + 8;
-  return spend(wanted * sizeof(atalaya_field), [&] { batch_->reserve(*sample_, 0, wanted); });
+SampleEdit::Change SampleEdit::own_fields(bool add_one) noexcept {
+  const uint32_t capacity = sample_->capacity >> 16;
+  if (capacity != 0 && (!add_one || sample_->field_count < capacity)) return Change::done;
+  const uint32_t required = sample_->field_count + 8;
+  return spend(required * sizeof(atalaya_field), [&] { batch_->reserve(*sample_, 0, required); });
 }
 
 SampleEdit::Change SampleEdit::copy(std::string_view text, atalaya_str &to) noexcept {
@@ -57,8 +57,8 @@ uint32_t SampleEdit::field_index(uint32_t id) const {
   return i;
 }
 
-// To the bit: whether to set the field to this would change nothing.
-bool SampleEdit::holds(const atalaya_field &field) const {
+// Compares type and bits, so that NaN equals itself.
+bool SampleEdit::contains(const atalaya_field &field) const {
   const uint32_t i = field_index(field.name);
   return i < sample_->field_count && sample_->fields[i].type == field.type && sample_->fields[i].value.i64 == field.value.i64;
 }

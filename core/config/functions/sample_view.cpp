@@ -10,12 +10,12 @@
 namespace atalaya::core {
 namespace {
 
-constexpr const char *kWordTexts[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
-constexpr const char *kKindTexts[] = {"metrics", "stack", "span"};
+constexpr const char *kMemberNames[] = {"tags", "fields", "time", "duration", "kind", "text", "unit", "metric_kind"};
+constexpr const char *kKindNames[] = {"metrics", "stack", "span"};
 
-// Upvalues of every function below: the names whose ids are remembered, and the two methods of a sample.
+// Upvalues of the functions below: the table of names in the id cache, and the two methods of a sample.
 constexpr int kNames = 1, kUnitMethod = 2, kKindMethod = 3, kCommon = 3;
-// Of an iterator, which has these instead: the call it belongs to, its position, the name before, and of which view.
+// Upvalues of an iterator: the number of its call, its index, the id of the previous name, whether it visits fields.
 constexpr int kCall = 1, kIndex = 2, kLast = 3, kOfFields = 4;
 
 }  // namespace
@@ -23,7 +23,7 @@ constexpr int kCall = 1, kIndex = 2, kLast = 3, kOfFields = 4;
 struct SampleViews::Callbacks {
   static SampleViews &owner(lua_State *lua) { return *LuaState::of(lua).views(); }
 
-  // A view is a light userdata, which costs no memory: the number of its call, and the part of the sample in the lowest bits.
+  // A view is a light userdata, which needs no memory: the number of its call, and in the lowest 2 bits the part of the sample.
   enum Part : uintptr_t { kSample, kTagsPart, kFieldsPart, kPartBits = 3 };
   static void *view_of(lua_Integer call, Part part) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced
@@ -40,12 +40,12 @@ struct SampleViews::Callbacks {
     return views;
   }
 
-  // Calls the function at index 1 with each sample that is left. An error ends it; the sample of the error has no verdict then.
+  // Calls the function at index 1 for each remaining sample. A Lua error ends the loop; its sample has no verdict.
   static int run(lua_State *lua) {
     SampleViews &views = owner(lua);
     while (views.next_ < views.verdicts_.size()) {
       const uint64_t index = views.next_++;
-      views.show(views.batch_->raw().samples[index]);
+      views.select(views.batch_->raw().samples[index]);
       void *const view = view_of(++views.call_, kSample);
       lua_pushvalue(lua, 1);
       lua_pushlightuserdata(lua, view);
@@ -61,7 +61,7 @@ struct SampleViews::Callbacks {
     return 0;
   }
 
-  // ---- By the part of the view ----
+  // ---- Metamethods, by the part of the view ----
   static int index(lua_State *lua) {
     const uintptr_t view = view_at(lua, 1);
     SampleViews &views = live(lua, view);
@@ -96,21 +96,21 @@ struct SampleViews::Callbacks {
   static int sample_index(lua_State *lua, const SampleViews &views) {
     const atalaya_sample &sample = *views.sample_;
     const void *key = lua_topointer(lua, 2);
-    if (key == views.words_[kFields]) {
+    if (key == views.members_[kFields]) {
       lua_pushlightuserdata(lua, view_of(views.call_, kFieldsPart));
-    } else if (key == views.words_[kTags]) {
+    } else if (key == views.members_[kTags]) {
       lua_pushlightuserdata(lua, view_of(views.call_, kTagsPart));
-    } else if (key == views.words_[kTime]) {
+    } else if (key == views.members_[kTime]) {
       lua_pushinteger(lua, sample.time_ns);
-    } else if (key == views.words_[kDuration]) {
+    } else if (key == views.members_[kDuration]) {
       lua_pushinteger(lua, sample.duration_ns);
-    } else if (key == views.words_[kText]) {
+    } else if (key == views.members_[kText]) {
       lua_pushlstring(lua, sample.text.size == 0 ? "" : sample.text.data, sample.text.size);
-    } else if (key == views.words_[kKind]) {
-      lua_pushstring(lua, sample.kind < std::size(kKindTexts) ? kKindTexts[sample.kind] : "unknown");
-    } else if (key == views.words_[kUnit]) {
+    } else if (key == views.members_[kKind]) {
+      lua_pushstring(lua, sample.kind < std::size(kKindNames) ? kKindNames[sample.kind] : "unknown");
+    } else if (key == views.members_[kUnit]) {
       lua_pushvalue(lua, lua_upvalueindex(kUnitMethod));
-    } else if (key == views.words_[kMetricKind]) {
+    } else if (key == views.members_[kMetricKind]) {
       lua_pushvalue(lua, lua_upvalueindex(kKindMethod));
     } else {
       unknown_member(lua);
@@ -118,7 +118,7 @@ struct SampleViews::Callbacks {
     return 1;
   }
 
-  // s:unit(name), s:metric_kind(name): nil when nobody declared the metric.
+  // s:unit(name), s:metric_kind(name): nil for an undeclared metric.
   static int unit(lua_State *lua) {
     const atalaya_metric_info *info = metric_at(lua);
     if (info == nullptr) {
@@ -138,7 +138,7 @@ struct SampleViews::Callbacks {
     lua_pushlstring(lua, kind.data(), kind.size());
     return 1;
   }
-  // Of the name at index 2; the sample need not have the field.
+  // The metric with the name at index 2. The sample need not have that field.
   static const atalaya_metric_info *metric_at(lua_State *lua) {
     const uintptr_t view = view_at(lua, 1);
     if (lua_type(lua, 1) != LUA_TLIGHTUSERDATA || part_of(view) != kSample)
@@ -151,22 +151,22 @@ struct SampleViews::Callbacks {
 
   static int sample_newindex(lua_State *lua, SampleViews &views) {
     const void *key = lua_topointer(lua, 2);
-    if (key == views.words_[kTime] || key == views.words_[kDuration]) {
+    if (key == views.members_[kTime] || key == views.members_[kDuration]) {
       if (lua_isinteger(lua, 3) == 0)
         return luaL_error(lua, "%s is a whole number of nanoseconds, got a %s; compute with whole numbers, and with // for /",
                           lua_tostring(lua, 2), lua_type(lua, 3) == LUA_TNUMBER ? "number with a fraction" : luaL_typename(lua, 3));
-      (key == views.words_[kTime] ? views.sample_->time_ns : views.sample_->duration_ns) = lua_tointeger(lua, 3);
+      (key == views.members_[kTime] ? views.sample_->time_ns : views.sample_->duration_ns) = lua_tointeger(lua, 3);
       return 0;
     }
-    if (key == views.words_[kText]) {
+    if (key == views.members_[kText]) {
       if (lua_type(lua, 3) != LUA_TSTRING) return luaL_error(lua, "text is a string, got a %s", luaL_typename(lua, 3));
       charge_copy(lua);
       return done(lua, views.edit_.set_text(string_at(lua, 3)));
     }
-    if (key == views.words_[kTags] || key == views.words_[kFields])
+    if (key == views.members_[kTags] || key == views.members_[kFields])
       return luaL_error(lua, "%s cannot be replaced; set single ones: s.%s.name = value", lua_tostring(lua, 2),
                         lua_tostring(lua, 2));
-    if (key == views.words_[kKind]) return luaL_error(lua, "the kind of a sample cannot be changed");
+    if (key == views.members_[kKind]) return luaL_error(lua, "the kind of a sample cannot be changed");
     return unknown_member(lua);
   }
 
@@ -174,7 +174,7 @@ struct SampleViews::Callbacks {
     return luaL_error(lua, "a sample has no \"%s\"; it has tags, fields, time, duration, kind, text, unit() and metric_kind()",
                       luaL_tolstring(lua, 2, nullptr));
   }
-  // The string at index 3 goes into the batch, which no instruction counts.
+  // Counts the copy of the string at index 3 as work.
   static void charge_copy(lua_State *lua) { LuaState::of(lua).charge(1 + lua_rawlen(lua, 3) / 4); }
   static int done(lua_State *lua, SampleEdit::Change change) {
     if (change == SampleEdit::Change::done) return 0;
@@ -184,7 +184,7 @@ struct SampleViews::Callbacks {
   }
 
   // ---- Tags and fields ----
-  // The id of the name at index 2: remembered, else looked up, else made if wanted; 0 if there is none.
+  // The id of the name at index 2: from the cache, from the sample, or with `make` a new one; 0 if there is none.
   static uint32_t id_at(lua_State *lua, SampleViews &views, bool field, bool make) {
     const void *const name = lua_topointer(lua, 2);
     const size_t first = (reinterpret_cast<uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15 >> (64 - kSlotBits), second = first ^ 1;
@@ -236,7 +236,7 @@ struct SampleViews::Callbacks {
     } else {
       field.type = ATALAYA_F64;
       field.value.f64 = lua_tonumber(lua, 3);
-      if (!std::isfinite(field.value.f64) && !views.edit_.holds(field))
+      if (!std::isfinite(field.value.f64) && !views.edit_.contains(field))
         return luaL_error(lua, "field \"%s\" cannot be %s, the result of a division by zero or the like; nil removes the field",
                           lua_tostring(lua, 2), std::isnan(field.value.f64) ? "NaN" : "infinite");
     }
@@ -256,7 +256,7 @@ struct SampleViews::Callbacks {
     return 1;
   }
 
-  // ---- pairs(s.tags), pairs(s.fields): the current one may be removed meanwhile, as in a table ----
+  // ---- pairs(s.tags), pairs(s.fields): the loop may remove the current element, as in a table ----
   static int pairs(lua_State *lua, const SampleViews &views, bool fields) {
     lua_pushinteger(lua, views.call_);
     lua_pushinteger(lua, 0);
@@ -273,7 +273,7 @@ struct SampleViews::Callbacks {
     const auto id_of = [&](uint32_t i) { return fields ? sample.fields[i].name : sample.tags[i].key; };
     auto index = static_cast<uint32_t>(lua_tointeger(lua, lua_upvalueindex(kIndex)));
     const auto last = static_cast<uint32_t>(lua_tointeger(lua, lua_upvalueindex(kLast)));
-    // Removing the current one moves the next one into its place.
+    // If the loop removed the current element, the next one is at its index.
     if (last != 0 && index < count && id_of(index) == last) ++index;
     if (index >= count) return 0;
     lua_pushinteger(lua, index);
@@ -285,7 +285,7 @@ struct SampleViews::Callbacks {
     return 1 + (fields ? push_field(lua, sample.fields[index]) : push_tag(lua, sample.tags[index]));
   }
 
-  // Leaves a function on top of the stack with the upvalues from `common` on; those that do not exist yet are nil.
+  // Pushes a function with the upvalues at stack index `common` and after it; upvalues that do not exist yet are nil.
   static void push_function(lua_State *lua, int common, lua_CFunction function) {
     for (int i = 0; i < kCommon; ++i) lua_pushvalue(lua, common + i);
     lua_pushcclosure(lua, function, kCommon);
@@ -298,10 +298,10 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : state_(state), lua
   state.lift_memory_limit();
   lua_State *const lua = lua_;
   lua_settop(lua, 0);
-  lua_newtable(lua);  // 1: the words, kept alive
-  for (int i = 0; i < kWords; ++i) {
-    lua_pushstring(lua, kWordTexts[i]);
-    words_[i] = lua_topointer(lua, -1);
+  lua_newtable(lua);  // 1: the names of members, which must not be collected
+  for (int i = 0; i < kMembers; ++i) {
+    lua_pushstring(lua, kMemberNames[i]);
+    members_[i] = lua_topointer(lua, -1);
     lua_rawseti(lua, 1, i + 1);
   }
   luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -334,25 +334,25 @@ SampleViews::SampleViews(LuaState &state, Symbols &symbols) : state_(state), lua
   state.set_views(this);
 }
 
-void SampleViews::begin(Batch &batch) {
+void SampleViews::start(Batch &batch) {
   batch_ = &batch;
-  edit_.begin(batch, batch.used_bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds);
+  edit_.start(batch, batch.used_bytes() + LuaLimits::kBatchAdds + batch.count() * LuaLimits::kSampleAdds);
   verdicts_.assign(batch.count(), Verdict::failed);
   next_ = 0;
   wrong_type_ = nullptr;
 }
 
 bool SampleViews::run(int function) {
-  const uint64_t begin = next_;
+  const uint64_t first = next_;
   lua_rawgeti(lua_, LUA_REGISTRYINDEX, runner_);
   lua_rawgeti(lua_, LUA_REGISTRYINDEX, function);
   const bool returned = state_.call(1, 0);
   sample_ = nullptr;
-  if (!returned && next_ == begin) ++next_;  // it failed before the first call
+  if (!returned && next_ == first) ++next_;  // the error was raised before the first call
   return returned;
 }
 
-// A name that is only read is not interned: a function may ask for names that do not exist.
+// Does not intern the name: a function may read names that do not exist.
 uint32_t SampleViews::known_id(std::string_view name, bool field) const {
   const uint32_t count = field ? sample_->field_count : sample_->tag_count;
   for (uint32_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample as an inline function sees it: s.tags.process, s.fields["proc.cpu.user"], s.time, s.duration, s.kind, s.text.
+// The Lua view of a sample in an inline function: s.tags.process, s.fields["proc.cpu.user"], s.time, s.duration, s.kind, s.text.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace atalaya::core {
 
-// Runs the functions of one Lua state on samples. A function sees a view, which is the number of its call: one that was kept after
-// its call raises instead of showing another sample. Lives as long as the state is used.
+// Runs the functions of one Lua state on samples. A view contains the number of its call; the use of a view after its call raises
+// a Lua error, because the sample is another one then. Must exist as long as the state is used.
 class SampleViews {
  public:
   SampleViews(LuaState &state, Symbols &symbols);
@@ -24,31 +24,32 @@ class SampleViews {
 
   enum class Verdict : uint8_t { kept, dropped, failed };
 
-  // The batch that the next runs change; the bytes that they add from here on are limited.
-  void begin(Batch &batch);
-  bool more() const { return next_ < verdicts_.size(); }
-  // Calls a function of the registry with the samples that are left, up to the first error: of the call, or of the state's limits.
+  // Starts a batch, which the next runs change; limits the bytes that they add to it.
+  void start(Batch &batch);
+  bool has_next() const { return next_ < verdicts_.size(); }
+  // Calls a function of the Lua registry for the remaining samples, up to the first error of a call or of the state's limits.
   // False after an error; the next run continues after that sample.
   bool run(int function);
-  // Of a sample of the batch. `failed` also before its call, and when the function returned something else than the sample or nil.
+  // The result of a sample. It is `failed` before the call, and if the function returned neither the sample nor nil.
   Verdict verdict(uint64_t sample) const { return verdicts_[sample]; }
-  const char *wrong_type() const { return wrong_type_; }  // of the first such result; null: none
+  const char *wrong_type() const { return wrong_type_; }  // the first wrong type that a function returned; null: none
 
  private:
   struct Callbacks;
-  // A name by its address in Lua. A table of Lua holds the names of all slots, so that no other one gets the address.
-  struct Remembered {
+  // A cache slot: a Lua string, compared by address, and its id. A Lua table references the strings of all slots, so that no other
+  // string gets the address.
+  struct CachedId {
     const void *name = nullptr;
     uint32_t id = 0;
   };
   static constexpr int kSlotBits = 10, kSlots = 1 << kSlotBits;
-  enum Word : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kWords };
+  enum Member : int { kTags, kFields, kTime, kDuration, kKind, kText, kUnit, kMetricKind, kMembers };
 
   uint32_t known_id(std::string_view name, bool field) const;
   uint32_t new_id(std::string_view name) noexcept;
-  void show(atalaya_sample &sample) {
+  void select(atalaya_sample &sample) {
     sample_ = &sample;
-    edit_.show(sample);
+    edit_.select(sample);
   }
 
   LuaState &state_;
@@ -62,8 +63,8 @@ class SampleViews {
   uint64_t next_ = 0;
   const char *wrong_type_ = nullptr;
   int runner_ = LUA_NOREF;
-  std::array<Remembered, kSlots> ids_{};
-  const void *words_[kWords] = {};  // Lua keeps one copy of a short string, so that names are compared by address
+  std::array<CachedId, kSlots> ids_{};
+  const void *members_[kMembers] = {};  // addresses of the names: Lua has one copy of each short string
 };
 
 }  // namespace atalaya::core

@@ -9,8 +9,8 @@
 
 namespace atalaya::core {
 
-// Takes over the state that the file was evaluated in. `functions` are references into its registry: number 1 is the first. The
-// symbols outlive the host.
+// Makes the host of the inline functions of evaluated files, which owns their Lua state. `functions` are references into its
+// registry; function number 1 is the first. `symbols` must outlive the host.
 std::shared_ptr<FunctionHost> make_function_host(std::unique_ptr<LuaState> state, std::vector<int> functions, Symbols &symbols);
 
 }  // namespace atalaya::core

@@ -6,7 +6,8 @@
 
 namespace atalaya::core {
 
-// The memory of one Lua state: bounded, and small blocks come from free lists, so that steady work makes no malloc. One thread.
+// The memory of one Lua state, up to a limit. Small blocks are recycled in free lists by size, so that steady work calls no
+// malloc. One thread.
 class LuaHeap {
  public:
   explicit LuaHeap(size_t limit) : limit_(limit) {}
@@ -14,7 +15,7 @@ class LuaHeap {
   LuaHeap &operator=(const LuaHeap &) = delete;
   ~LuaHeap();
 
-  // As lua_Alloc: null when the limit is reached or memory is out; shrinking never fails.
+  // As lua_Alloc: null if the limit is reached or memory is exhausted; shrinking never fails.
   void *resize(void *block, size_t old_size, size_t new_size) noexcept;
 
   size_t used() const { return used_; }

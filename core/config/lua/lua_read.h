@@ -11,15 +11,16 @@
 
 namespace atalaya::core {
 
-// Reads Lua values into plain data. Only raw access, so that nothing of the file's code runs; bounded in depth and number. The
-// state's memory limit is lifted meanwhile, so that nothing raises.
+// Copies Lua values to plain data, up to a depth and a number of values. Uses raw access only, so that no code of the pipeline
+// file runs. The caller must lift the state's memory limit, so that no Lua error is raised.
 class LuaReader {
  public:
   explicit LuaReader(lua_State *lua) : lua_(lua) {}
 
-  // The value at the top of the stack, which it pops.
+  // Pops the value at the top of the stack and returns its copy.
   Value take(std::vector<Problem> &problems);
-  // The same for a table: its elements stay on the stack's registry as references, by ascending key; the rest is read.
+  // Pops a table. Its elements 1..n are stored in the Lua registry, and `elements` receives their references by ascending key; the
+  // other members are copied.
   Value take_table(std::vector<Problem> &problems, std::vector<int> &elements);
 
  private:
@@ -35,10 +36,10 @@ class LuaReader {
                 Value &table);
 
   lua_State *lua_;
-  int budget_ = 100'000;  // values that one reader takes
+  int budget_ = 100'000;  // values that the reader still accepts
 };
 
-// "@path" and a line -> a location; line 0 outside of a file.
+// The location of a Lua chunk "@path" and a line; line 0 if the chunk is not a file.
 Location location_of(const lua_Debug &info, int line);
 
 }  // namespace atalaya::core

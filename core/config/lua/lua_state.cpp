@@ -131,7 +131,7 @@ void LuaState::set_native() {
 // ---- Files
 // ------------------------------------------------------------------------------------------------------------------------
 
-bool LuaState::read_source(const std::string &path, bool of_library) noexcept {
+bool LuaState::read_source(const std::string &path, bool from_library) noexcept {
   try {
     auto text = read_text(path);
     if (!text) {
@@ -140,7 +140,7 @@ bool LuaState::read_source(const std::string &path, bool of_library) noexcept {
     }
     source_ = std::move(*text);
     if (source_.substr(0, 2) == "#!") source_.insert(0, "--");
-    if (!of_library) {
+    if (!from_library) {
       files_.push_back(path);
       texts_[path] = source_;
     }
@@ -164,17 +164,17 @@ bool LuaState::find_module(std::string_view name, const std::string &folder) noe
     std::string relative(name);
     for (char &c : relative)
       if (c == '.') c = '/';
-    for (const auto &[path, of_library] :
+    for (const auto &[path, from_library] :
          {std::pair(library_ + "/" + relative + ".lua", true), std::pair(library_ + "/" + relative + "/init.lua", true),
           std::pair(folder + relative + ".lua", false)}) {
       std::error_code error;
       if (!std::filesystem::exists(path, error)) continue;
-      if (!of_library && !lies_below(path, folder)) {
+      if (!from_library && !lies_below(path, folder)) {
         problem_ = path + " leads out of the folder of the pipeline file; put the file itself there";
         return false;
       }
-      chunk_ = of_library ? "=" + std::string(name) : "@" + path;
-      if (read_source(path, of_library)) return true;
+      chunk_ = from_library ? "=" + std::string(name) : "@" + path;
+      if (read_source(path, from_library)) return true;
       problem_.insert(0, path + " ");
       return false;
     }
@@ -235,7 +235,7 @@ bool LuaState::compile(const std::string &chunk, Failure &failure) {
 // ---- Limits
 // -----------------------------------------------------------------------------------------------------------------------
 
-void LuaState::begin_limit(int64_t limit_ns) {
+void LuaState::start_limit(int64_t limit_ns) {
   limit_ns_ = limit_ns;
   wall_deadline_ns_ = clock_ns(CLOCK_MONOTONIC) + limit_ns;
   cpu_deadline_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID) + limit_ns;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A closed Lua 5.4 state for pipeline files: no way out to files, programs or libraries, and limits of memory and computing time.
+// A sandboxed Lua 5.4 state for pipeline files: without access to files, programs and libraries, with limits of memory and CPU
+// time.
 //
-// Lua is C here: lua_error jumps over destructors. So nothing with a destructor lives in a C function where it may raise; what
-// needs C++ is done in a noexcept helper that leaves its answer in plain data.
+// Lua is compiled as C: lua_error does not run destructors (longjmp). A C function must therefore have no object with a destructor
+// in scope when it may raise an error; noexcept helpers use C++ objects and store their results in plain data.
 #pragma once
 
 #include <lua.hpp>
@@ -20,21 +21,21 @@
 
 namespace atalaya::core {
 
-// The limits, all in one place. Times are of the thread's processor, so that a busy host does not shorten them.
+// All limits. Times are CPU time of the thread, so that a busy host does not shorten them.
 struct LuaLimits {
   static constexpr size_t kMemory = size_t{64} << 20;     // of one file
   static constexpr size_t kString = size_t{1} << 20;      // of one string
-  static constexpr size_t kElements = 1'000'000;          // that one call of a library function may go through
+  static constexpr size_t kElements = 1'000'000;          // that one call of a library function may visit
   static constexpr size_t kFile = size_t{1} << 20;        // of one Lua file's text
   static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
   static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch,
-  static constexpr int64_t kSample_ns = 5'000;            // and for each of its samples
+  static constexpr int64_t kSample_ns = 5'000;            // plus this for each of its samples
   static constexpr size_t kBatchAdds = size_t{16} << 20;  // bytes that the calls of one batch may add to it,
-  static constexpr size_t kSampleAdds = size_t{4} << 10;  // and for each of its samples
-  static constexpr int kHookInstructions = 1000;          // between two looks at the clock
+  static constexpr size_t kSampleAdds = size_t{4} << 10;  // plus this for each of its samples
+  static constexpr int kHookInstructions = 1000;          // between two checks of the time
 };
 
-// The string at this index of the stack, valid while it is on the stack.
+// The string at an index of the stack; valid as long as it is on the stack.
 inline std::string_view string_at(lua_State *lua, int index) {
   size_t size = 0;
   const char *text = lua_tolstring(lua, index, &size);
@@ -46,7 +47,7 @@ class Recorder;  // records the calls of constructors in a pipeline file: evalua
 
 class LuaState {
  public:
-  // `library` is the folder of atalaya's own Lua files.
+  // `library` is the folder of Atalaya's Lua files.
   explicit LuaState(std::string library);
   LuaState(const LuaState &) = delete;
   LuaState &operator=(const LuaState &) = delete;
@@ -60,43 +61,44 @@ class LuaState {
     std::string text;
   };
 
-  // Reads and compiles a pipeline file; the function is on the stack if ok. Its digest joins that of all files. Each file has its
-  // own global variables and modules, which it reads from its own folder.
+  // Reads and compiles a pipeline file, pushes the function and returns true; adds the text to the digest. Each file has separate
+  // global variables and modules; it reads modules from its own folder.
   bool load(const std::string &path, Failure &failure);
-  // The same of a text that is in no file.
+  // As `load`, for a text that is in no file.
   bool load_text(std::string text, Failure &failure);
 
-  // Begins a stretch of calls that share one limit of time; end_limit ends it.
-  void begin_limit(int64_t limit_ns);
+  // Starts a time limit, which all calls until end_limit share.
+  void start_limit(int64_t limit_ns);
   void end_limit();
   bool timed_out() const { return timed_out_; }
-  // lua_pcall with limits and file:line messages. On failure the stack is as before the function and its arguments.
+  // lua_pcall with limits and file:line messages. After a failure the function and its arguments are removed from the stack.
   bool call(int arguments, int results);
   Failure failure();  // of the last call that failed
 
-  // Without a limit of memory nothing that only allocates can raise: for reading results out from C++.
+  // Removes the memory limit, for C++ code that reads results: without it, Lua calls that only allocate raise no error.
   void lift_memory_limit() { heap_.set_limit(SIZE_MAX); }
   void restore_memory_limit() { heap_.set_limit(LuaLimits::kMemory); }
 
   const std::vector<std::string> &files() const { return files_; }
-  const std::map<std::string, std::string, std::less<>> &texts() const { return texts_; }  // of these files
+  const std::map<std::string, std::string, std::less<>> &texts() const { return texts_; }  // of the files, by path
   std::string digest() const;
 
-  // Counts work that a C function did without instructions; raises when the time is over.
+  // Counts the work of a C function, which executes no Lua instructions; raises an error if the time limit is exceeded.
   void charge(uint64_t steps);
 
-  // For `require` in the pipeline file of this number: pushes the compiled module and its three arguments, or raises.
+  // Implements `require` of the pipeline file with this number: pushes the compiled module and its three arguments, or raises an
+  // error.
   void load_module(const char *name, size_t file);
 
-  // Set while a pipeline file is evaluated, null when its functions run.
+  // Records constructor calls while a pipeline file is evaluated; null while its functions run.
   Recorder *recorder() { return recorder_; }
   void set_recorder(Recorder *recorder) { recorder_ = recorder; }
 
-  // Set while functions may run on samples.
+  // Not null while functions may run on samples.
   SampleViews *views() { return views_; }
   void set_views(SampleViews *views) { views_ = views; }
 
-  // The third argument of the library file atalaya: a table of functions. Pops it from the stack.
+  // Pops a table of C functions, which becomes the third argument of the library file `atalaya`.
   void set_native();
 
  private:
@@ -106,7 +108,7 @@ class LuaState {
   void trip();
   void note_place();
   [[noreturn]] void raise_timeout();
-  bool read_source(const std::string &path, bool of_library) noexcept;
+  bool read_source(const std::string &path, bool from_library) noexcept;
   bool compile(const std::string &chunk, Failure &failure);
   bool find_module(std::string_view name, const std::string &folder) noexcept;
   static int handle_error(lua_State *lua);
@@ -126,22 +128,22 @@ class LuaState {
   bool limited_ = false, timed_out_ = false;
   uint64_t charged_ = 0;
 
-  // Of the module that is being read.
+  // The module that is being read.
   std::string chunk_, source_, problem_;
-  // The place of the last failure, kept without allocating: the chunk's name (with '@') and a line.
+  // The location of the last failure, stored without an allocation: the chunk's name (with '@') and a line.
   char failed_chunk_[4096] = "";
   int failed_line_ = 0;
   Failure failure_;
 };
 
-// luaL_error, for where it must be plain that it does not return.
+// luaL_error, declared [[noreturn]].
 [[noreturn]] void raise_error(lua_State *lua, const char *text);
 
 void open_base_library(lua_State *lua);  // lua_base.cpp: base functions, os, bounded tables
-// Gives the function on the stack global variables of its own, with a `require` for the file of this number.
+// Gives the function on the stack separate global variables, with a `require` for the file with this number.
 void isolate_globals(lua_State *lua, size_t file);
 void open_string_library(lua_State *lua);  // lua_strings.cpp: string functions on bounded patterns
-// Lets every C function of the table on the stack count the bytes that it is given as work.
+// Wraps every C function of the table on the stack, so that the bytes of its arguments count as work (LuaState::charge).
 void charge_functions(lua_State *lua);
 
 }  // namespace atalaya::core

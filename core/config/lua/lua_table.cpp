@@ -11,7 +11,7 @@ Result<Value> lua_table(const std::string &text) {
   LuaState state("");
   LuaState::Failure failure;
   if (!state.load_text("return " + text, failure)) return Error{failure.text};
-  state.begin_limit(LuaLimits::kEvaluate_ns);
+  state.start_limit(LuaLimits::kEvaluate_ns);
   const bool done = state.call(0, 1);
   state.end_limit();
   if (!done) return Error{state.failure().text};

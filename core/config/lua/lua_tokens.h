@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a Lua file that compiles, as names, strings and single characters: for what a checked file says and its values do
-// not show.
+// The tokens of a Lua file that compiles: names, strings, single characters. They show what Lua values lack, such as a written
+// `nil`.
 #pragma once
 
 #include <string_view>
@@ -16,13 +16,13 @@ struct LuaToken {
 };
 using LuaTokens = std::vector<LuaToken>;
 
-// Without comments. The text outlives the tokens.
+// The tokens of a text, without comments. The text must outlive them.
 LuaTokens lua_tokens(std::string_view text);
 
-// The token is this name or character.
+// Whether the token at index `at` is this name or character.
 bool is(const LuaTokens &tokens, size_t at, std::string_view text);
 bool is_string(const LuaTokens &tokens, size_t at);
-// The change of nesting at a token: brackets, and blocks of functions and loops.
+// The change of the nesting depth at a token: +1 or -1 for brackets, functions and blocks, else 0.
 int nesting(const LuaToken &token);
 
 }  // namespace atalaya::core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters that a pipeline file writes with the value nil: `url = os.getenv("X")` where X is not set. A Lua table does not keep
-// them, so they are found in the text of the constructor call.
+// Finds parameters with the value nil, as in `url = os.getenv("X")` with X unset. A Lua table does not store them, so they are
+// found in the text of the constructor call.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@ namespace atalaya::core {
 
 class WrittenNil {
  public:
-  // The files of an evaluation by path.
+  // `texts`: the texts of the evaluated files by path.
   explicit WrittenNil(const std::map<std::string, std::string, std::less<>> &texts) : texts_(texts) {}
 
-  // Adds the parameters that the call of `constructor` at `where` wrote as nil: members of type nil, with the reason as string.
+  // Adds the parameters that are nil in the call of `constructor` at `where`: members of type nil, with the reason as string.
   void add_to(Value &parameters, std::string_view constructor, const Location &where);
 
  private:

@@ -24,7 +24,7 @@ Run run(const std::string &code, int64_t limit_ns = kLimit_ns) {
   LuaState state(config_test::library());
   LuaState::Failure failure;
   REQUIRE_MESSAGE(state.load(folder.write("test.lua", code), failure), failure.text);
-  state.begin_limit(limit_ns);
+  state.start_limit(limit_ns);
   Run result;
   result.ok = state.call(0, 1);
   state.end_limit();
