@@ -248,7 +248,7 @@ int spool(const Arguments &arguments) {
   if (verb != "replay" && arguments.positional.size() > 2)
     return fail("unexpected argument \"" + arguments.positional[2] + "\"", kWrongUse);
   const std::string dir = std::filesystem::path(arguments.positional[1] + "/.").lexically_normal().parent_path();
-  const auto view = look_at_spool(dir);
+  const auto view = view_spool(dir);
   if (!view) return fail(view.error());
   if (verb == "ls") return list(dir, view.value(), arguments.get("--format").value_or("table"));
   if (verb == "verify") return verify(dir, view.value());

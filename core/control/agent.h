@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that runs until a signal, a time limit or the end of its sources; shared by `run` and `try`.
+// Runs an engine until a signal, a time limit or the end of its sources; for `run` and `try`.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace atalaya::core::cli {
 
-// Prepares the process; call it before the first thread. Only `run_agent` handles the signals that end or reload the process, a
-// closed connection or a file size limit is an error of one write, and the limit of descriptors is raised to its maximum.
+// Prepares the process; call it before the first thread starts. Signals that end or reload the process are left to `run_agent`. A
+// closed connection or a file size limit causes an error of the write, no signal. The limit of open descriptors is set to its
+// maximum.
 void prepare_process();
 
 struct AgentOptions {
@@ -24,16 +25,17 @@ struct AgentOptions {
   std::function<void()> tick;  // once per tick_ns
   int64_t tick_ns = 1'000'000'000;
   std::function<void()> stopping;  // called before the engine stops
-  bool prints_only = false;        // stop when nobody reads standard output any more, within tick_ns
+  bool prints_only = false;        // stop within tick_ns after the reader of standard output has closed it
 };
 
-// The reader of standard output has ended, as `head` does.
+// Whether the reader of standard output has closed it, as `head` does.
 bool output_is_closed();
-// Ends the process as SIGPIPE does, without a message, if that is so. A library may have blocked the signal.
+// If the reader of standard output has closed it, ends the process as SIGPIPE does, without a message. A library may block that
+// signal.
 void end_if_output_is_closed();
 
-// Runs the engine on a separate thread. Returns the exit status. Ends the process at once if a call hangs, since that call still
-// uses its memory.
+// Runs the engine on a separate thread and returns the exit status. If a call hangs, exits the process without destructors,
+// because that call still uses the memory.
 int run_agent(Engine &engine, const AgentOptions &options);
 
 }  // namespace atalaya::core::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines for the log about samples that were dropped: which component, how many, why, and the remedy. One thread.
+// Log lines about dropped samples: component, number, reason, remedy. One thread.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace atalaya::core {
 
 class DropReport {
  public:
-  // `before`: the rows at the start; earlier drops, which a spool remembers, are not reported.
+  // `before`: the rows at the start. Their drops, which a spool has counted in earlier runs, are not reported.
   explicit DropReport(const std::vector<LedgerRow> &before);
 
-  // A line for each reason of a component with new drops: the first at once, then at most one a minute. `now_ns`: monotonic.
-  // Samples that a filter was written to drop ("filtered") are not reported.
+  // Returns a line for each component and reason with new drops, at most one per minute for each. `now_ns`: CLOCK_MONOTONIC.
+  // Samples that a filter drops by its task ("filtered") are not reported.
   std::vector<std::string> lines(const std::vector<LedgerRow> &rows, int64_t now_ns);
 
  private:
@@ -34,7 +34,7 @@ class DropReport {
   void skip_earlier(const LedgerRow &row);
 };
 
-// What an operator can change; "" if the reason says it.
+// The remedy for the operator; "" if the reason includes it.
 std::string_view remedy_of_drop(std::string_view reason);
 
 }  // namespace atalaya::core

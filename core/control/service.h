@@ -17,12 +17,12 @@ class ServiceManager {
   ServiceManager();
 
   bool present() const { return static_cast<bool>(socket_); }
-  // Interval of the sign of life, half of the watchdog's timeout; 0 = no watchdog.
+  // Interval of `alive` calls, half of the watchdog's timeout; 0: no watchdog.
   int64_t watchdog_ns() const { return watchdog_ns_; }
 
   // Sends lines such as "READY=1". Any thread. Ignores errors; waits at most 2 s for a busy manager.
   void notify(std::string_view lines) const;
-  // Sends the sign of life with a status line. Never waits: every second message may be lost.
+  // Sends the watchdog's keep-alive message with a status line. Does not wait: every second message may be lost.
   void alive(const std::string &status) const;
   // Extends the watchdog's timeout for a reload, which starts and stops components.
   void reloading() const;

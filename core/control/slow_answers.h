@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One answer that takes long to make, for clients of a socket: on a thread of its own, which the first client starts.
+// Sends one slowly computed answer to clients of a socket, on a separate thread that the first client starts.
 #pragma once
 
 #include <condition_variable>
@@ -16,14 +16,15 @@ namespace atalaya::core {
 
 class SlowAnswers {
  public:
-  // Makes the answer; it returns at once when the descriptor becomes readable.
+  // Computes the answer; must return when the descriptor `stop` becomes readable.
   using Make = std::function<std::string(int stop)>;
   explicit SlowAnswers(Make make);
   SlowAnswers(const SlowAnswers &) = delete;
   SlowAnswers &operator=(const SlowAnswers &) = delete;
   ~SlowAnswers();
 
-  // Sends the answer and closes the connection. An answer is used for some seconds. Too many clients are turned away.
+  // Sends the answer to a client, then closes the connection. An answer is reused for a few seconds. If too many clients wait, the
+  // connection is closed without an answer.
   void add(Descriptor client);
 
  private:
@@ -36,8 +37,9 @@ class SlowAnswers {
   std::condition_variable changed_;
   std::deque<Descriptor> waiting_;
   bool stopping_ = false;
-  std::string answer_;       // of the thread
-  int64_t answered_at_ = 0;  // 0: never
+  // Used only by the thread.
+  std::string answer_;
+  int64_t answered_at_ = 0;  // CLOCK_MONOTONIC time of answer_; 0: never
   std::thread thread_;
 };
 

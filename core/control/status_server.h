@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running agent's ledger over a Unix socket in the runtime folder, for `atalaya status`. A client sends one line, "json" or
-// "table", and reads the whole answer. The line "doctor" returns the features of the agent's host as `atalaya doctor` sees them
-// with the agent's privileges.
+// The status socket of a running agent: a Unix socket in the runtime folder. A client sends one line, then reads the response
+// until the connection closes. "json" and "table" return the ledger; "doctor" returns the features of the host, examined with the
+// agent's privileges.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ std::string status_table(const AgentFacts &facts, const std::vector<LedgerRow> &
 class StatusServer {
  public:
   using Answer = std::function<std::string(bool json)>;
-  // Fails if another running agent has the socket. `doctor` takes long, and does not delay the others.
+  // Fails if another running agent has the socket. `doctor` is slow; it does not delay other requests.
   static Result<std::unique_ptr<StatusServer>> listen(const std::string &path, Answer answer, SlowAnswers::Make doctor);
   StatusServer(const StatusServer &) = delete;
   StatusServer &operator=(const StatusServer &) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in the byte order of the host, as the files of a spool hold them.
+// Numbers in the byte order of the host, as in the files of a spool.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ void put(std::string &out, T value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof(value));
 }
 
-// `bytes` holds at least sizeof(T) bytes from `at` on.
+// Reads a number at the position `at`; `bytes` must contain all of it.
 template <class T>
 T get(std::string_view bytes, size_t at) {
   T value;

@@ -35,7 +35,7 @@ void pad(std::string &out, size_t begin) {
   out.resize(begin + aligned(out.size() - begin), '\0');
 }
 
-// The pipelines of the table; nothing when it contradicts the header.
+// Reads the table of pipelines. Returns nothing if it contradicts the header.
 std::optional<std::vector<PipelineTotal>> parse_table(std::string_view table, uint32_t pipelines) {
   static constexpr size_t kFixed = 16;
   std::vector<PipelineTotal> totals;
@@ -56,7 +56,7 @@ bool is_segment_header(std::string_view bytes) {
 
 }  // namespace
 
-bool of_another_version(std::string_view bytes) {
+bool is_other_version(std::string_view bytes) {
   return is_segment_header(bytes) &&
          (get<uint16_t>(bytes, 4) != kSegmentVersion || get<uint16_t>(bytes, 6) != ATALAYA_SAMPLE_LAYOUT);
 }
@@ -111,7 +111,7 @@ void append_record(RecordHeader header, std::string_view name, std::string_view 
 
 Result<SegmentHeader> parse_segment_header(std::string_view bytes) {
   if (!is_segment_header(bytes)) return Error{"the segment's header is damaged"};
-  if (of_another_version(bytes))
+  if (is_other_version(bytes))
     return Error{"a segment of format " + std::to_string(get<uint16_t>(bytes, 4)) + "." + std::to_string(get<uint16_t>(bytes, 6)) +
                  ", this version reads " + std::to_string(kSegmentVersion) + "." + std::to_string(ATALAYA_SAMPLE_LAYOUT) +
                  "; let the version of Atalaya that wrote it deliver it"};
@@ -149,7 +149,7 @@ std::optional<RecordHeader> parse_record_header(std::string_view bytes, uint64_t
   return header;
 }
 
-bool body_is_whole(const RecordHeader &header, std::string_view body) {
+bool body_is_valid(const RecordHeader &header, std::string_view body) {
   return body.size() == header.size() - kRecordHeaderSize && crc32c(body) == header.body_crc;
 }
 
@@ -169,7 +169,7 @@ Result<SegmentReader> SegmentReader::open(const std::string &path, uint64_t id) 
   if (size > kSegmentHeaderSize && size <= kMaxHeaderSize && size <= reader.file_size() && !reader.read(0, size, bytes))
     return reader;
   auto header = parse_segment_header(bytes);
-  if (!header && of_another_version(bytes)) return Error{path + ": " + header.error()};
+  if (!header && is_other_version(bytes)) return Error{path + ": " + header.error()};
   if (header) {
     if (id != 0 && header->id != id) return reader;
     reader.id_ = header->id;
@@ -208,12 +208,12 @@ SegmentReader::Found SegmentReader::at(uint64_t offset, uint64_t end, bool check
   const auto header = parse_record_header(header_bytes_, id_);
   if (!header) return damage(next_record(offset + 8, end));
   found.header = *header;
-  found.named = true;
-  if (header->size() > end - offset) return damage(end);  // it was never finished
+  found.has_header = true;
+  if (header->size() > end - offset) return damage(end);  // a crash interrupted the write
   const size_t wanted = check_body ? header->size() - kRecordHeaderSize : header->name_size;
   if (!read(offset + kRecordHeaderSize, wanted, body_)) return damage(offset + header->size());
   found.name = std::string_view(body_).substr(0, header->name_size);
-  if (crc32c(found.name) != header->name_crc || (check_body && !body_is_whole(*header, body_)))
+  if (crc32c(found.name) != header->name_crc || (check_body && !body_is_valid(*header, body_)))
     return damage(offset + header->size());
   found.kind = Kind::record;
   found.size = header->size();
@@ -221,7 +221,7 @@ SegmentReader::Found SegmentReader::at(uint64_t offset, uint64_t end, bool check
   return found;
 }
 
-// A chunk at a time; chunks overlap by a header less 8 bytes.
+// Reads chunks that overlap by the size of a header minus 8 bytes, so that each chunk contains complete headers.
 uint64_t SegmentReader::next_record(uint64_t from, uint64_t end) const {
   static constexpr uint64_t kChunk = uint64_t{1} << 20;
   std::string chunk;

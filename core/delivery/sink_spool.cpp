@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a sink's worker that has to do with its spool.
+// The members of SinkWorker that use the spool.
 #include <pthread.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ Status SinkWorker::open_spool() {
   return Done{};
 }
 
-// The spool's past enters the ledger, unless this agent has it there already: after a reload the row goes on, or what is queued
-// moves from the row of the sink that had the spool before.
+// Adds the spool's counters of earlier runs to the ledger, unless a row of this agent contains them already. After a reload that
+// row continues, or the queued samples move from the row of the sink that had the spool before.
 void SinkWorker::restore_row(const SpoolCounts &counts) {
   LedgerRow &row = row_of(counts.pipeline);
   const std::lock_guard lock(ledger_.mutex());
@@ -68,10 +68,10 @@ void SinkWorker::fill_spool() {
       std::unique_lock lock(ledger_.mutex());
       work_.wait_until(lock, at(next_due()), [this] { return stopping_ || !queue_.empty(); });
       group.swap(queue_);
-      last = stopping_;  // no one pushes after that
+      last = stopping_;  // nothing is pushed after the stop request
     }
     for (Delivery &delivery : group) put_in_spool(std::move(delivery));
-    keep_spool();
+    maintain_spool();
   }
   acknowledge_stored();
   const std::lock_guard lock(ledger_.mutex());
@@ -90,10 +90,10 @@ void SinkWorker::put_in_spool(Delivery delivery) {
     log_limited(LogLevel::error, name_ + ": spool: " + encoded.error() + "; the batch is dropped", name_ + " encode");
     spool_->count_dropped(delivery.row->pipeline, "refused", delivery.batch->count());
     if (delivery.ack) delivery.ack->refuse();
-    return left_memory(delivery, "refused");
+    return count_removed(delivery, "refused");
   }
   while (!try_put(delivery)) {
-    keep_spool();
+    maintain_spool();
     std::unique_lock lock(ledger_.mutex());
     work_.wait_until(lock, at(monotonic() + kFullRetry), [this] { return stopping_; });
     if (!stopping_) continue;
@@ -101,18 +101,18 @@ void SinkWorker::put_in_spool(Delivery delivery) {
     spool_->count_dropped(delivery.row->pipeline, "shutdown", delivery.batch->count());
     lost_ += static_cast<int64_t>(delivery.batch->count());
     if (delivery.ack) delivery.ack->refuse();
-    return left_memory(delivery, "shutdown");
+    return count_removed(delivery, "shutdown");
   }
   if (delivery.ack) unsynced_.push_back(std::move(delivery.ack));
   if (dirty_since_ns_ == 0) dirty_since_ns_ = monotonic();
 }
 
-// False when the spool does not take it now.
+// False if the spool does not accept the batch now.
 bool SinkWorker::try_put(const Delivery &delivery) {
   SpoolDrops drops;
   const auto samples = static_cast<uint32_t>(delivery.batch->count());
   {
-    // Before it is there: the sender may have it out again before this thread goes on.
+    // Counts before the append: the sender may take the record before this thread continues.
     const std::lock_guard lock(ledger_.mutex());
     delivery.row->spool = spool_->id();
     delivery.row->counts.spooled += samples;
@@ -120,32 +120,32 @@ bool SinkWorker::try_put(const Delivery &delivery) {
   Spool::Appended appended = spool_->append(delivery.row->pipeline, samples, payload_, drops, encoder_.complete());
   if (appended.put == Spool::Put::partial) {
     encoder_.start_stream();
-    static_cast<void>(encode(delivery).ok());  // as before, and its metrics
+    static_cast<void>(encode(delivery).ok());  // now with the declarations of all its metrics
     appended = spool_->append(delivery.row->pipeline, samples, payload_, drops);
   }
   const auto &[put, reason] = appended;
   if (put == Spool::Put::dropped) encoder_.start_stream();
-  if (put == Spool::Put::dropped) drops.pop_back();  // this one; left_memory counts it
+  if (put == Spool::Put::dropped) drops.pop_back();  // this batch, which count_removed counts
   if (put == Spool::Put::full || put == Spool::Put::failed) {
     log_limited(LogLevel::warning, name_ + ": spool " + reason + "; waiting", name_ + " spool full");
     const std::lock_guard lock(ledger_.mutex());
     delivery.row->counts.spooled -= samples;
   } else if (put == Spool::Put::stored) {
-    left_memory(delivery, {});
+    count_removed(delivery, {});
   } else {
     if (delivery.ack) delivery.ack->refuse();
     {
       const std::lock_guard lock(ledger_.mutex());
       delivery.row->counts.spooled -= samples;
     }
-    left_memory(delivery, reason);
+    count_removed(delivery, reason);
   }
-  enter(drops);
+  count(drops);
   return put == Spool::Put::stored || put == Spool::Put::dropped;
 }
 
-// The batch is in the spool, or dropped when there is a reason; its memory is free.
-void SinkWorker::left_memory(const Delivery &delivery, std::string_view dropped) {
+// Counts a batch that has left the queue: it is in the spool, or dropped for a reason.
+void SinkWorker::count_removed(const Delivery &delivery, std::string_view dropped) {
   bool made_room = false;
   {
     const std::lock_guard lock(ledger_.mutex());
@@ -165,14 +165,14 @@ void SinkWorker::left_memory(const Delivery &delivery, std::string_view dropped)
   if (made_room) made_room_();
 }
 
-// When the filler has to look again though nothing comes.
+// The next time at which the filler has work, even if no batch arrives.
 int64_t SinkWorker::next_due() const {
   static constexpr int64_t kIdle = 60 * kSecond;
   const int64_t look = monotonic() + (description_.spool.max_age_ns > 0 ? kSecond : kIdle);
   return dirty_since_ns_ == 0 ? look : std::min(look, dirty_since_ns_ + description_.spool.sync_ns);
 }
 
-void SinkWorker::keep_spool() {
+void SinkWorker::maintain_spool() {
   const int64_t now = monotonic();
   SpoolDrops unrecorded;
   {
@@ -184,13 +184,13 @@ void SinkWorker::keep_spool() {
     next_expiry_ns_ = now + kSecond;
     SpoolDrops drops;
     spool_->expire(realtime(), drops);
-    enter(drops);
+    count(drops);
   }
   if (dirty_since_ns_ == 0 && spool_->dirty()) dirty_since_ns_ = now;
   if (dirty_since_ns_ != 0 && now >= dirty_since_ns_ + description_.spool.sync_ns) acknowledge_stored();
 }
 
-// Makes the appended records durable, then acknowledges them to their sources.
+// Syncs the appended records, then acknowledges them to their sources.
 void SinkWorker::acknowledge_stored() {
   const Status synced = spool_->sync();
   if (!synced) {
@@ -208,48 +208,48 @@ void SinkWorker::deliver_spool() {
   for (;;) {
     SpoolDrops drops;
     const auto entry = spool_->take(drops);
-    enter(drops);
+    count(drops);
     if (entry ? !deliver_entry(*entry) : !wait_for_spool()) return;
   }
 }
 
-// False when stopping and there is nothing more to come.
+// Waits for a record. False if the worker stops and no record can arrive.
 bool SinkWorker::wait_for_spool() {
   std::unique_lock lock(ledger_.mutex());
   const auto ends = [this] { return stopping_ && (filled_ || monotonic() >= stop_deadline_ns_); };
-  // Once a second also without news: a segment may not have been readable.
+  // Also wakes once per second, because a segment may have been temporarily unreadable.
   work_.wait_until(lock, at(monotonic() + kSecond), [&] { return spooled_ || ends(); });
   return std::exchange(spooled_, false) || !ends();
 }
 
-// False when it goes back because the time is up.
+// Delivers a record. False if the stop's deadline is over: the record is then put back.
 bool SinkWorker::deliver_entry(const Spool::Entry &entry) {
   LedgerRow &row = row_of(entry.pipeline);
-  Fate fate{.settled = true, .delivered = false, .reason = "spool damaged", .busy_ns = 0};
+  WriteResult result{.settled = true, .delivered = false, .reason = "spool damaged", .busy_ns = 0};
   decoded_.recycle();
   const auto decoded = decode_flat(entry.payload, symbols_, decoded_);
   if (decoded.ok() && !decoded.value().truncated()) {
-    fate = attempt(decoded_.raw(), row);
+    result = write_with_retries(decoded_.raw(), row);
   } else {
     log_limited(LogLevel::error, name_ + ": spool: " + (decoded.ok() ? "a record that is cut off" : decoded.error()),
                 name_ + " decode");
     spool_->quarantine_in_flight();
   }
-  if (!fate.settled) {
+  if (!result.settled) {
     SpoolDrops drops;
     spool_->put_back(drops);
-    enter(drops);
+    count(drops);
     return false;
   }
-  const Settlement settlement = settlement_of(fate, entry.samples);
+  const Settlement settlement = settlement_of(result, entry.samples);
   if (!spool_->settle(settlement)) return false;
   const std::lock_guard lock(ledger_.mutex());
-  enter(settlement, fate, entry.samples, row);
+  count(settlement, result, entry.samples, row);
   row.counts.spooled -= entry.samples;
   return !stopping_ || monotonic() < stop_deadline_ns_;
 }
 
-void SinkWorker::enter(const SpoolDrops &drops) {
+void SinkWorker::count(const SpoolDrops &drops) {
   for (const SpoolDrop &dropped : drops) {
     LedgerRow &row = row_of(dropped.pipeline);
     const auto samples = static_cast<int64_t>(dropped.samples);

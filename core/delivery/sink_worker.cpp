@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kFirstRetry = 100'000'000;
 constexpr int64_t kMaxRetry = 30'000'000'000;
 
-// In [0, spread): the same for a host every time, spread evenly over hosts.
+// A time in [0, spread): always equal for one host, and evenly distributed over hosts.
 int64_t offset_of(std::string_view host, int64_t spread_ns) {
   return static_cast<int64_t>(static_cast<double>(crc32c(host)) / 4294967296.0 * static_cast<double>(spread_ns));
 }
@@ -47,7 +47,7 @@ SinkWorker::~SinkWorker() {
     begin_stop(monotonic());
     end_stop();
   }
-  // A sink that hangs in a call still uses its instance.
+  // A sink that hangs in a call still uses its instance, which must therefore not be destroyed.
   if (!done_) static_cast<void>(instance_.release());
 }
 
@@ -69,7 +69,7 @@ Status SinkWorker::start() {
   }
   done_ = false;
   filled_ = spool_ == nullptr;
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this] { run(); });
   if (spool_) filler_ = std::thread([this] { fill_spool(); });
   return Done{};
 }
@@ -106,7 +106,7 @@ void SinkWorker::push(Delivery delivery, std::vector<Delivery> &dropped) {
   queue_.push_back(std::move(delivery));
 }
 
-void SinkWorker::work() {
+void SinkWorker::run() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
   if (spool_) {
     deliver_spool();
@@ -131,18 +131,18 @@ void SinkWorker::deliver_queue() {
       delivery = std::move(queue_.front());
       queue_.pop_front();
     }
-    Fate fate = attempt(delivery.batch->raw(), *delivery.row);
-    const bool in_time = fate.settled;
-    if (!in_time) fate.reason = "shutdown";
-    settle(delivery, fate);
+    WriteResult result = write_with_retries(delivery.batch->raw(), *delivery.row);
+    const bool in_time = result.settled;
+    if (!in_time) result.reason = "shutdown";
+    settle(delivery, result);
     if (in_time) continue;
     lost_ += samples_of(delivery);
     return;
   }
 }
 
-// A backlog, which has waited that long already, is sent at once.
-void SinkWorker::hold(const atalaya_batch &batch) {
+// Waits until the sink's send time within `spread`. Older batches are sent immediately.
+void SinkWorker::wait_for_send_time(const atalaya_batch &batch) {
   if (offset_ns_ == 0 || batch.count == 0) return;
   const int64_t left = batch.samples[0].time_ns + offset_ns_ - realtime();
   if (left <= 0) return;
@@ -150,8 +150,8 @@ void SinkWorker::hold(const atalaya_batch &batch) {
   work_.wait_until(lock, at(monotonic() + std::min(left, offset_ns_)), [this] { return stopping_; });
 }
 
-SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row) {
-  hold(batch);
+SinkWorker::WriteResult SinkWorker::write_with_retries(const atalaya_batch &batch, LedgerRow &row) {
+  wait_for_send_time(batch);
   int64_t wait = kFirstRetry;
   for (;;) {
     int64_t retry_after = 0;
@@ -171,7 +171,7 @@ SinkWorker::Fate SinkWorker::attempt(const atalaya_batch &batch, LedgerRow &row)
       row.counts.busy_ns += busy;
     }
     if (!wait_before_retry(retry_after > 0 ? retry_after : wait)) return {.settled = false};
-    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kMaxRetry);  // its process has a back-off of its own
+    wait = outcome.unavailable ? kFirstRetry : std::min(wait * 2, kMaxRetry);  // its supervisor has a back-off
   }
 }
 
@@ -180,24 +180,25 @@ bool SinkWorker::wait_before_retry(int64_t wait_ns) {
   const int64_t until = monotonic() + wait_ns;
   work_.wait_until(lock, at(until), [this] { return stopping_; });
   if (!stopping_) return true;
-  if (spool_) return false;  // nothing is lost by stopping at once
-  // Stopping: try more often than the back-off says, but not in a tight loop, until the time is up.
+  if (spool_) return false;  // the batch remains in the spool
+  // During the stop, waits are shorter than the back-off, but long enough to avoid a busy loop.
   static constexpr int64_t kLastTries = 50'000'000;
   if (monotonic() >= stop_deadline_ns_) return false;
   finished_.wait_until(lock, at(std::min(monotonic() + kLastTries, stop_deadline_ns_)));
   return monotonic() < stop_deadline_ns_;
 }
 
-// Divides the samples of a batch by the sink's own counts and the result of the write.
-Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
+// Divides the samples of a batch into outcomes, by the counts of the sink and the result of the write.
+Settlement SinkWorker::settlement_of(const WriteResult &result, uint64_t samples) {
   const Tally tally = surroundings_.take();
   Settlement settlement;
-  if (!fate.delivered) {
-    settlement.dropped.emplace_back(fate.reason, samples);
+  if (!result.delivered) {
+    settlement.dropped.emplace_back(result.reason, samples);
     return settlement;
   }
   for (const auto &[why, count] : tally.reasons) {
-    const uint64_t refused = std::min(static_cast<uint64_t>(count), samples);  // a sink cannot refuse more than it was given
+    const uint64_t refused =
+        std::min(static_cast<uint64_t>(count), samples);  // a sink cannot refuse more samples than the batch has
     settlement.dropped.emplace_back(why, refused);
     samples -= refused;
   }
@@ -206,30 +207,30 @@ Settlement SinkWorker::settlement_of(const Fate &fate, uint64_t samples) {
   return settlement;
 }
 
-// To be called with the mutex held.
-void SinkWorker::enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row) {
+// Call it with the ledger's mutex locked.
+void SinkWorker::count(const Settlement &settlement, const WriteResult &result, uint64_t samples, LedgerRow &row) {
   row.counts.out += static_cast<int64_t>(settlement.delivered);
   row.counts.dead_letter += static_cast<int64_t>(settlement.dead_letter);
   for (const auto &[why, count] : settlement.dropped) count_dropped(row, why, static_cast<int64_t>(count));
-  if (!fate.delivered) ++row.counts.errors;
+  if (!result.delivered) ++row.counts.errors;
   row.counts.restarts += surroundings_.take_restarts();
   row.counts.queued -= static_cast<int64_t>(samples);
-  row.counts.busy_ns += fate.busy_ns;
+  row.counts.busy_ns += result.busy_ns;
 }
 
-void SinkWorker::settle(const Delivery &delivery, const Fate &fate) {
+void SinkWorker::settle(const Delivery &delivery, const WriteResult &result) {
   const auto samples = static_cast<uint64_t>(samples_of(delivery));
-  const Settlement settlement = settlement_of(fate, samples);
+  const Settlement settlement = settlement_of(result, samples);
   bool made_room = false;
   {
     const std::lock_guard lock(ledger_.mutex());
     const bool was_full = full();
-    enter(settlement, fate, samples, *delivery.row);
+    count(settlement, result, samples, *delivery.row);
     delivery.row->counts.queued_bytes -= bytes_of(delivery);
     queued_bytes_ -= bytes_of(delivery);
     made_room = was_full && !full();
   }
-  if (!fate.delivered && delivery.ack) delivery.ack->refuse();
+  if (!result.delivered && delivery.ack) delivery.ack->refuse();
   if (made_room) made_room_();
 }
 
@@ -258,7 +259,7 @@ bool SinkWorker::end_stop() {
   bool filled = false;
   {
     std::unique_lock lock(ledger_.mutex());
-    // The sink's own flush and stop get a second beyond the deadline before it counts as hung.
+    // Flush and stop of the sink may take 1 s more than the deadline; after that the sink is regarded as hung.
     static constexpr int64_t kGrace = 1'000'000'000;
     finished_.wait_until(lock, at(stop_deadline_ns_ + kGrace), [this] { return done_ && filled_; });
     filled = filled_;
@@ -285,7 +286,7 @@ bool SinkWorker::end_stop() {
     }
   }
   if (!finished) log(LogLevel::error, name_ + ": hangs in a call; it is left behind");
-  if (spool_ && filled) spool_->close();  // another may open it now, also when the call still hangs
+  if (spool_ && filled) spool_->close();  // unlocks the folder for others, also if the call still hangs
   return finished;
 }
 

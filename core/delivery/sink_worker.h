@@ -21,7 +21,7 @@
 
 namespace atalaya::core {
 
-// Reports the result of an emitted batch to its push source: `acked` is called when the last holder releases it.
+// Reports the result of an emitted batch to its push source: calls `acked` when the last owner releases this object.
 class Acknowledgement {
  public:
   Acknowledgement(std::shared_ptr<Instance> source, uint64_t batch_id) : source_(std::move(source)), batch_id_(batch_id) {}
@@ -36,22 +36,25 @@ class Acknowledgement {
   std::atomic<bool> refused_{false};
 };
 
-// A batch on its way to a sink. `row` is that of (pipeline, sink).
+// A batch for a sink. `row` is the ledger row of (pipeline, sink).
 struct Delivery {
   BatchRef batch;
   LedgerRow *row = nullptr;
   std::shared_ptr<Acknowledgement> ack;
 };
 
-// A sink, its bounded queue and its thread. The ledger's mutex guards the queue. Retries wait with doubling back-off; the batch
-// being written stays counted as queued until the sink has it.
+// A sink, its bounded queue and its thread. The ledger's mutex guards the queue. The wait before a retry doubles each time. A
+// batch is counted as queued until the sink has accepted it.
 //
-// With a spool there are two threads: one moves batches from the queue into the spool and acknowledges them once they are durable,
-// the other takes them from there to the sink. So a sink that hangs delays neither, and undelivered batches stay at the end.
+//   without a spool:  push -> queue -> sender thread -> sink
+//   with a spool:     push -> queue -> filler thread -> spool -> sender thread -> sink
+//
+// The filler acknowledges batches when they are durable in the spool. A sink that hangs does not delay it; batches that are not
+// delivered at the end remain in the spool.
 class SinkWorker {
  public:
-  // `host` decides when within `spread` it sends. `made_room` is called, without a lock held, when a queue that was full no longer
-  // is.
+  // The host's name selects the time within `spread` at which the sink sends. `made_room` is called, without a lock, when a full
+  // queue accepts batches again.
   SinkWorker(const StageDescription &description, std::string name, Symbols &symbols, Ledger &ledger, std::string_view host,
              std::function<void()> made_room, Launcher *launcher = nullptr);
   SinkWorker(const SinkWorker &) = delete;
@@ -63,61 +66,61 @@ class SinkWorker {
   const StageDescription &description() const { return description_; }
   const std::string &name() const { return name_; }  // "sink sqlite", unique in the agent
 
-  // With the ledger's mutex held. `full` concerns sinks whose policy is to block.
+  // Call `full` and `push` with the ledger's mutex locked. `full`: the queue is full and the sink's policy is to block.
   bool full() const;
-  // Accepts the batch in the ledger and queues it; batches that the policy drops move to `dropped`, to be released after the
+  // Counts the batch as accepted and queues it. Appends the batches that the policy drops to `dropped`; release them without the
   // lock.
   void push(Delivery delivery, std::vector<Delivery> &dropped);
 
-  // Wakes the threads after pushes; without the lock.
+  // Wakes the threads after pushes; call it without the lock.
   void wake() { work_.notify_all(); }
 
-  bool running() const;  // started, and not asked to stop
+  bool running() const;  // started, and without a stop request
 
-  // Makes the thread deliver the queue until the deadline (CLOCK_MONOTONIC), with a spool until the sink first fails; then
-  // to flush and stop the sink. Does not wait.
+  // Requests the stop, without waiting. The thread delivers the queue until the deadline (CLOCK_MONOTONIC), with a spool until the
+  // sink first fails; then it flushes and stops the sink.
   void begin_stop(int64_t deadline_ns);
-  bool stopped();  // it is through with it
-  // Waits for it. The rest stays in the spool; without a spool it is counted as dropped (shutdown). False when the sink hangs
-  // in a call: its thread is left behind.
+  bool stopped();  // whether the stop is complete
+  // Waits for the stop. Undelivered batches remain in the spool; without a spool they are counted as dropped (shutdown). False
+  // when the sink hangs in a call; its thread is then detached.
   bool end_stop();
 
  private:
-  // How writing a batch ended: `settled` unless the time ran out; dropped with the reason unless delivered.
-  struct Fate {
-    bool settled = true, delivered = false;
-    std::string reason;
+  // The result of writing a batch.
+  struct WriteResult {
+    bool settled = true, delivered = false;  // not settled: the stop's deadline was over before the sink accepted the batch
+    std::string reason;                      // of a batch that is settled, but not delivered
     int64_t busy_ns = 0;
   };
 
-  void work();
+  void run();
   void deliver_queue();
-  Fate attempt(const atalaya_batch &batch, LedgerRow &row);  // with retries
-  void hold(const atalaya_batch &batch);
+  WriteResult write_with_retries(const atalaya_batch &batch, LedgerRow &row);
+  void wait_for_send_time(const atalaya_batch &batch);
   bool wait_before_retry(int64_t wait_ns);
-  Settlement settlement_of(const Fate &fate, uint64_t samples);
-  void enter(const Settlement &settlement, const Fate &fate, uint64_t samples, LedgerRow &row);
-  void settle(const Delivery &delivery, const Fate &fate);
+  Settlement settlement_of(const WriteResult &result, uint64_t samples);
+  void count(const Settlement &settlement, const WriteResult &result, uint64_t samples, LedgerRow &row);
+  void settle(const Delivery &delivery, const WriteResult &result);
 
   // sink_spool.cpp
   Status open_spool();
   void restore_row(const SpoolCounts &counts);
-  void fill_spool();  // the thread that appends
+  void fill_spool();  // the filler thread
   void put_in_spool(Delivery delivery);
   Status encode(const Delivery &delivery);
   bool try_put(const Delivery &delivery);
-  void left_memory(const Delivery &delivery, std::string_view dropped);
-  void keep_spool();  // sync and age, when they are due
+  void count_removed(const Delivery &delivery, std::string_view dropped);
+  void maintain_spool();  // syncs it and drops old records, when they are due
   void acknowledge_stored();
   int64_t next_due() const;
   void deliver_spool();
   bool deliver_entry(const Spool::Entry &entry);
   bool wait_for_spool();
-  void enter(const SpoolDrops &drops);
+  void count(const SpoolDrops &drops);
   LedgerRow &row_of(const std::string &pipeline);
 
   StageDescription description_;
-  int64_t offset_ns_;  // after a window's end
+  int64_t offset_ns_;  // of the send time after a window's end
   std::string name_;
   Symbols &symbols_;
   Ledger &ledger_;
@@ -128,24 +131,25 @@ class SinkWorker {
 
   std::condition_variable work_, finished_;
   std::deque<Delivery> queue_;
-  int64_t queued_bytes_ = 0;  // in flight included
+  int64_t queued_bytes_ = 0;  // includes the batch in flight
   bool stopping_ = false, done_ = true;
   int64_t stop_deadline_ns_ = 0;
-  std::atomic<int64_t> lost_ = 0;  // samples that the stop cut off
+  std::atomic<int64_t> lost_ = 0;  // samples that were not delivered before the stop
   std::thread thread_;
 
   std::unique_ptr<Spool> spool_;
   std::thread filler_;
-  bool spooled_ = false, filled_ = true;  // there is news for the sender; the filler is through
-  SpoolDrops unrecorded_;                 // dropped from the queue, not yet in the spool's counters
+  bool spooled_ = false;   // the spool has new records for the sender
+  bool filled_ = true;     // the filler has ended
+  SpoolDrops unrecorded_;  // dropped from the queue, not yet in the spool's counters
   std::mutex rows_mutex_;
   std::map<std::string, LedgerRow *, std::less<>> rows_;  // by pipeline
-  // Of the filler.
+  // Used only by the filler.
   FlatEncoder encoder_;
   std::string payload_;
   std::vector<std::shared_ptr<Acknowledgement>> unsynced_;
-  int64_t dirty_since_ns_ = 0, next_expiry_ns_ = 0;  // dirty: 0 = clean
-  // Of the sender.
+  int64_t dirty_since_ns_ = 0, next_expiry_ns_ = 0;  // dirty_since_ns_ 0: all records are synced
+  // Used only by the sender.
   Batch decoded_;
 };
 

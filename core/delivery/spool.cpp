@@ -41,7 +41,7 @@ Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::
                               bool complete) {
   const std::lock_guard lock(mutex_);
   if (closed_) return {Put::failed, limits_.dir + ": the spool is closed"};
-  if (const Status kept = keep_place(); !kept) return {Put::failed, kept.error()};
+  if (const Status kept = restore_removed_files(); !kept) return {Put::failed, kept.error()};
   const uint64_t size = RecordHeader{.name_size = static_cast<uint32_t>(pipeline.size()),
                                      .payload_size = static_cast<uint32_t>(std::min<size_t>(payload.size(), kMaxPayloadSize))}
                             .size();
@@ -51,7 +51,7 @@ Spool::Appended Spool::append(std::string_view pipeline, uint32_t samples, std::
   if (room && !complete && !fits(size)) return {Put::partial, {}};
   int failed = room ? write(pipeline, samples, payload, size) : ENOSPC;
   while (room && disk_is_full(failed) && limits_.when_full == WhenFull::drop_oldest && segments_.size() > 1) {
-    set_reserve(false);  // a file system may need room to delete
+    set_reserve(false);  // some file systems need free space to remove a file
     evict_segment(drops);
     failed = write(pipeline, samples, payload, size);
   }
@@ -65,8 +65,9 @@ bool Spool::is_active_in_place() const {
   return !active_ || is_at(active_.get(), segment_path(limits_.dir, segments_.back().name));
 }
 
-// Someone may have removed the folder or files in it. What they held is counted as missing when it is read, if it is not open.
-Status Spool::keep_place() {
+// Creates the folder and files again if someone has removed them. The samples of removed segments are counted as missing when the
+// reader reaches them, unless it has the segment open.
+Status Spool::restore_removed_files() {
   const bool has_folder = is_at(folder_.get(), limits_.dir);
   const bool has_state = has_folder && state_file_.is_at(limits_.dir + "/state");
   if (has_state && is_active_in_place()) return Done{};
@@ -79,7 +80,7 @@ Status Spool::keep_place() {
   sync_failed_ = sync_failed_ || dirty_;  // no record since the last sync is acknowledged
   if (has_state) return Done{};
   if (!has_folder) {
-    if (Status taken = take_folder(); !taken) return taken;
+    if (Status taken = lock_folder(); !taken) return taken;
   }
   if (Status opened = open_state(); !opened) return opened;
   reserve_ = false;
@@ -106,16 +107,16 @@ bool Spool::disk_is_low(uint64_t size) const {
   return uint64_t{disk.f_bavail} * disk.f_frsize < static_cast<uint64_t>(limits_.min_free_bytes) + size;
 }
 
-// Whether the limits admit this amount, after the drops of the policy.
+// Drops records by the policy until `size` bytes fit into the limits. False if they do not fit.
 bool Spool::make_room(uint64_t size, SpoolDrops &drops) {
   const auto too_much = [&] { return bytes_ + size > static_cast<uint64_t>(limits_.max_bytes); };
   if ((too_much() || disk_is_low(size)) && at_end() && !in_flight_) {
-    end_segment();  // all of it is delivered
+    end_segment();  // all its records are delivered
     if (!segments_.empty()) delete_front();
   }
   const bool evicts = limits_.when_full == WhenFull::drop_oldest;
   while (too_much() && evicts && !segments_.empty()) evict_segment(drops);
-  // Others may fill the disk: keep one segment.
+  // Keeps one segment, because other programs may have filled the disk.
   while (disk_is_low(size) && evicts && segments_.size() > 1) evict_segment(drops);
   return !too_much() && !disk_is_low(size);
 }
@@ -136,7 +137,7 @@ int Spool::write(std::string_view pipeline, uint32_t samples, std::string_view p
       {.id = state_.id, .sequence = state_.next_sequence, .time_ns = realtime(), .before = counts.appended, .samples = samples},
       pipeline, payload, record_);
   if (const int failed = write_all(active_.get(), record_, segment.size); failed != 0) {
-    // Half a record would only be in the way.
+    // Removes the part of the record that was written.
     if (::ftruncate(active_.get(), static_cast<off_t>(segment.size)) != 0) new_segment_ = true;
     return failed;
   }
@@ -160,7 +161,7 @@ int Spool::begin_segment() {
     ::unlink(path.c_str());
     return failed;
   }
-  ++state_.next_sequence;  // no two segments have a name, also when this one gets no record
+  ++state_.next_sequence;  // the names of segments differ, even if this one receives no record
   active_ = std::move(file);
   segments_.push_back({header.first_sequence, record_.size()});
   bytes_ += record_.size();
@@ -188,7 +189,7 @@ Status Spool::sync() {
     segment = active_.get();
     in_place = is_at(folder_.get(), limits_.dir) && is_active_in_place();
     store();
-    // The segments repeat the state except deliveries: those may be repeated after a power failure.
+    // The state can be restored from the segments except for deliveries, which may be repeated after a power failure.
     const auto now = std::chrono::steady_clock::now();
     state_too = now >= next_state_sync_;
     if (state_too) next_state_sync_ = now + std::chrono::seconds(1);
@@ -201,7 +202,7 @@ Status Spool::sync() {
   if (!reserve_) set_reserve(true);
   if (failed == 0 && state && in_place) return Done{};
   if (failed == 0 && state) return Error{limits_.dir + ": its files were removed"};
-  new_segment_ = true;  // the kernel forgets pages that it could not write: write no more to that file
+  new_segment_ = true;  // the kernel discards pages that it could not write (fsync(2)), so the file is not used any more
   return Error{limits_.dir + ": " + (failed != 0 ? error_text(failed) : state.error())};
 }
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A durable queue of batches in a folder: segment files (segment.h) and the reader's position (spool_state.h).
+// A durable queue of batches in a folder: segment files (segment.h) and the position of the reader (spool_state.h).
 //
 // Invariants
-//  - First in, first out. A record is settled once, after the sink has answered; what a crash leaves unsettled, at most the one in
-//    flight, comes again.
-//  - An appended record survives the death of the process at once, and a power failure after the next `sync`.
-//  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any moment and after any crash: what is found
-//    missing is counted as dropped ("spool damaged").
-//  - What is acknowledged is at its path: a folder or a file that someone removes is noticed with the next batch, and made again.
-//  - One process has the folder: it holds a lock on it. Reading (atalaya spool) needs none.
-//  - Memory does not depend on how much is queued, but for a list of segments.
+//  - First in, first out. A record is settled once, after the response of the sink. After a crash at most one record, the one in
+//  flight,
+//    is delivered again.
+//  - An appended record survives the end of the process immediately, and a power failure after the next `sync`.
+//  - For every pipeline accepted = delivered + dropped + dead_letter + queued, at any time and after any crash: missing samples are
+//    counted as dropped ("spool damaged").
+//  - Acknowledged records are in files at their path: if someone removes the folder or a file, the next append creates it again.
+//  - One process uses the folder, which it locks. Readers (atalaya spool) need no lock.
+//  - The memory does not depend on the length of the queue, except for the list of segments.
 //
-// The folder: *.seg, state, reserve (room that is given up when the disk is full, so that deleting works), damaged/ (bytes that
-// could not be read, up to an eighth of `max`).
+// The folder
+//   *.seg      segments
+//   state      position and counters
+//   reserve    disk space that is freed when the disk is full, so that records can be removed
+//   damaged/   bytes that could not be read, up to an eighth of `max`
 #pragma once
 
 #include <chrono>
@@ -35,14 +39,14 @@
 
 namespace atalaya::core {
 
-// Samples that left the spool undelivered, for the ledger.
+// Samples that the spool dropped, for the ledger.
 struct SpoolDrop {
   std::string pipeline, reason;
   uint64_t samples = 0;
 };
 using SpoolDrops = std::vector<SpoolDrop>;
 
-// The result of a record: its samples by outcome.
+// The outcome of a record's samples.
 struct Settlement {
   uint64_t delivered = 0, dead_letter = 0;
   std::vector<std::pair<std::string, uint64_t>> dropped;  // reason, samples
@@ -50,59 +54,61 @@ struct Settlement {
 
 class Spool {
  public:
-  // Makes the folder when it is not there. The error says when another has it.
+  // Opens the folder, which is created if it is missing. Returns an error if another process has it.
   static Result<std::unique_ptr<Spool>> open(const SpoolLimits &limits);
   Spool(const Spool &) = delete;
   Spool &operator=(const Spool &) = delete;
   ~Spool() { close(); }
 
-  // One thread appends, syncs and expires; another takes. `close` and `counts`: any.
+  // One thread calls append, sync and expire; another one take and settle. Any thread calls `close` and `counts`.
   enum class Put {
     stored,
-    dropped,  // by the policy, or too large; counted, and last in `drops`
+    dropped,  // by the policy, or because it is too large; counted, and the last element of `drops`
     full,     // when_full = block
-    failed,   // the disk does not work
-    partial,  // it would begin a segment and is not complete
+    failed,   // a disk error
+    partial,  // the payload would be the first of a segment, but is not complete
   };
   struct Appended {
     Put put = Put::stored;
     std::string reason;  // of dropped, full and failed
   };
-  // A payload that begins a segment has to be `complete`: it has the declarations of all its metrics, so that a segment can be read
-  // alone.
+  // Appends a record. The first payload of a segment must be `complete` (FlatEncoder::complete): it has the declarations of all
+  // its metrics, so that a segment can be read alone.
   Appended append(std::string_view pipeline, uint32_t samples, std::string_view payload, SpoolDrops &drops, bool complete = true);
-  // Called with each payload of a segment that another process wrote, when its reading begins: what is read may lie behind the
-  // record that declares its metrics.
-  void on_inherited(std::function<void(std::string_view payload)> take) { inherited_ = std::move(take); }
-  // Everything appended before is on the disk, if it says so; else none of it since the last sync is sure to be.
+  // Sets a callback for segments of an earlier process: it receives each payload of such a segment before the first record is
+  // taken from it, because the declarations of metrics may precede that record.
+  void on_inherited(std::function<void(std::string_view payload)> callback) { inherited_ = std::move(callback); }
+  // Writes all appended records to the disk. After an error, records since the last successful sync may be lost in a power
+  // failure.
   Status sync();
   bool dirty() const;
   // Drops records older than max_age.
   void expire(int64_t now_ns, SpoolDrops &drops);
-  // Samples that were accepted for this spool and dropped before they were in it.
+  // Counts samples that the sink accepted, but dropped before they were appended.
   void count_dropped(std::string_view pipeline, std::string_view reason, uint64_t samples);
 
   struct Entry {
     std::string pipeline, payload;
     uint32_t samples = 0;
   };
-  // The oldest record that is not settled; it is in flight until `settle` or `put_back`. Nothing when there is none.
+  // Reads the oldest record that is not settled. It is in flight until `settle` or `put_back`. Nothing if the spool is empty.
   std::optional<Entry> take(SpoolDrops &drops);
-  // False when the spool was closed meanwhile: the record comes again, and is counted then.
+  // Counts the record in flight and removes it. False if the spool is closed: the record is then delivered again and counted
+  // later.
   bool settle(const Settlement &settlement);
-  // Copies the record in flight to damaged/: it could not be read.
+  // Copies the record in flight to damaged/, because it cannot be decoded.
   void quarantine_in_flight();
   void put_back(SpoolDrops &drops);
 
   uint64_t id() const { return state_.id; }
   uint64_t bytes() const;  // of all segments
   std::vector<SpoolCounts> counts() const;
-  // Syncs and gives the folder up. Every later call does nothing.
+  // Syncs and unlocks the folder. Later calls do nothing.
   void close();
 
  private:
   struct Segment {
-    uint64_t name = 0;  // its first sequence
+    uint64_t name = 0;  // sequence of its first record
     uint64_t size = 0;
   };
   struct InFlight {
@@ -110,7 +116,7 @@ class Spool {
     int64_t time_ns = 0;
     std::string pipeline;
     uint32_t samples = 0;
-    bool kept = true;  // a crash brings it back; not once records behind it were dropped
+    bool kept = true;  // a crash restores it; false after later records were dropped
   };
 
   explicit Spool(SpoolLimits limits);
@@ -119,16 +125,16 @@ class Spool {
   Status find_segments();
   Status load();
   void find_position();
-  void drop_what_is_delivered();
+  void drop_delivered_segments();
   Status scan_end();
   void scan(const Segment &segment, SegmentReader &reader);
   void find_head();
 
-  Status take_folder();
+  Status lock_folder();
   Status open_state();
 
   // spool.cpp
-  Status keep_place();
+  Status restore_removed_files();
   bool is_active_in_place() const;
   bool make_room(uint64_t size, SpoolDrops &drops);
   bool disk_is_low(uint64_t size) const;
@@ -137,7 +143,7 @@ class Spool {
   int write(std::string_view pipeline, uint32_t samples, std::string_view payload, uint64_t size);  // errno
   int begin_segment();
   void end_segment();
-  void set_reserve(bool there);
+  void set_reserve(bool exists);
 
   // spool_take.cpp
   SegmentReader *reader();
@@ -146,9 +152,9 @@ class Spool {
   bool at_end() const;
   void evict_segment(SpoolDrops &drops);
   void delete_front();
-  void note_gap(const SegmentReader::Found &found, SpoolDrops &drops);
-  void note_missing_at_end(SpoolDrops &drops);
-  void note_damage(const SegmentReader::Found &found);
+  void count_gap(const SegmentReader::Found &found, SpoolDrops &drops);
+  void count_missing_at_end(SpoolDrops &drops);
+  void quarantine_damage(const SegmentReader::Found &found);
   void drop(std::string_view pipeline, std::string_view reason, uint64_t samples, SpoolDrops &drops);
   uint64_t &cursor_of(std::string_view pipeline);
   void quarantine(uint64_t offset, uint64_t size);
@@ -159,11 +165,11 @@ class Spool {
   Descriptor folder_;  // locked
   StateFile state_file_;
 
-  mutable std::mutex mutex_;  // guards the members below; held in a sync only where a segment ends or goes
-  SpoolState state_;          // segment and offset are filled in when it is stored
+  mutable std::mutex mutex_;  // guards the members below; locked during a sync only if a segment ends or is removed
+  SpoolState state_;          // `segment` and `offset` are set when it is stored
   std::deque<Segment> segments_;
-  Descriptor active_;  // the last segment, when it is being written
-  uint64_t head_ = 0;  // in the front segment; 0: its first record
+  Descriptor active_;  // the last segment, if it is open for appends
+  uint64_t head_ = 0;  // offset of the oldest record in the front segment; 0: its first record
   std::optional<SegmentReader> reader_;
   std::optional<InFlight> in_flight_;
   std::vector<std::pair<std::string, uint64_t>> cursors_;  // by pipeline: samples read, as `before` counts them
@@ -172,7 +178,7 @@ class Spool {
   std::chrono::steady_clock::time_point next_state_sync_;
   std::string record_;
   std::function<void(std::string_view)> inherited_;
-  uint64_t first_own_ = 0;  // sequence: segments below are another process's
+  uint64_t first_own_ = 0;  // sequence; segments with lower ones are of an earlier process
 };
 
 }  // namespace atalaya::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a spool: its lock, its segments, the reader's position, and records appended since the state was last written.
+// Opens a spool: locks the folder, finds the segments and the reader's position, reads records that are newer than the state.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ constexpr uint64_t kSmallestSegment = uint64_t{64} << 10, kMaxSegmentSize = uint
 
 uint64_t random_id() {
   std::random_device device;
-  return (uint64_t{device()} << 32 | device()) | 1;  // 0 is "any"
+  return (uint64_t{device()} << 32 | device()) | 1;  // 0 means "any spool"
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Spool>> Spool::open(const SpoolLimits &limits) {
   std::unique_ptr<Spool> spool(new Spool(limits));
   for (const auto step : {&Spool::open_folder, &Spool::find_segments, &Spool::load})
     if (const Status done = (*spool.*step)(); !done) {
-      spool->folder_.reset();  // nothing to close
+      spool->folder_.reset();  // close() then does nothing
       return Error{"spool " + done.error()};
     }
   return spool;
@@ -46,12 +46,12 @@ Status Spool::open_folder() {
   const std::string parent = std::filesystem::path(dir).parent_path();
   if (!parent.empty())
     if (Status made = make_folders(parent); !made) return made;
-  if (Status taken = take_folder(); !taken) return taken;
+  if (Status taken = lock_folder(); !taken) return taken;
   return open_state();
 }
 
-// Makes the folder if it is missing, and locks it.
-Status Spool::take_folder() {
+// Locks the folder, which is created if it is missing.
+Status Spool::lock_folder() {
   const std::string &dir = limits_.dir;
   if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return Error{dir + ": " + error_text(errno)};
   Descriptor folder(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -88,7 +88,7 @@ Status Spool::load() {
       find_position();
     }
   }
-  drop_what_is_delivered();
+  drop_delivered_segments();
   if (Status scanned = scan_end(); !scanned) return scanned;
   find_head();
   for (const Segment &segment : segments_) bytes_ += segment.size;
@@ -99,7 +99,7 @@ Status Spool::load() {
   return Done{};
 }
 
-// Without a state everything there counts as queued: each pipeline begins where its first record does.
+// Sets the counters without a state file: all records are queued, and each pipeline starts at its first record.
 void Spool::find_position() {
   std::vector<std::string> known;
   const auto begin_at = [&](std::string_view pipeline, uint64_t samples) {
@@ -119,23 +119,23 @@ void Spool::find_position() {
     for (uint64_t at = reader->begin(); at < segment.size;) {
       const auto found = reader->at(at, segment.size, false);
       if (found.kind == SegmentReader::Kind::record) begin_at(found.name, found.header.before);
-      if (found.named) id = state_.id = found.header.id;
+      if (found.has_header) id = state_.id = found.header.id;
       at += found.size;
     }
-    if (reader->header()) return;  // its table names every pipeline before it, and it was read for the others
+    if (reader->header()) return;  // its table has the totals of all pipelines
   }
 }
 
-// The last segment of a spool from which everything was delivered stays. It may be of a version that this one cannot read.
-void Spool::drop_what_is_delivered() {
+// Removes delivered segments, among them a last segment that another version wrote and this version cannot read.
+void Spool::drop_delivered_segments() {
   if (segments_.empty() || state_.segment != segments_.back().name || state_.offset != segments_.back().size) return;
   state_.next_sequence = std::max(state_.next_sequence, state_.segment + 1);
   for (const Segment &segment : segments_) ::unlink(segment_path(limits_.dir, segment.name).c_str());
   segments_.clear();
 }
 
-// Records appended after the state was last stored. A segment's header counts those before it, so only the last one is
-// read; unless it died before its header was written, or that is damaged.
+// Counts the records that were appended after the state was stored. The header of the last segment has the totals of all earlier
+// segments, so only that one is read; if its header is missing or damaged, earlier segments are read too.
 Status Spool::scan_end() {
   for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
     auto reader = SegmentReader::open(segment_path(limits_.dir, segment->name), state_.id);
@@ -157,12 +157,12 @@ void Spool::scan(const Segment &segment, SegmentReader &reader) {
   for (uint64_t at = reader.begin(); at < segment.size;) {
     const auto found = reader.at(at, segment.size, false);
     if (found.kind == SegmentReader::Kind::record) appended(found.name, found.header.before + found.header.samples);
-    if (found.named) state_.next_sequence = std::max(state_.next_sequence, found.header.sequence + 1);
+    if (found.has_header) state_.next_sequence = std::max(state_.next_sequence, found.header.sequence + 1);
     at += found.size;
   }
 }
 
-// Goes to the reader's place and deletes the segments before it, which a crash may have left.
+// Moves to the reader's position; removes the segments before it, which a crash may have left.
 void Spool::find_head() {
   while (!segments_.empty() && segments_.front().name < state_.segment) {
     ::unlink(segment_path(limits_.dir, segments_.front().name).c_str());

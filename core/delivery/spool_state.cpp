@@ -18,14 +18,14 @@ constexpr std::string_view kMagic = "ATLP";
 constexpr uint16_t kStateVersion = 1;
 constexpr size_t kSlotHeader = 24;
 constexpr size_t kSlotSize = size_t{64} << 10;
-constexpr size_t kMaxReasons = 32;  // of a pipeline; the rest is "other"
+constexpr size_t kMaxReasons = 32;  // per pipeline; further reasons are counted as "other"
 
 void put_text(std::string &out, std::string_view text) {
   put(out, uint64_t{text.size()});
   out += text;
 }
 
-// Reads front to back; after a failure everything is 0.
+// Reads numbers and texts in their order; after a failure it returns zeros.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader's position in a spool and the counts of all samples ever appended: the file `state` of a spool's folder.
+// The position of a spool's reader and the counters of all samples since the spool's creation: the file `state` in its folder.
 //
-// Two slots of 64 KiB, made in full when the spool is, so that a full disk cannot keep them from being written. A new state goes to
-// the slot that does not hold the last one; the whole slot with the higher generation counts. A slot (sizes in bytes):
+// The file has two slots of 64 KiB, which are allocated when the spool is created, so that they can be written on a full disk. A
+// new state is written to the slot that does not contain the last one; the valid slot with the higher generation is the current
+// one. A slot (sizes in bytes):
 //    0  magic "ATLP"     4  u16 version = 1     6  u16 0     8  u64 generation
-//   16  u32 size of the rest        20  u32 CRC-32C of the 24 + size bytes, this one taken as 0
+//   16  u32 size of the rest        20  u32 CRC-32C of the 24 + size bytes, with 0 in this place
 //   24  u64 id of the spool, next sequence, segment, offset; u64 pipelines, each: name, u64 appended, consumed, delivered,
-//       dead_letter, reasons; each reason: text, u64 samples.   A text is a u64 size and so many bytes.
+//       dead_letter, reasons; each reason: text, u64 samples.   A text is a u64 size and its bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@
 
 namespace atalaya::core {
 
-// In samples, since the spool was made. appended - consumed are in the spool; samples dropped before that are in `dropped`
-// alone. So accepted = delivered + dropped + dead_letter + queued holds by itself.
+// Samples of a pipeline since the spool's creation. appended - consumed samples are in the spool. Samples that were dropped before
+// they were appended are counted in `dropped` only. Therefore accepted = delivered + dropped + dead_letter + queued.
 struct SpoolCounts {
   std::string pipeline;
   uint64_t appended = 0, consumed = 0, delivered = 0, dead_letter = 0;
@@ -35,10 +36,10 @@ struct SpoolCounts {
 
 struct SpoolState {
   uint64_t id = 0, next_sequence = 1;
-  uint64_t segment = 0, offset = 0;  // the first record that is not settled; offset 0: the segment's first
+  uint64_t segment = 0, offset = 0;  // of the first record that is not settled; offset 0: the segment's first record
   std::vector<SpoolCounts> pipelines;
 
-  SpoolCounts &of(std::string_view pipeline);  // made on first use; the reference holds until the next call
+  SpoolCounts &of(std::string_view pipeline);  // created on first use; the reference is valid until the next call
   bool operator==(const SpoolState &) const = default;
 };
 
@@ -52,10 +53,10 @@ Result<StateSlot> decode_slot(std::string_view bytes);
 class StateFile {
  public:
   StateFile() = default;
-  // Makes the file when it is not there. `writable` false: only to look.
+  // Opens the file; if `writable`, a missing file is created.
   static Result<StateFile> open(const std::string &path, bool writable);
 
-  // The newest whole slot; nothing in a new file, or when both are damaged (then `damaged`).
+  // Reads the newest valid slot. False for a new file, or if both slots are damaged (then `damaged` is set).
   bool load(SpoolState &state, bool &damaged);
   Status store(const SpoolState &state);
   Status sync();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading end of a spool: records in order, damaged or missing parts, and drops by the limits.
+// The reader of a spool: takes records in their order, counts damaged or missing ones, drops records by the limits.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ std::optional<Spool::Entry> Spool::take(SpoolDrops &drops) {
   if (closed_ || in_flight_) return std::nullopt;
   const SegmentReader::Found found = find_next(true, drops);
   if (found.kind != SegmentReader::Kind::record) {
-    if (at_end()) note_missing_at_end(drops);
+    if (at_end()) count_missing_at_end(drops);
     return std::nullopt;
   }
   head_ = found.offset + found.size;
@@ -73,7 +73,7 @@ void Spool::expire(int64_t now_ns, SpoolDrops &drops) {
   const std::lock_guard lock(mutex_);
   if (closed_ || limits_.max_age_ns == 0) return;
   const int64_t oldest = now_ns - limits_.max_age_ns;
-  // The one in flight is the oldest. When it is too old itself, the sink may still take it, but a crash does not bring it back.
+  // The record in flight is the oldest. If it is too old, the sink may still accept it, but a crash does not restore it.
   if (in_flight_ && in_flight_->time_ns >= oldest) return;
   bool any = false;
   for (;;) {
@@ -84,7 +84,7 @@ void Spool::expire(int64_t now_ns, SpoolDrops &drops) {
     head_ = found.offset + found.size;
     any = true;
   }
-  if (any && at_end() && !in_flight_) note_missing_at_end(drops);
+  if (any && at_end() && !in_flight_) count_missing_at_end(drops);
   if (any) store();
 }
 
@@ -109,25 +109,25 @@ void Spool::read_inherited(SegmentReader &from, const Segment &segment) {
   }
 }
 
-// The next record, or the end; what is damaged before it is left behind. Does not move past the record.
+// Finds the next record, or the end; skips damage before it. The position remains before the record.
 SegmentReader::Found Spool::find_next(bool check_body, SpoolDrops &drops) {
   while (!segments_.empty()) {
     const Segment front = segments_.front();
     SegmentReader *from = reader();
     if (from == nullptr && ::access(segment_path(limits_.dir, front.name).c_str(), F_OK) != 0 && errno == ENOENT &&
         segments_.size() > 1) {
-      delete_front();  // someone has removed it; its records are counted as missing
+      delete_front();  // someone has removed the file; its records are counted as missing
       continue;
     }
     if (from == nullptr) return {};
     if (head_ == 0) head_ = from->begin();
     const SegmentReader::Found found = from->at(head_, front.size, check_body);
     if (found.kind == SegmentReader::Kind::record) {
-      note_gap(found, drops);
+      count_gap(found, drops);
       return found;
     }
     if (found.kind == SegmentReader::Kind::damage) {
-      note_damage(found);
+      quarantine_damage(found);
       head_ += found.size;
     } else if (segments_.size() > 1) {
       delete_front();
@@ -142,7 +142,7 @@ bool Spool::at_end() const {
   return segments_.empty() || (segments_.size() == 1 && head_ >= segments_.front().size);
 }
 
-// Drops the records of the oldest segment that are still to be sent.
+// Drops the undelivered records of the oldest segment.
 void Spool::evict_segment(SpoolDrops &drops) {
   if (segments_.size() == 1) end_segment();
   const Segment front = segments_.front();
@@ -151,7 +151,7 @@ void Spool::evict_segment(SpoolDrops &drops) {
     while (head_ < front.size) {
       const SegmentReader::Found found = from->at(head_, front.size, false);
       if (found.kind == SegmentReader::Kind::record) {
-        note_gap(found, drops);
+        count_gap(found, drops);
         drop(found.name, "spool full", found.header.samples, drops);
       }
       head_ += found.size;
@@ -160,7 +160,7 @@ void Spool::evict_segment(SpoolDrops &drops) {
   delete_front();
 }
 
-// The state says so, durably, before the file goes: else a power failure could make delivered records look lost.
+// Syncs the state before the file is removed: otherwise delivered records would count as missing after a power failure.
 void Spool::delete_front() {
   const Segment gone = segments_.front();
   if (in_flight_ && in_flight_->segment == gone.name) in_flight_->kept = false;
@@ -173,8 +173,8 @@ void Spool::delete_front() {
   ::unlink(segment_path(limits_.dir, gone.name).c_str());
 }
 
-// Samples between the last record of the pipeline and this one that are not there.
-void Spool::note_gap(const SegmentReader::Found &found, SpoolDrops &drops) {
+// Counts the samples that are missing between the pipeline's previous record and this one.
+void Spool::count_gap(const SegmentReader::Found &found, SpoolDrops &drops) {
   uint64_t &cursor = cursor_of(found.name);
   const uint64_t missing = found.header.before > cursor ? found.header.before - cursor : 0;
   cursor = found.header.before + found.header.samples;
@@ -186,7 +186,7 @@ void Spool::note_gap(const SegmentReader::Found &found, SpoolDrops &drops) {
   drop(found.name, kDamaged, missing, drops);
 }
 
-void Spool::note_missing_at_end(SpoolDrops &drops) {
+void Spool::count_missing_at_end(SpoolDrops &drops) {
   bool any = false;
   for (size_t i = 0; i < state_.pipelines.size(); ++i) {
     SpoolCounts &counts = state_.pipelines[i];
@@ -203,9 +203,9 @@ void Spool::note_missing_at_end(SpoolDrops &drops) {
   if (any) store();
 }
 
-void Spool::note_damage(const SegmentReader::Found &found) {
+void Spool::quarantine_damage(const SegmentReader::Found &found) {
   const std::string where = "spool " + segment_path(limits_.dir, segments_.front().name) + ": ";
-  if (found.named && found.header.size() > found.size) {
+  if (found.has_header && found.header.size() > found.size) {
     log(LogLevel::info, where + "its last record was never finished; it is left out");
     return;
   }

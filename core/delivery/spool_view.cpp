@@ -25,13 +25,13 @@ std::vector<SpoolView::File> list_segments(const std::string &dir) {
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number, 16);
     if (wrong != std::errc() || segment_path(dir, number) != path) continue;
     const uint64_t size = entry.file_size(error);
-    if (!error) files.push_back({number, size, path});  // else it has just been delivered
+    if (!error) files.push_back({number, size, path});  // otherwise the agent has just removed the file
   }
   std::sort(files.begin(), files.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   return files;
 }
 
-Result<SpoolView> look_at_spool(const std::string &dir) {
+Result<SpoolView> view_spool(const std::string &dir) {
   SpoolView view;
   auto file = StateFile::open(dir + "/state", false);
   if (!file && !std::filesystem::is_directory(dir)) return Error{dir + ": there is no spool"};
@@ -46,7 +46,7 @@ Result<SpoolView> look_at_spool(const std::string &dir) {
 void walk_spool(const SpoolView &view, bool check_bodies, const FoundInSpool &found) {
   for (const SpoolView::File &segment : view.segments) {
     auto reader = SegmentReader::open(segment.path, view.state.id);
-    if (!reader) continue;  // it has just been delivered
+    if (!reader) continue;  // the agent has just removed the file
     const bool first = segment.name == view.state.segment && view.state.offset > 0;
     for (uint64_t at = first ? view.state.offset : reader->begin(); at < segment.size;) {
       const auto next = reader->at(at, segment.size, check_bodies);

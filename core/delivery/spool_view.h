@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking at a spool without owning it: nothing is changed, and an agent may work on it meanwhile.
+// Reads a spool without its lock and without changes, also while an agent uses it.
 #pragma once
 
 #include <functional>
@@ -16,19 +16,19 @@ struct SpoolView {
     uint64_t name = 0, size = 0;
     std::string path;
   };
-  SpoolState state;  // as last stored
+  SpoolState state;  // the last stored one
   bool has_state = false;
-  std::vector<File> segments;  // those not fully delivered
+  std::vector<File> segments;  // with undelivered records
 };
 
-// The error says when there is no spool.
-Result<SpoolView> look_at_spool(const std::string &dir);
+// Returns an error if the folder contains no spool.
+Result<SpoolView> view_spool(const std::string &dir);
 
 std::string segment_path(const std::string &dir, uint64_t segment);
-// Segments of a folder, in order.
+// The segments of a folder, in the order of their records.
 std::vector<SpoolView::File> list_segments(const std::string &dir);
 
-// Calls `found` for every record and every damaged part that is not settled, in order, until it returns false.
+// Calls `found` for each unsettled record and each damaged part, in their order, until it returns false.
 using FoundInSpool = std::function<bool(const SpoolView::File &, const SegmentReader::Found &)>;
 void walk_spool(const SpoolView &view, bool check_bodies, const FoundInSpool &found);
 

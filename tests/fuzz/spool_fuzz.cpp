@@ -25,7 +25,7 @@ void walk(std::string_view bytes) {
     const auto record = parse_record_header(bytes.substr(found), 0);
     if (!record || record->size() < kRecordHeaderSize || record->size() % 8 != 0) std::abort();
     if (record->size() <= bytes.size() - found)
-      static_cast<void>(body_is_whole(*record, bytes.substr(found + kRecordHeaderSize, record->size() - kRecordHeaderSize)));
+      static_cast<void>(body_is_valid(*record, bytes.substr(found + kRecordHeaderSize, record->size() - kRecordHeaderSize)));
     at = found + 8;
   }
 }

@@ -110,7 +110,7 @@ TEST_CASE("declarations of metrics are in the spool once, and the next engine ha
     REQUIRE(script().wait([&] { return script().given >= before + 50; }));
     CHECK(running.stop());
   }
-  const auto view = look_at_spool(folder / "s");
+  const auto view = view_spool(folder / "s");
   REQUIRE(view.ok());
   std::vector<size_t> declared;
   for (const auto &segment : SpoolView(view.value()).segments) {
