@@ -57,7 +57,7 @@ std::optional<FileDescription> load(const std::vector<std::string> &paths, Parts
   for (const std::string &line : loaded.errors) std::fprintf(stderr, "%s\n", line.c_str());
   // A component that declares capabilities gets them in a separate process, if there are any to get.
   const auto isolate_privileged = [&parts](StageDescription &stage) {
-    if (stage.function == 0 && usable_capabilities(*stage.component.component, parts.launcher.given()) != 0)
+    if (stage.function == 0 && usable_capabilities(*stage.component.component, parts.launcher.capabilities()) != 0)
       stage.isolation.on = true;
   };
   if (loaded.description && parts.arguments.has("--drop")) each_component(*loaded.description, isolate_privileged);
@@ -71,7 +71,7 @@ Status start_launcher(Parts &parts) {
 }
 
 void end_launcher_unless_wanted(FileDescription &file, Parts &parts) {
-  bool wanted = parts.arguments.has("--drop") && parts.launcher.given() != 0;  // components of reloaded files may need it
+  bool wanted = parts.arguments.has("--drop") && parts.launcher.capabilities() != 0;  // components of reloaded files may need it
   each_component(file, [&wanted](const StageDescription &stage) { wanted = wanted || stage.isolation.on; });
   if (!wanted) parts.launcher.end();
 }

@@ -122,11 +122,12 @@ void Spool::find_position() {
       if (found.has_header) id = state_.id = found.header.id;
       at += found.size;
     }
-    if (reader->header()) return;  // its table has the totals of all pipelines
+    if (reader->header()) return;  // its table has all earlier pipelines, its records were read for the others
   }
 }
 
-// Removes delivered segments, among them a last segment that another version wrote and this version cannot read.
+// Removes all segments if the state says that all their records are delivered. Another version may have written them, so that this
+// one could not read them.
 void Spool::drop_delivered_segments() {
   if (segments_.empty() || state_.segment != segments_.back().name || state_.offset != segments_.back().size) return;
   state_.next_sequence = std::max(state_.next_sequence, state_.segment + 1);

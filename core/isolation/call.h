@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory, apart from that of the batches, through which a host calls its child: one call at a time, answered by the child's
-// main thread. The host writes `call`, the child the rest. To the host, all of it may change at any moment.
+// The shared memory for the calls of a child process; batches are in a separate one (foreign_batch.h). The host (the agent) makes
+// one call at a time, the child's main thread answers it:
+//
+//   host   writes `call`, then increments `called`
+//   child  writes `answer`, then sets `answered` to the number of the call and changes `news`
+//   child  emits a batch: writes `answer`, increments `emitted`, changes `news`, waits for `emit_answered`
+//
+// The host must expect that a faulty child changes any part at any time.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -17,15 +23,15 @@ enum class Op : uint32_t { create = 1, start, stop, destroy, collect, run, proce
 
 struct Call {
   Op op = Op::create;
-  uint32_t announce = 0;  // 1: the answer is announced by a message, too
+  uint32_t announce = 0;  // 1: the child also sends the message Request::answered
   atalaya_window window{};
   ForeignBatch batch;
-  uint64_t used = 0;        // bytes of the batches' memory that hold it
+  uint64_t used = 0;        // bytes of the batches' memory that contain `batch`
   int64_t deadline_ns = 0;  // of flush
-  uint32_t metrics = 0;     // size of the host's catalogue: what the child did not find may be in it since
+  uint32_t metrics = 0;     // size of the host's catalogue: if it has grown, the child requests missing metrics again
 };
 
-// Counts of the component since the last answer.
+// One count of the component (host->count) since the last answer.
 struct Counted {
   int32_t what = 0;
   uint32_t reason_size = 0;
@@ -38,7 +44,7 @@ struct Answer {
   uint32_t text_size = 0;
   int64_t retry_after_ns = 0;
   ForeignBatch batch;  // collect, process, and a batch that is emitted
-  uint64_t base = 0;   // where the child has the memory of the batches
+  uint64_t base = 0;   // address of the batches' memory in the child
   uint32_t counted = 0;
   std::array<char, 512> text{};
   std::array<Counted, 32> counts{};
@@ -47,8 +53,8 @@ struct Answer {
 struct Control {
   alignas(64) std::atomic<uint32_t> called{0};    // futex: number of the last call
   std::atomic<uint32_t> emit_answered{0};         // futex: number of the last emit that the host has answered
-  alignas(64) std::atomic<uint32_t> news{0};      // futex: changes when the host has something to look at
-  std::atomic<uint32_t> answered{0}, emitted{0};  // numbers
+  alignas(64) std::atomic<uint32_t> news{0};      // futex: changes when `answered` or `emitted` has changed
+  std::atomic<uint32_t> answered{0}, emitted{0};  // numbers of the last answered call and of the last emit
   uint32_t reads_only = 0;                        // the child gets the batches' memory read-only: a sink
   alignas(64) Call call;
   struct EmitAnswer {
@@ -59,7 +65,7 @@ struct Control {
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-// Descriptors of a child, by number.
+// The numbers of a child's file descriptors.
 constexpr int kControlFd = 3, kBatchFd = 4, kRequestFd = 5, kNoticeFd = 6;
 
 }  // namespace atalaya::core

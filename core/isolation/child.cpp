@@ -285,7 +285,7 @@ class ChildProcess : public Surroundings {
     if (order->kind != ATALAYA_SINK) ::dup2(STDERR_FILENO, STDOUT_FILENO);
     // An attacker in the agent must not choose the file that gets capabilities.
     const uint64_t held = permitted_capabilities();
-    if (const Status roots = held == 0 ? Done{} : check_roots_file(order->path); !roots)
+    if (const Status roots = held == 0 ? Done{} : check_owned_by_root(order->path); !roots)
       return {ATALAYA_PERMANENT, order->label + ": " + order->path + ": " + roots.error()};
     auto plugin = Plugin::open(order->path);
     if (!plugin) return {ATALAYA_PERMANENT, order->label + ": " + plugin.error()};
@@ -347,7 +347,7 @@ void go_before_the_agent() {
 int child_main() {
   go_before_the_agent();
   // A plugin may start programs; none of them inherits its capabilities.
-  if (!keep_capabilities_here()) return 1;
+  if (!deny_capabilities_to_programs()) return 1;
   if (permitted_capabilities() != 0) ::prctl(PR_SET_DUMPABLE, 0);  // no other process of this user may take them over
   for (const int fd : {kRequestFd, kNoticeFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   auto control = SharedMemory::map(kControlFd, true);

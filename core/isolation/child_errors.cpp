@@ -23,7 +23,7 @@ void write_all(std::string_view text) {
 
 }  // namespace
 
-std::string LineLimit::passed(std::string_view bytes, std::string_view name, int64_t now_ns) {
+std::string LineLimit::accept(std::string_view bytes, std::string_view name, int64_t now_ns) {
   constexpr int64_t kPerByte = 1'000'000'000 / kErrorsPerSecond;
   if (last_ns_ == 0) last_ns_ = now_ns;
   const int64_t earned = (now_ns - last_ns_) / kPerByte;
@@ -58,8 +58,8 @@ void LineLimit::add_line(std::string_view name, std::string &out) {
   line_.clear();
 }
 
-std::string LineLimit::rest(std::string_view name, int64_t now_ns) {
-  std::string out = line_.empty() ? std::string() : passed("\n", name, now_ns);
+std::string LineLimit::finish(std::string_view name, int64_t now_ns) {
+  std::string out = line_.empty() ? std::string() : accept("\n", name, now_ns);
   if (reported_)
     out.append("atalaya: warning: ").append(name).append(": ").append(std::to_string(std::exchange(dropped_, 0))) +=
         " lines of standard error dropped\n";
@@ -75,7 +75,7 @@ void ChildErrors::end(int64_t now_ns) {
   for (int i = 0; pipe_ && i < kMaxParts && forward_part(now_ns); ++i) {
   }
   pipe_.reset();
-  write_all(limit_.rest(name(), now_ns));
+  write_all(limit_.finish(name(), now_ns));
 }
 
 // False: nothing is there. Closed at its end, also to poll.
@@ -84,7 +84,7 @@ bool ChildErrors::forward_part(int64_t now_ns) {
   const ssize_t size = ::read(pipe_.get(), bytes.data(), bytes.size());
   if (size == 0) pipe_.reset();
   if (size <= 0) return false;
-  write_all(limit_.passed({bytes.data(), static_cast<size_t>(size)}, name(), now_ns));
+  write_all(limit_.accept({bytes.data(), static_cast<size_t>(size)}, name(), now_ns));
   return true;
 }
 

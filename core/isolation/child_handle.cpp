@@ -62,18 +62,18 @@ Result<std::shared_ptr<ChildHandle>> ChildHandle::spawn(Launcher &launcher, uint
   if (!notices) return Error{notices.error()};
   new (control->data()) Control;
   reinterpret_cast<Control *>(control->data())->reads_only = reads_only ? 1 : 0;
-  auto born = launcher.spawn({.capabilities = capabilities,
-                              .memory_bytes = memory_bytes,
-                              .control = control->fd(),
-                              .batches = batches->fd(),
-                              .requests = requests->theirs.get(),
-                              .notices = notices->theirs.get()});
-  if (!born) return Error{born.error()};
+  auto process = launcher.spawn({.capabilities = capabilities,
+                                 .memory_bytes = memory_bytes,
+                                 .control = control->fd(),
+                                 .batches = batches->fd(),
+                                 .requests = requests->theirs.get(),
+                                 .notices = notices->theirs.get()});
+  if (!process) return Error{process.error()};
   child->control_ = std::move(*control);
   child->batches_ = std::move(*batches);
   child->requests_ = std::move(requests->ours);
   child->notices_ = std::move(notices->ours);
-  child->born_ = std::move(*born);
+  child->process_ = std::move(*process);
   return child;
 }
 
@@ -112,17 +112,17 @@ void ChildHandle::kill(const std::string &why) {
     if (why_.empty()) why_ = why;
   }
   killed_ = true;
-  ::syscall(SYS_pidfd_send_signal, born_.process.get(), SIGKILL, nullptr, 0);
+  ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0);
   wake();
 }
 
-std::string ChildHandle::killed_for() const {
+std::string ChildHandle::kill_reason() const {
   const std::lock_guard lock(why_mutex_);
   return why_;
 }
 
-void ChildHandle::is_gone() {
-  gone_ = true;
+void ChildHandle::set_ended() {
+  ended_ = true;
   wake();
 }
 
@@ -163,7 +163,7 @@ void ChildHandle::answer_emit(int32_t code, uint64_t id) {
   futex_wake(control().emit_answered);
 }
 
-void ChildHandle::learn_base() {
+void ChildHandle::read_base() {
   base_ = read_once(control().answer.base);
 }
 
@@ -174,7 +174,7 @@ void ChildHandle::used(size_t bytes) {
   if (++uses_ % kLookEvery != 0) return;
   const size_t wanted = std::max(2 * peak_, kAlwaysHeld);
   if (held_ > 2 * wanted) {
-    batches_.give_back_beyond(wanted);
+    batches_.free_beyond(wanted);
     held_ = wanted;
   }
   peak_ = 0;
@@ -185,7 +185,7 @@ bool ChildHandle::notify(std::string_view message) const {
 }
 
 uint64_t ChildHandle::data_bytes() const {
-  const auto text = read_file("/proc/" + std::to_string(born_.pid) + "/status", 8192);
+  const auto text = read_file("/proc/" + std::to_string(process_.pid) + "/status", 8192);
   static constexpr std::string_view kLine = "\nVmData:";
   const size_t at = text ? text.value().find(kLine) : std::string::npos;
   return at == std::string::npos ? 0 : std::strtoull(text.value().c_str() + at + kLine.size(), nullptr, 10) * 1024;
@@ -194,7 +194,7 @@ uint64_t ChildHandle::data_bytes() const {
 int64_t ChildHandle::cpu_ns() const {
   clockid_t clock{};
   timespec time{};
-  if (::clock_getcpuclockid(born_.pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  if (::clock_getcpuclockid(process_.pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch on its way between two processes. They share its memory, each at its own address.
+// Batches in memory that two processes share, each at a different address.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -12,24 +12,24 @@
 
 namespace atalaya::core {
 
-// Shared memory, and where the process that reads the pointers in it has it.
+// The shared memory of batches.
 struct BatchMemory {
-  std::byte *data = nullptr;
+  std::byte *data = nullptr;  // its address in this process
   size_t size = 0;
-  uint64_t base = 0;
+  uint64_t base = 0;  // its address in the process that reads or wrote the pointers in it
 };
 
-// The location of a batch, in that process's addresses.
+// The sample array of a batch, in addresses of the process with BatchMemory::base.
 struct ForeignBatch {
   uint64_t samples = 0, count = 0;
 };
 
-// Appends copies of the samples of a batch that another process made. Nothing of it is believed: every pointer, count, alignment
-// and name is checked before it is used, and each is read once, since the other may write at the same time. `names` is the highest
-// id of a name. On an error `to` is as it was, but for the memory taken.
+// Appends copies of the samples of a batch from another process, which is untrusted input: every pointer, count, alignment and
+// name is read once, because the other process may write at the same time, and checked before its use. `names` is the highest id
+// of a name. On an error the samples of `to` are unchanged.
 Status take_batch(const BatchMemory &memory, const ForeignBatch &batch, uint32_t names, Batch &to);
 
-// Writes copies of the samples, for the other process to read, to the beginning of the memory; `used` says how much of it.
+// Copies the samples to the start of the memory, with pointers for the other process. Sets `used` to the bytes written.
 Result<ForeignBatch> put_batch(const atalaya_batch &batch, const BatchMemory &memory, size_t &used);
 
 }  // namespace atalaya::core

@@ -12,8 +12,8 @@
 
 namespace atalaya::core {
 
-// Whether a component runs in a process of its own, and within which limits (parameters `isolate` and `isolation` that every
-// component of a pipeline has).
+// Whether a component runs in a separate process, and the limits of that process: the parameters `isolate` and `isolation`, which
+// every component of a pipeline has.
 struct Isolation {
   bool on = false;
   int64_t memory_bytes = 0;
@@ -22,7 +22,7 @@ struct Isolation {
   bool operator==(const Isolation &) const = default;
 };
 
-// Creates the component where it shall run. The launcher is needed for isolated ones only.
+// Creates the component, in this process or isolated. `launcher` may be null if it is not isolated.
 Result<std::unique_ptr<Instance>> make_instance(const Isolation &isolation, Registry::Component component, Parameters parameters,
                                                 std::string label, Symbols &symbols, Surroundings &surroundings,
                                                 Launcher *launcher);

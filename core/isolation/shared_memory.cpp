@@ -50,7 +50,7 @@ SharedMemory::~SharedMemory() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
-void SharedMemory::give_back_beyond(size_t bytes) const {
+void SharedMemory::free_beyond(size_t bytes) const {
   static constexpr size_t kPage = 4096;
   const size_t from = (bytes + kPage - 1) / kPage * kPage;
   if (from < size_)

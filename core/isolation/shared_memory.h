@@ -11,8 +11,8 @@
 
 namespace atalaya::core {
 
-// Memory that two processes map. Its size is sealed, so that neither can take pages away under the other; pages that nobody touched
-// cost nothing.
+// Memory that two processes map (memfd_create(2)). Its size is sealed, so that neither process can remove pages that the other
+// uses. Unused pages occupy no memory.
 class SharedMemory {
  public:
   static Result<SharedMemory> make(const char *name, size_t size);
@@ -26,8 +26,8 @@ class SharedMemory {
   std::byte *data() const { return data_; }
   size_t size() const { return size_; }
   int fd() const { return file_.get(); }
-  // Gives the pages beyond that many bytes back to the system; they read as zeros.
-  void give_back_beyond(size_t bytes) const;
+  // Frees the pages after the first `bytes` bytes; they then read as zeros.
+  void free_beyond(size_t bytes) const;
 
  private:
   Descriptor file_;
@@ -35,7 +35,7 @@ class SharedMemory {
   size_t size_ = 0;
 };
 
-// Sleeps while the word has the value, until a wake or the time (CLOCK_MONOTONIC; INT64_MAX: none). May return early.
+// Waits while `word` has the value, until a wake or a time (CLOCK_MONOTONIC; INT64_MAX: no limit). May return early (futex(2)).
 void futex_wait(const std::atomic<uint32_t> &word, uint32_t value, int64_t until_ns);
 void futex_wake(const std::atomic<uint32_t> &word);
 

@@ -26,14 +26,14 @@ constexpr int kMaxKillMs = 5000;
 
 // Kills a child that has closed its connection but does not end. A process that ends closes its connection shortly before its end.
 void kill_disconnected(ChildHandle &child) {
-  pollfd wait{child.born().process.get(), POLLIN, 0};
+  pollfd wait{child.process().pidfd.get(), POLLIN, 0};
   static constexpr int kEndTimeoutMs = 200;
   if (child.usable() && ::poll(&wait, 1, kEndTimeoutMs) == 0)
     child.kill("closed its connection to the agent; report it to the plugin's author");
 }
 
 std::string exit_text(const ChildHandle &child, const Exit &exit) {
-  if (std::string why = child.killed_for(); !why.empty()) return why;
+  if (std::string why = child.kill_reason(); !why.empty()) return why;
   const std::string report = "; report it to the plugin's author";
   if (!exit.known) return "has ended, and nobody knows why";
   if (exit.signal == 0) return "ended itself with status " + std::to_string(exit.status) + report;
@@ -78,8 +78,8 @@ void Supervisor::run() {
 }
 
 void Supervisor::start_child() {
-  auto spawned = ChildHandle::spawn(launcher_, usable_capabilities(child_.component, launcher_.given()), isolation_.memory_bytes,
-                                    child_.component.kind == ATALAYA_SINK);
+  auto spawned = ChildHandle::spawn(launcher_, usable_capabilities(child_.component, launcher_.capabilities()),
+                                    isolation_.memory_bytes, child_.component.kind == ATALAYA_SINK);
   if (!spawned) return abandon(nullptr, spawned.error());
   const Handle child = *spawned;
   requests_.reset_limits();
@@ -89,7 +89,7 @@ void Supervisor::start_child() {
   const auto created = call(child, Op::create);
   if (!created) return handle_child_end(child);
   if (!created->ok()) return abandon(child, created->text);
-  child->learn_base();
+  child->read_base();
   lifecycle_.set_created();
   start_if_requested(child);
 }
@@ -127,7 +127,7 @@ std::optional<Outcome> Supervisor::call(const Handle &child, Op op) {
                   format_duration(kMaxStart) + "; report it to the plugin's author");
       return std::nullopt;
     }
-    pollfd wait[2] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}};
+    pollfd wait[2] = {{child->requests(), POLLIN, 0}, {child->process().pidfd.get(), POLLIN, 0}};
     ::poll(wait, 2, 100);
     if (wait[0].revents != 0 && !requests_.serve(child->requests())) return std::nullopt;
     if (wait[1].revents != 0 || !child->usable()) return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<Outcome> Supervisor::call(const Handle &child, Op op) {
 
 // Waits for one event of a running child and handles it: a request, its end, a wake, the next check of its CPU time.
 void Supervisor::poll_child(const Handle &child) {
-  pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->born().process.get(), POLLIN, 0}, {wake_event_.get(), POLLIN, 0}};
+  pollfd wait[3] = {{child->requests(), POLLIN, 0}, {child->process().pidfd.get(), POLLIN, 0}, {wake_event_.get(), POLLIN, 0}};
   if (!child->usable()) wait[0].fd = -1;
   const int ready = ::poll(wait, 3, child->usable() ? cpu_limit_.ms_until_check(monotonic()) : kMaxKillMs);
   if (wait[1].revents != 0) return handle_child_end(child);
@@ -151,7 +151,7 @@ void Supervisor::poll_child(const Handle &child) {
   if (child->usable()) return check_cpu(child);
   if (ready == 0)
     surroundings_.log(LogLevel::error,
-                      child_.label + ": its process " + std::to_string(child->born().pid) +
+                      child_.label + ": its process " + std::to_string(child->process().pid) +
                           " was killed and does not end; it waits in the kernel (state D), most often for a disk or "
                           "a network file system; until it ends no other one is started");
 }
@@ -167,20 +167,20 @@ void Supervisor::check_cpu(const Handle &child) {
 
 // Removes a child that has ended. One that has only closed its connection is killed; poll_child then waits for its end.
 void Supervisor::handle_child_end(const Handle &child) {
-  pollfd wait{child->born().process.get(), POLLIN, 0};
+  pollfd wait{child->process().pidfd.get(), POLLIN, 0};
   if (::poll(&wait, 1, 0) == 0) {
     kill_disconnected(*child);
     lifecycle_.set_unavailable();
     return;
   }
   const bool requested = lifecycle_.remove_child();
-  child->is_gone();
+  child->set_ended();
   if (requested) return;
   if (monotonic() - started_at_ > kStableAfter) back_off_ = 0;
   schedule_retry();
   surroundings_.restarted();
   surroundings_.log(LogLevel::error,
-                    child_.label + ": its process " + exit_text(*child, exit_of(child->born())) + "; it is started again");
+                    child_.label + ": its process " + exit_text(*child, exit_of(child->process())) + "; it is started again");
 }
 
 void Supervisor::schedule_retry() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few messages between a host and its child that are not calls, and the parameters that a component is created with.
+// The messages between the agent (host) and a child process, apart from calls (call.h), and the encoding of a component's
+// parameters. Both processes run the same binary on one host: numbers are in its byte order, a text is a u32 size and its bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace atalaya::core {
 
-// Child to host, each answered but `answered` (a call's answer is there).
+// Child to host. The host replies to each request except `answered`, which announces the answer of a call.
 enum class Request : uint8_t { log = 1, intern, name_of, state_dir, ledger, answered, metric_of, declare };
 // Host to child.
 enum class Notice : uint8_t { acked = 1, interrupt };
@@ -38,7 +39,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Reads the output of a Writer; past the end everything is 0 and `ok` is false.
+// Reads the output of a Writer. After the end, values are 0 or empty and `ok` is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -81,16 +82,16 @@ struct Order {
 std::string encode_order(const Order &order);
 std::optional<Order> decode_order(std::string_view bytes);
 
-// A declared metric without its name. The texts lie in the bytes that the reader reads.
+// A declared metric without its name. Texts of the result are views of the reader's bytes.
 void write_metric(const atalaya_metric_info &info, Writer &to);
 atalaya_metric_info read_metric(Reader &from);
 
 void write_row(const atalaya_ledger_row &row, Writer &to);
-// The texts lie in the bytes that the reader reads.
+// Texts of the result are views of the reader's bytes.
 atalaya_ledger_row read_row(Reader &from);
 
-// Sends or receives one message. `receive` gives nothing at the end of the connection, on an error, or when none is there and the
-// flags say not to wait.
+// Sends or receives one message. `receive_message` returns nothing at the end of the connection, on an error, or if no message
+// waits and the flags contain MSG_DONTWAIT.
 bool send_message(int socket, std::string_view bytes, int flags = 0);
 std::optional<std::string> receive_message(int socket, int flags = 0);
 

@@ -14,13 +14,13 @@
 
 namespace atalaya::core {
 
-// Counts of an instance by host->count since the last take.
+// Samples that an instance counted with host->count since the last `take`.
 struct Tally {
   int64_t merged = 0, created = 0, dropped = 0, dead_letter = 0;
   std::vector<std::pair<std::string, int64_t>> reasons;  // of dropped
 };
 
-// The surroundings of an instance in the engine: its counts wait here until the engine takes them into the ledger.
+// The services of an instance in the engine. Collects its counts until the engine moves them into the ledger.
 class CountingSurroundings : public Surroundings {
  public:
   CountingSurroundings(Ledger &ledger, std::string state_dir) : ledger_(ledger), state_dir_(std::move(state_dir)) {}
@@ -40,7 +40,7 @@ class CountingSurroundings : public Surroundings {
   Tally tally_;
   std::atomic<int64_t> restarts_{0};
   std::vector<LedgerRow> snapshot_;                        // read by `ledger`
-  std::vector<std::pair<size_t, std::string_view>> rows_;  // -> snapshot_; with a reason: the row of that drop
+  std::vector<std::pair<size_t, std::string_view>> rows_;  // index in snapshot_, and the reason if it is a row of drops
 };
 
 }  // namespace atalaya::core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fate of every sample, in counts. Invariants, at any moment, under one lock:
+// The ledger: counts the outcome of every sample. Invariants at any time, under one lock:
 //   source, stage:  in + created = out + dropped + merged
 //   sink:           in = out + dropped + dead_letter + queued          (in = accepted, out = delivered)
-// and along a pipeline: the output of one row is the input of the next. A window's counts enter all its rows at once.
+// In a pipeline, the output of one row is the input of the next one. The counts of a window enter all its rows in one transaction.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace atalaya::core {
 
 enum class RowType { source = 1, stage = 2, sink = 3 };
 
-// Samples, but for bytes and ns.
+// In samples, unless the name has another unit.
 struct Counts {
   int64_t in = 0, created = 0, out = 0, dropped = 0, merged = 0, dead_letter = 0;
   int64_t queued = 0, queued_bytes = 0;  // samples in memory, in flight and in the spool; bytes of memory
@@ -25,14 +25,14 @@ struct Counts {
   int64_t gaps = 0;                      // windows that a source skipped
   int64_t errors = 0;                    // calls that failed
   int64_t restarts = 0;                  // of the process of an isolated component
-  int64_t busy_ns = 0;                   // time in its calls
+  int64_t busy_ns = 0;                   // time in calls of the component
 };
 
 struct LedgerRow {
   RowType type = RowType::stage;
   std::string pipeline, component;  // component: "1 source proc", "3 filter value", "sink sqlite"
   Counts counts;
-  uint64_t spool = 0;                                   // id of the spool whose counters are in it
+  uint64_t spool = 0;                                   // id of the spool whose counters are included
   std::map<std::string, int64_t, std::less<>> reasons;  // of dropped
 
   // Missing (positive) or surplus samples; 0 = balanced.
@@ -41,17 +41,17 @@ struct LedgerRow {
 
 class Ledger {
  public:
-  // Guards every row, and the queues of the sinks, so that a sample is never in two places. Held once a batch, never per sample.
+  // Guards all rows and the queues of the sinks, so that no sample is counted twice. Locked once per batch, never per sample.
   std::mutex &mutex() { return mutex_; }
 
-  // The row of a component; made on first use. It stays at its address, and keeps counting when a reload creates the component
-  // again.
+  // The row of a component, created on first use. Its address does not change. After a reload, the new component continues the
+  // row.
   LedgerRow &row(RowType type, std::string_view pipeline, std::string_view component);
 
-  // The row that has the counters of this spool for the pipeline; null when there is none. With the mutex held.
+  // The row with the counters of this spool for the pipeline, or null. Call it with the mutex locked.
   LedgerRow *row_with_spool(uint64_t spool, std::string_view pipeline);
 
-  // A consistent copy of all rows, in the order in which they were made.
+  // A consistent copy of all rows, in the order of their creation.
   std::vector<LedgerRow> snapshot() const;
 
  private:
@@ -59,7 +59,7 @@ class Ledger {
   std::deque<LedgerRow> rows_;
 };
 
-// To be called with the mutex held.
+// Call it with the ledger's mutex locked.
 void count_dropped(LedgerRow &row, std::string_view reason, int64_t samples);
 
 }  // namespace atalaya::core

@@ -9,16 +9,17 @@
 
 namespace atalaya::core {
 
-// The last call for the samples that a component holds, after its last window.
+// The window of the last call after `window`: components return the samples that they retain (ATALAYA_HOLDS).
 atalaya_window last_call_after(atalaya_window window);
 
-// When a pipeline's windows end, and the time that each covers. Windows are aligned to multiples of the interval in Unix time; how
-// much time went by is measured by CLOCK_MONOTONIC. Pure: callers pass the time.
-//  - The first tick is due at once and is a baseline (gauges only), stamped with the moment. Rates begin with the first whole
-//  window.
-//  - A clock step or a suspend starts it over: a baseline, hence a gap, never a wrong rate.
-//  - Missed windows are never replayed: the next window covers them (duration = several intervals) and they count as gaps.
-//  - A tick so late that the next one comes within half an interval is joined with that one.
+// Computes the windows of a pipeline. Windows end at multiples of the interval in Unix time; durations are measured with
+// CLOCK_MONOTONIC. Callers pass the time.
+//  - The first tick is due immediately. Its window is a baseline (gauges only) with the current time; rates start with the first
+//  complete
+//    window.
+//  - A clock step or a suspend restarts the clock with a baseline: a gap instead of a wrong rate.
+//  - Missed windows are not repeated: the next window covers them (duration = several intervals), and they count as gaps.
+//  - A tick that is so late that the next one follows within half an interval is merged with that one.
 class WindowClock {
  public:
   explicit WindowClock(int64_t interval_ns) : interval_(interval_ns) {}
@@ -29,9 +30,9 @@ class WindowClock {
   struct Tick {
     bool collect = false;
     atalaya_window window{};
-    int64_t gaps = 0;  // windows, up to this one, that get no sample of their own; the next sample covers them
+    int64_t gaps = 0;  // skipped windows; the next collected window covers them
   };
-  // Call once the deadline has passed. With `paused`, the window is let go (back-pressure); the next one covers it.
+  // Call it after the deadline. With `paused` (back-pressure) the window is skipped, and the next one covers it.
   Tick tick(const ClockReading &now, bool paused);
 
  private:
@@ -41,7 +42,7 @@ class WindowClock {
   int64_t interval_;
   int64_t deadline_ = 0;
   bool started_ = false;
-  bool whole_ = false;          // the last collection stood at a window's beginning
+  bool whole_ = false;          // the last collection was at the start of a window
   int64_t last_monotonic_ = 0;  // when the last collection began
   int64_t last_end_ = 0;        // the end of its window
   int64_t next_end_ = 0;

@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/base/now.h"
+#include "core/pipeline/component_names.h"
 
 namespace atalaya::core {
 namespace {
@@ -229,7 +230,7 @@ void Engine::wake() {
   for (const auto &lane : lanes_) lane->wake();
 }
 
-void Engine::note() {
+void Engine::wake_engine_thread() {
   const std::lock_guard lock(mutex_);
   woken_ = true;
   wake_.notify_all();
@@ -265,7 +266,8 @@ void Engine::start_lanes() {
   Division division = divide(graph_.pipelines);
   own_ = std::move(division.engine);
   std::vector<std::unique_ptr<Lane>> lanes;
-  for (Pipelines &pipelines : division.lanes) lanes.push_back(std::make_unique<Lane>(std::move(pipelines), [this] { note(); }));
+  for (Pipelines &pipelines : division.lanes)
+    lanes.push_back(std::make_unique<Lane>(std::move(pipelines), [this] { wake_engine_thread(); }));
   for (const auto &lane : lanes) lane->start();
   const std::lock_guard lock(mutex_);
   lanes_ = std::move(lanes);
@@ -286,8 +288,8 @@ void Engine::stop_lanes() {
 bool Engine::run() {
   if (options_.alive && options_.alive_every_ns > 0) next_alive_ = 0;
   start_lanes();
-  while (turn()) {
-    show_alive();
+  while (run_once()) {
+    report_alive();
     wait_for_work();
   }
   {
@@ -305,7 +307,7 @@ bool Engine::run() {
   return abandoned_.empty();
 }
 
-bool Engine::turn() {
+bool Engine::run_once() {
   std::optional<Reload> reload;
   {
     const std::lock_guard lock(mutex_);
@@ -343,7 +345,7 @@ bool Engine::turn() {
   return false;
 }
 
-void Engine::show_alive() {
+void Engine::report_alive() {
   const int64_t now = read_clocks().monotonic;
   if (now < next_alive_) return;
   options_.alive();

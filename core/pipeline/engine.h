@@ -19,9 +19,9 @@
 
 namespace atalaya::core {
 
-// Runs the pipelines of one file. One thread calls run: it is the engine thread, which turns the clock, calls the pull sources and
-// the stages. Sinks, push sources and blocking sources have threads of their own, and so have pipelines with inline functions
-// beside others: a lane.
+// Runs the pipelines of the files. The thread that calls `run` is the engine thread: it runs the windows of pull sources and their
+// stages. Sinks, push sources and blocking sources have separate threads. Pipelines with inline functions run in a lane, a
+// separate thread, if there are other pipelines.
 class Engine {
  public:
   struct Options {
@@ -29,8 +29,8 @@ class Engine {
     uint64_t max_windows = 0;                   // stop after this many whole windows; 0 = never
     std::string host;                           // "" = the host's name
     Launcher *launcher = nullptr;               // for isolated components
-    // Called by the engine thread at this interval as a sign of life, except while it starts or stops.
-    int64_t alive_every_ns = 0;  // 0 = never
+    // The engine thread calls `alive` at this interval, for a watchdog, except while it starts or stops.
+    int64_t alive_every_ns = 0;  // 0: never
     std::function<void()> alive;
   };
 
@@ -39,22 +39,23 @@ class Engine {
   Engine &operator=(const Engine &) = delete;
   ~Engine();
 
-  // Creates and starts everything: sinks, stages, then sources. On an error nothing is left running. Before run.
+  // Creates and starts sinks, stages, then sources; after an error nothing runs. Call it before `run`.
   Status start(FileDescription file);
-  // Works until stop is called, the windows are used up, or every source has ended; then delivers the queues and stops
-  // everything. False when a component hangs in a call: the process should end without running destructors.
+  // Runs until `stop` is called, max_windows is reached or all sources have ended; then delivers the queues and stops all
+  // components. False if a component hangs in a call: the process should then exit without destructors.
   bool run();
 
   // Any thread, also before run.
   void stop();
-  // Any thread. Replaces the file: pipelines and sinks that are the same go on untouched. On an error the old file runs on, as far
-  // as it starts again, and the error says so. The answer comes when it is done, by run; one reload at a time, once it has started.
+  // Replaces the files; equal pipelines and sinks continue unchanged. After an error the old files continue, apart from parts that
+  // cannot be started again; the error lists them. `run` performs the reload and sets the result; one reload at a time, after the
+  // start. Any thread.
   std::future<Status> reload(FileDescription file);
 
-  // After run: it ended because its sources cannot work here.
+  // After `run`: it ended because a source is not supported on this host.
   bool gave_up() const { return gave_up_; }
 
-  // How long run takes to return after stop, at most, unless the engine thread itself hangs in a call.
+  // The maximum time from `stop` to the return of `run`, unless the engine thread hangs in a call.
   int64_t longest_stop_ns() const;
 
   Ledger &ledger() { return ledger_; }
@@ -70,32 +71,32 @@ class Engine {
     std::promise<Status> result;
   };
 
-  // A graph for the file. Unchanged parts of the current one are reused; the rest is created, not started.
+  // Builds a graph for the files. Reuses equal parts of the current graph; creates the others without starting them.
   Result<Graph> build(FileDescription file, const Graph &current);
   Status start_new(Graph &graph, const Graph &current);
   void wire(Graph &graph);
   Status apply(FileDescription file);
   Status fall_back(const std::string &why);
   Graph only_running(Graph graph);
-  // Stops the parts that `keep` lacks. Sinks go on delivering for a while: they retire.
+  // Stops the parts of `graph` that are not in `keep`. Removed sinks retire: they deliver their queues until the deadline.
   void stop_parts(const Graph &graph, const Graph &keep);
   void retire_until_free(const StageDescription &wanted);
   void release(const std::shared_ptr<SinkWorker> &sink);
   void start_lanes();
   void stop_lanes();
   void wake();
-  void note();  // news of a lane
-  bool turn();  // one turn of the loop; false when everything has ended
+  void wake_engine_thread();
+  bool run_once();  // one iteration of the loop; false at the end
   void wait_for_work();
-  void show_alive();
+  void report_alive();
 
   Ledger ledger_;
   Options options_;
   PipelineServices services_;
   Graph graph_;
-  Pipelines own_;                                      // of the graph, those that this thread runs
-  std::vector<std::shared_ptr<SinkWorker>> retiring_;  // out of the graph, still delivering
-  std::vector<std::shared_ptr<void>> abandoned_;       // hangs in a call: may never be destroyed
+  Pipelines own_;                                      // the pipelines of the graph that the engine thread runs
+  std::vector<std::shared_ptr<SinkWorker>> retiring_;  // removed from the graph, still delivering
+  std::vector<std::shared_ptr<void>> abandoned_;       // components that hang in a call: must not be destroyed
   uint64_t windows_ = 0;
   int64_t next_alive_ = INT64_MAX;
   bool gave_up_ = false;
@@ -103,7 +104,7 @@ class Engine {
   std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Lane>> lanes_;                 // changed only by the engine thread
-  bool woken_ = false, stopping_ = false, running_ = false;  // running: from the start on, also before run
+  bool woken_ = false, stopping_ = false, running_ = false;  // running_: since `start`
   std::optional<Reload> reload_;
 };
 

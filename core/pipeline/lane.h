@@ -17,14 +17,14 @@ namespace atalaya::core {
 
 using Pipelines = std::vector<std::shared_ptr<PipelineRun>>;
 
-// Takes what has arrived and runs the windows that are due, until there are none. Returns the number of whole windows.
+// Processes arrived batches and due windows until none remain. Returns the number of complete windows.
 uint64_t process_due(const Pipelines &pipelines, const std::function<bool()> &stopping);
-// CLOCK_MONOTONIC time of the next window of any; INT64_MAX without one.
+// CLOCK_MONOTONIC time of the next window of any pipeline; INT64_MAX without windows.
 int64_t next_deadline(const Pipelines &pipelines);
 bool all_ended(const Pipelines &pipelines);
 bool any_unsupported(const Pipelines &pipelines);
 
-// A thread for connected pipelines with inline functions. A function that takes long delays them, and no other pipeline. While it
+// A thread for connected pipelines with inline functions, so that a slow function does not delay other pipelines. While the lane
 // runs, only its thread uses the pipelines.
 class Lane {
  public:
@@ -35,9 +35,8 @@ class Lane {
   ~Lane() { stop(); }
 
   void start();
-  void stop();  // once the current window is finished
-  // Any thread.
-  void wake();
+  void stop();  // waits for the current window
+  void wake();  // any thread
   uint64_t windows() const { return windows_; }
   bool ended() const { return ended_; }
   bool unsupported() const { return unsupported_; }
@@ -55,12 +54,13 @@ class Lane {
   std::thread thread_;
 };
 
-// The pipelines of a graph by the thread that runs them.
+// The pipelines of a graph, divided by the thread that runs them.
 struct Division {
   Pipelines engine;              // on the engine's thread
   std::vector<Pipelines> lanes;  // on a thread each
 };
-// Pipelines that are connected stay together. A file whose pipelines are all connected needs no further thread.
+// Divides pipelines among the engine's thread and lanes. Connected pipelines have the same thread. If all pipelines are connected,
+// no lane is needed.
 Division divide(const Pipelines &pipelines);
 
 }  // namespace atalaya::core

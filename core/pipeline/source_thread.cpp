@@ -83,7 +83,7 @@ std::optional<atalaya_window> SourceThread::next_window() {
   wake_.wait(lock, [this] { return stopping_ || requested_; });
   busy_ = true;
   if (requested_) return collected_ = std::exchange(requested_, std::nullopt);
-  if (!holds_ || !collected_) return std::nullopt;
+  if (!last_call_ || !collected_) return std::nullopt;
   return last_call_after(*std::exchange(collected_, std::nullopt));
 }
 
@@ -140,12 +140,12 @@ int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
   return ATALAYA_OK;
 }
 
-bool SourceThread::stop(int64_t deadline_ns, bool holds) {
+bool SourceThread::stop(int64_t deadline_ns, bool last_call) {
   if (!thread_.joinable()) return true;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    holds_ = holds;
+    last_call_ = last_call;
     wake_.notify_all();
   }
   // Early enough that an interrupted call ends before the deadline.

@@ -16,15 +16,15 @@
 
 namespace atalaya::core {
 
-// A source on a thread of its own: a push source, or a pull source whose collect may block. Its batches wait here, a few at most,
-// until the engine takes them; a push source that is faster than its pipeline waits in emit.
+// The thread of a push source, or of a pull source whose collect may block. A short queue contains its batches until the engine
+// takes them; a push source that is faster than its pipeline waits in `emit`.
 class SourceThread : public CountingSurroundings {
  public:
-  // `arrived` is called, without a lock held, when there is something to take.
+  // `arrived` is called, without a lock, when a batch waits.
   SourceThread(Ledger &ledger, std::string state_dir, std::shared_ptr<BatchPool> pool, std::function<void()> arrived);
   ~SourceThread() override;
 
-  void run(Instance &instance);  // which outlives the thread
+  void run(Instance &instance);  // the instance must outlive the thread
 
   struct Arrival {
     BatchOwner batch;
@@ -33,14 +33,14 @@ class SourceThread : public CountingSurroundings {
     uint64_t id = 0;      // of a pushed batch, for acked
     int64_t busy_ns = 0;  // of a collect
   };
-  // A pull source: collect this window. False while the last one is not finished.
+  // Requests a window of a pull source. False if the previous window is not complete.
   bool request(const atalaya_window &window);
   // Engine thread.
   std::optional<Arrival> take();
-  bool ended();  // it will bring no more, and nothing waits
-  // Ends the thread: interrupts a push source, waits for a collect, also of a window that was only asked for. A source that holds
-  // samples is then called once more. False when it hangs past the deadline; it is left behind then.
-  bool stop(int64_t deadline_ns, bool holds = false);
+  bool ended();  // the source has ended and no batch waits
+  // Ends the thread: interrupts a push source, waits for the requested window of a pull source. With `last_call` the source is
+  // then called once more for the samples that it retains. False if it hangs past the deadline; the thread is then detached.
+  bool stop(int64_t deadline_ns, bool last_call = false);
 
   BatchOwner new_batch() override;
   int32_t emit(BatchOwner batch, uint64_t &id) override;
@@ -57,8 +57,8 @@ class SourceThread : public CountingSurroundings {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Arrival> waiting_;
-  std::optional<atalaya_window> requested_, collected_;  // the next one, the last one
-  bool busy_ = false, stopping_ = false, holds_ = false, done_ = false;
+  std::optional<atalaya_window> requested_, collected_;  // the next window, the last window
+  bool busy_ = false, stopping_ = false, last_call_ = false, done_ = false;
   uint64_t last_id_ = 0;
   std::thread thread_;
 };

@@ -12,23 +12,24 @@
 
 namespace atalaya::core {
 
-// All that one window moved: it enters the ledger and the sinks' queues at once, so that no snapshot sees half of it.
+// The changes that one window makes to the ledger and to the sinks' queues. They take effect under one lock, so that no snapshot
+// contains a part of them.
 class Transaction {
  public:
-  // The changes of one row; the reference holds until the next call.
-  Counts &counts(LedgerRow &row) { return moved_.emplace_back(Moved{&row, {}, {}}).counts; }
+  // The changes of one row. The reference is valid until the next call.
+  Counts &counts(LedgerRow &row) { return changes_.emplace_back(Change{&row, {}, {}}).counts; }
   void dropped(LedgerRow &row, std::string_view reason, int64_t samples);
   void deliver(SinkWorker &sink, Delivery delivery) { deliveries_.emplace_back(&sink, std::move(delivery)); }
 
   void commit(Ledger &ledger);
 
  private:
-  struct Moved {
+  struct Change {
     LedgerRow *row;
-    Counts counts;  // added; `dropped` only through `reason`
-    std::string reason;
+    Counts counts;       // are added to those of the row
+    std::string reason;  // of counts.dropped
   };
-  std::vector<Moved> moved_;
+  std::vector<Change> changes_;
   std::vector<std::pair<SinkWorker *, Delivery>> deliveries_;
   std::vector<Delivery> released_;
 };

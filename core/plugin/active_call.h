@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of components that run in this process now, so that a crash or a hang names its component.
+// The current calls of components in this process, so that the report of a crash or a hang names the component.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace atalaya::core {
 
-// One call, as long as the object lives. The texts outlive it.
+// A scope: the call is current while the object exists. The texts must outlive it.
 class ActiveCall {
  public:
   ActiveCall(const char *label, const char *operation);
@@ -17,15 +17,15 @@ class ActiveCall {
   ~ActiveCall();
 
  private:
-  const char *label_before_, *operation_before_;  // a call within a call
+  const char *label_before_, *operation_before_;  // of the enclosing call
 };
 
-// "pipeline "x": source "y": collect" of the call that has lasted longest, at least this long. Runs of push sources do not count:
-// they last as long as the agent.
+// The text `pipeline "x": source "y": collect` of the longest current call that has lasted at least `min_ns`. Runs of push sources
+// are left out, because they last as long as the agent.
 std::optional<std::string> longest_call(int64_t min_ns);
 
-// From now on a crash of this process writes one line to the descriptor that names the component, before the process ends. The
-// advice is its end, a constant.
+// Installs signal handlers: a crash of this process writes one line with the component's name to the descriptor before the process
+// ends. The line ends with `advice`, a string constant.
 void report_crashes(int descriptor, const char *advice);
 
 }  // namespace atalaya::core

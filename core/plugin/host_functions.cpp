@@ -63,7 +63,7 @@ struct HostFunctions {
   // The batch that the instance may write to now; null for any other: the plugin's own pointers are not trusted.
   static Batch *owned(void *self, const atalaya_batch *batch) {
     const LocalInstance &instance = of(self);
-    if (instance.handed_ != nullptr && batch == &instance.handed_->raw()) return instance.handed_;
+    if (instance.current_ != nullptr && batch == &instance.current_->raw()) return instance.current_;
     for (const BatchOwner &lent : instance.lent_)
       if (batch == &lent->raw()) return lent.get();
     return nullptr;

@@ -7,7 +7,7 @@ namespace atalaya::core {
 
 class LocalInstance;
 
-// The table of host services that an instance gets. No C++ exception leaves any of them.
+// The table of host functions for an instance. They throw no C++ exceptions.
 atalaya_host host_functions(LocalInstance *instance);
 
 }  // namespace atalaya::core

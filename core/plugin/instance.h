@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One created component, in this process or another, and the services of its surroundings.
+// A created component, in this process or another one, and the services that it uses.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -21,7 +21,7 @@
 
 namespace atalaya::core {
 
-// The services for an instance. The defaults serve where there is no engine (check, try, tests).
+// The services for an instance. The defaults are for use without an engine (check, try, tests).
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
@@ -31,27 +31,27 @@ class Surroundings {
   virtual BatchOwner new_batch() { return nullptr; }                                    // push sources
   virtual int32_t emit(BatchOwner, uint64_t & /*id*/) { return ATALAYA_END; }
   virtual std::optional<std::string> state_dir() { return std::nullopt; }
-  // Its process was restarted after a crash or a hang (isolation).
+  // The process of an isolated instance was restarted after a crash or a hang.
   virtual void restarted() {}
-  // Row 0 takes a new snapshot. Texts in the row stay valid until the next row 0.
+  // Reads a ledger row of a snapshot; row 0 makes a new snapshot. Texts in `out` are valid until the next row 0.
   virtual bool ledger(uint64_t /*row*/, atalaya_ledger_row & /*out*/) { return false; }
 };
 
-// The result of an operation: one of the codes of plugin.h. A code that is none of them, and an exception that left the plugin,
-// become PERMANENT.
+// The result of an operation: one of the codes of plugin.h. An unknown code and a C++ exception of the plugin become
+// ATALAYA_PERMANENT.
 struct Outcome {
   int32_t code = ATALAYA_OK;
   std::string text;          // the plugin's message; may be empty
-  bool unavailable = false;  // its process has ended and is being restarted; the code is RETRY
+  bool unavailable = false;  // the isolated process has ended and will be restarted; the code is ATALAYA_RETRY
   bool ok() const { return code == ATALAYA_OK || code == ATALAYA_NOTHING; }
 };
 
-// Calls follow the thread rules of plugin.h; the caller keeps them. Destroyed by the destructor, stopped before if that was left
-// out.
+// A created component. Callers must follow the thread rules of plugin.h. The destructor stops a started component, then destroys
+// it.
 class Instance {
  public:
-  // Creates the component in this process. `label` begins every line that it logs, and the error: pipeline "x": source "proc". The
-  // names and the surroundings outlive it.
+  // Creates the component in this process. Its log lines and errors start with `label`: `pipeline "x": source "proc"`. `names` and
+  // `surroundings` must outlive the instance.
   static Result<std::unique_ptr<Instance>> create(Registry::Component component, Parameters parameters, std::string label,
                                                   NameTable &names, Surroundings &surroundings);
   Instance(const Instance &) = delete;
@@ -68,7 +68,7 @@ class Instance {
   virtual Outcome write(const atalaya_batch &batch, int64_t &retry_after_ns) = 0;
   virtual Outcome flush(int64_t deadline_ns) = 0;
   virtual Outcome command(const std::vector<std::string> &arguments, int32_t &status) = 0;
-  // Any thread. Calls that can be cut short shall not last beyond this time (CLOCK_MONOTONIC).
+  // Sets a time (CLOCK_MONOTONIC) at which calls end that can be interrupted. Any thread.
   virtual void end_by(int64_t /*deadline_ns*/) {}
 
   const atalaya_component &component() const { return *component_.component; }

@@ -102,7 +102,7 @@ Outcome LocalInstance::stop() {
 }
 
 Outcome LocalInstance::collect(const atalaya_window &window, Batch &batch) {
-  const Handed handed(handed_, batch);
+  const Handed handed(current_, batch);
   return call(label_, "collect",
               [&](atalaya_error *error) { return component().ops->collect(instance_, &window, &batch.raw(), error); });
 }
@@ -127,7 +127,7 @@ void LocalInstance::interrupt() {
 }
 
 Outcome LocalInstance::process(const atalaya_window &window, Batch &batch) {
-  const Handed handed(handed_, batch);
+  const Handed handed(current_, batch);
   return call(label_, "process",
               [&](atalaya_error *error) { return component().ops->process(instance_, &window, &batch.raw(), error); });
 }

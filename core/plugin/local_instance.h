@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A component in this process, and the host services that it was given.
+// A component in this process, with its table of host functions.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,7 @@ class LocalInstance final : public Instance {
                 Surroundings &surroundings);
   ~LocalInstance() override;
 
-  Outcome create();  // first, once
+  Outcome create();  // call it once, before all others
   Outcome start() override;
   Outcome stop() override;
   Outcome collect(const atalaya_window &window, Batch &batch) override;
@@ -35,8 +35,8 @@ class LocalInstance final : public Instance {
   void *instance_ = nullptr;
   bool created_ = false, started_ = false;
 
-  Batch *handed_ = nullptr;       // the batch of the collect or process that runs
-  std::vector<BatchOwner> lent_;  // given by new_batch, not yet emitted
+  Batch *current_ = nullptr;      // the batch of the current collect or process call
+  std::vector<BatchOwner> lent_;  // from new_batch, not yet emitted
   std::mutex state_dir_mutex_;
   std::string state_dir_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of names of plugins and components.
+// The syntax of names of plugins and components.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 namespace atalaya::core {
 
 constexpr size_t kMaxNameSize = 64;
-constexpr size_t kMaxComponents = 256;  // of a plugin
+constexpr size_t kMaxComponents = 256;  // per plugin
 
-// Lower-case letters, digits and '_' (and '-' if allowed), a letter first.
+// Whether a name has only lower-case letters, digits and '_' (with `dash` also '-') and starts with a letter.
 constexpr bool is_name(std::string_view name, bool dash) {
   if (name.empty() || name.size() > kMaxNameSize || name.front() < 'a' || name.front() > 'z') return false;
   for (const char c : name)
@@ -23,7 +23,7 @@ constexpr bool is_component_name(std::string_view name) {
 constexpr bool is_plugin_name(std::string_view name) {
   return is_name(name, true);
 }
-// Any visible ASCII.
+// Whether a version has only visible ASCII characters.
 constexpr bool is_version(std::string_view version) {
   if (version.empty() || version.size() > kMaxNameSize) return false;
   for (const char c : version)

@@ -116,7 +116,7 @@ std::vector<std::string> Registry::default_folders(const std::string &option) {
   return folders;
 }
 
-bool Registry::is_ours(const std::string &path) {
+bool Registry::is_bundled(const std::string &path) {
   if (path.find('/') == std::string::npos) return true;
   std::error_code error;
   const fs::path file = fs::weakly_canonical(path, error);

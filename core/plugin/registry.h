@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds plugins by their ELF note without opening them, and opens those that are used.
+// Finds plugins by their ELF note without opening them; opens those that are used.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -20,13 +20,13 @@ namespace atalaya::core {
 
 // "source", "translator", "filter", "sink", "command"; "" for an unknown kind.
 std::string_view kind_name(uint32_t kind);
-// For a component that no loaded plugin offers: "; install the package atalaya-kafka", or "".
+// The advice for a component that no installed plugin offers: "; install the package atalaya-kafka", or "".
 std::string package_advice(uint32_t kind, std::string_view name);
-// Of a build of some plugins only: the way to all of them. Else empty.
+// The advice for a build without some plugins: how to build all of them; "" for a complete build.
 std::string_view build_advice();
 inline constexpr std::array<uint32_t, 5> kComponentKinds = {ATALAYA_SOURCE, ATALAYA_TRANSLATOR, ATALAYA_FILTER, ATALAYA_SINK,
                                                             ATALAYA_COMMAND};
-uint32_t kind_from_name(std::string_view name);  // 0 when unknown
+uint32_t kind_from_name(std::string_view name);  // 0 for an unknown name
 
 struct ComponentName {
   uint32_t kind = 0;
@@ -34,7 +34,7 @@ struct ComponentName {
   auto operator<=>(const ComponentName &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
-// The content of a file's note.
+// The content of a plugin's ELF note.
 struct PluginNote {
   std::string name, version;
   uint16_t abi_major = 0, abi_minor = 0;
@@ -42,16 +42,16 @@ struct PluginNote {
   std::vector<ComponentName> components;
 };
 
-// Reads the note of an ELF file. Bounds are checked; nothing of the file is run.
+// Reads the note of an ELF file with bounds checks; runs no code of the file.
 Result<PluginNote> read_plugin_note(const std::string &path);
 
-// An opened plugin whose descriptor has been checked. Never closed: its code may live on in threads and destructors.
+// An opened plugin with a valid descriptor. It is never closed, because threads and destructors may still run its code.
 class Plugin {
  public:
-  // Opens a file: ownership and mode (root or the effective user, writable by no one else, the folder too), note, versions,
-  // descriptor. The error is one line: file, wanted, offered, remedy.
+  // Opens a file after these checks: owner and mode of file and folder (root or the effective user owns them, nobody else can
+  // write), note, versions, descriptor. The error is one line: file, required value, actual value, remedy.
   static Result<std::shared_ptr<const Plugin>> open(const std::string &path);
-  // The same checks on a descriptor in memory, for tests and static builds.
+  // Checks a descriptor in memory in the same way, for tests and static builds.
   static Result<std::shared_ptr<const Plugin>> from_descriptor(const atalaya_plugin *descriptor, const std::string &path);
 
   const std::string &path() const { return path_; }
@@ -66,7 +66,7 @@ class Plugin {
   std::vector<const atalaya_component *> components_;
 };
 
-// The components that can be named in a pipeline file.
+// The installed plugins and their components.
 class Registry {
  public:
   struct Entry {
@@ -74,15 +74,16 @@ class Registry {
     std::vector<ComponentName> components;
   };
 
-  // Looks through the folders in order at the files named *.so; the first file that offers a component has it. Nothing is opened;
-  // files that open would refuse are listed as refused as far as their mode and their note show it.
+  // Reads the notes of the files *.so in the folders, in their order; if several files offer a component, the first one is used.
+  // Opens no plugin. Lists a file as refused if its mode or its note is invalid.
   static Registry scan(const std::vector<std::string> &folders);
-  // --plugins and $ATALAYA_PLUGINS (':' between), "plugins" beside the binary, its prefix's lib/atalaya, /usr/lib/atalaya.
+  // The folders of --plugins and $ATALAYA_PLUGINS (separated by ':'), "plugins" in the folder of the binary, lib/atalaya of its
+  // prefix, /usr/lib/atalaya.
   static std::vector<std::string> default_folders(const std::string &option);
 
-  // Whether a file is one of atalaya's own plugins: in a folder of them (all of those folders but the first two), and in the
-  // manifest of a package there. A plugin in memory is our own.
-  static bool is_ours(const std::string &path);
+  // Whether a plugin is part of Atalaya: in a default folder except the first two, and in the manifest of a package there. Plugins
+  // in memory are part of Atalaya.
+  static bool is_bundled(const std::string &path);
 
   // For tests: a plugin that is already open.
   void add(std::shared_ptr<const Plugin> plugin);
@@ -91,13 +92,13 @@ class Registry {
     std::shared_ptr<const Plugin> plugin;
     const atalaya_component *component = nullptr;
   };
-  // Opens the plugin on first use. Unknown names: `known` is empty and the error has no "did you mean"; ask names().
+  // `open` opens the plugin on first use. Its error for an unknown name suggests no other name; see names().
   bool known(uint32_t kind, std::string_view name) const;
   Result<Component> open(uint32_t kind, std::string_view name);
   std::vector<std::string> names(uint32_t kind) const;
   const std::vector<Entry> &entries() const { return entries_; }
-  const std::vector<std::string> &refused() const { return refused_; }  // one line a file
-  // Puts the metrics of all plugins that are open into the catalogue. The problems: invalid metrics, and metrics that two plugins
+  const std::vector<std::string> &refused() const { return refused_; }  // one line per file
+  // Declares the metrics of all open plugins in the catalogue. Returns the problems: invalid metrics, and metrics that two plugins
   // declare differently.
   std::vector<std::string> declare_metrics(NameTable &names) const;
 
@@ -110,7 +111,8 @@ class Registry {
   std::vector<std::shared_ptr<const Plugin>> opened_;  // parallel to entries_; null until used
 };
 
-// Puts the metrics of one component into the catalogue. What is invalid or declared differently is left out and logged.
+// Declares the metrics of one component in the catalogue. Metrics that are invalid, or that are already declared differently, are
+// logged and left out.
 void declare_metrics(const atalaya_component &component, NameTable &names);
 
 inline Schema schema_of(const atalaya_component &component) {

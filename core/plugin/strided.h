@@ -7,8 +7,8 @@
 
 namespace atalaya::core {
 
-// An array that crossed the ABI: elements may be smaller (older plugin) or larger (newer one) than ours. What an older one lacks is
-// 0.
+// An array from another version of the ABI: its elements may be smaller (older plugin) or larger (newer plugin) than T. Members
+// that an older element lacks are 0.
 template <class T>
 class Strided {
  public:

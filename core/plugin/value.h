@@ -9,7 +9,8 @@
 
 namespace atalaya::core {
 
-// An operator's value for a parameter, before any schema is known. Map keys are sorted, so that equal files give equal values.
+// An operator's value for a parameter, before it is checked against a schema. Map keys are sorted, so that equal files have equal
+// values.
 struct Value {
   enum class Type { nil, boolean, integer, number, string, table, function };
 
@@ -24,10 +25,10 @@ struct Value {
   bool operator==(const Value &) const = default;
 };
 
-// One error in an operator's value; `path` names the parameter ("rules[3].match"), "" = the component itself.
+// One error in an operator's value. `path` is the parameter ("rules[3].match"); "": the component itself.
 struct Problem {
   std::string path;
-  std::string text;  // without file, line and component: the caller knows those
+  std::string text;  // without file, line and component, which the caller adds
 };
 
 }  // namespace atalaya::core

@@ -93,7 +93,7 @@ Parameters isolation_defaults(const atalaya_component &component) {
 Isolation isolation_of(const Parameters &parameters, const Registry::Component &component) {
   Isolation isolation;
   const Parameter *written = parameters.find("isolate");
-  isolation.on = written != nullptr ? written->i64 != 0 : !Registry::is_ours(component.plugin->path());
+  isolation.on = written != nullptr ? written->i64 != 0 : !Registry::is_bundled(component.plugin->path());
   const Parameters usual = isolation_defaults(*component.component);
   const auto limit = [&](const std::string &name) {
     const Parameter *own = parameters.find("isolation." + name);

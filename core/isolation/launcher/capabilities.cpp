@@ -96,7 +96,7 @@ Status keep_capabilities(uint64_t wanted) {
   return Done{};
 }
 
-Status keep_capabilities_here() {
+Status deny_capabilities_to_programs() {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   const uint64_t kept = get().permitted;
   if (!set({kept, kept, 0})) return Error{"capabilities: " + error_text(errno)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capabilities of the calling thread, as bits by their number.
+// Linux capabilities (capabilities(7)) as sets: bit n is the capability with number n.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -11,17 +11,18 @@
 
 namespace atalaya::core {
 
-// Those that the component declares as needs.
+// The capabilities that the component declares as needs.
 uint64_t declared_capabilities(const atalaya_component &component);
-// Those of the given ones that it can use: a feature that lacks one of its needs gets none.
-uint64_t usable_capabilities(const atalaya_component &component, uint64_t given);
-uint64_t permitted_capabilities();
+// The subset of `available` that the component can use: a feature with a missing capability receives none of its others.
+uint64_t usable_capabilities(const atalaya_component &component, uint64_t available);
+uint64_t permitted_capabilities();  // of the calling thread
 // "CAP_BPF, CAP_PERFMON"; "none".
 std::string capability_names(uint64_t set);
 
-// Keeps no more than these: permitted, effective, and for the program that is executed next, whoever the user is. Cannot be undone.
+// Restricts the thread's capabilities to `set`: permitted, effective, and for executed programs, also if the user is root.
+// Irreversible.
 Status keep_capabilities(uint64_t set);
-// Those of now remain, but no program that is executed gets any.
-Status keep_capabilities_here();
+// Retains the thread's capabilities, but executed programs receive none.
+Status deny_capabilities_to_programs();
 
 }  // namespace atalaya::core

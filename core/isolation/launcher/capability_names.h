@@ -9,7 +9,7 @@
 
 namespace atalaya::core {
 
-// By number.
+// The names of the capabilities by number.
 constexpr std::array<std::string_view, 41> kCapabilityNames = {"CAP_CHOWN",
                                                                "CAP_DAC_OVERRIDE",
                                                                "CAP_DAC_READ_SEARCH",

@@ -21,10 +21,10 @@ extern char **environ;  // NOLINT(readability-redundant-declaration): not every 
 namespace atalaya::core {
 namespace {
 
-constexpr int kWordMs = 1000;     // for the launcher's word on an exit
-constexpr int kBirthMs = 10'000;  // for a birth
+constexpr int kReportTimeoutMs = 1000;   // for the launcher's word on an exit
+constexpr int kStartTimeoutMs = 10'000;  // for a birth
 
-std::string gone() {
+std::string ended_text() {
   return "the launcher of isolated plugins is gone; those that run go on, none can be started until atalaya is started again";
 }
 
@@ -54,13 +54,13 @@ Status Launcher::start_locked() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kLauncherFd);
-  const char *words[] = {"atalaya", kLauncherWord, nullptr};
+  const char *words[] = {"atalaya", kLauncherCommand, nullptr};
   pid_t pid = 0;
   const int failed = ::posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, const_cast<char **>(words), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return Error{"launcher: " + error_text(failed)};
   pid_ = pid;
-  given_ = permitted_capabilities();
+  capabilities_ = permitted_capabilities();
   return Done{};
 }
 
@@ -71,46 +71,48 @@ void Launcher::end() {
   pid_ = 0;
 }
 
-Result<Born> Launcher::spawn(const ChildOrder &order) {
+Result<StartedChild> Launcher::spawn(const ChildOrder &order) {
   const std::lock_guard lock(mutex_);
   if (const Status started = start_locked(); !started) return Error{started.error()};
-  return ask(order);
+  return request(order);
 }
 
-Result<Born> Launcher::ask(const ChildOrder &order) const {
+Result<StartedChild> Launcher::request(const ChildOrder &order) const {
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return Error{"socketpair: " + error_text(errno)};
-  Born born;
-  born.lifeline = Descriptor(pair[0]);
+  StartedChild child;
+  child.lifeline = Descriptor(pair[0]);
   const Descriptor theirs(pair[1]);
   const LaunchMessage message{order.capabilities, order.memory_bytes};
   const std::array<int, kLaunchFds> fds = {order.control, order.batches, order.requests, order.notices, theirs.get()};
-  if (!send_with_fds(socket_.get(), &message, sizeof(message), fds.data(), fds.size())) return Error{gone()};
-  if (!readable(born.lifeline.get(), kBirthMs)) return Error{"the launcher of isolated plugins does not answer"};
-  ChildMessage word{};
+  if (!send_with_fds(socket_.get(), &message, sizeof(message), fds.data(), fds.size())) return Error{ended_text()};
+  if (!readable(child.lifeline.get(), kStartTimeoutMs)) return Error{"the launcher of isolated plugins does not answer"};
+  ChildMessage report{};
   int process = -1;
   size_t count = 1;
-  if (receive_with_fds(born.lifeline.get(), &word, sizeof(word), &process, count) != sizeof(word)) return Error{gone()};
-  born.process = Descriptor(count == 1 ? process : -1);
-  if (word.what != ChildMessage::kBorn || !born.process) return Error{"a process cannot be started: " + error_text(word.value)};
-  born.pid = word.value;
-  return born;
+  if (receive_with_fds(child.lifeline.get(), &report, sizeof(report), &process, count) != sizeof(report))
+    return Error{ended_text()};
+  child.pidfd = Descriptor(count == 1 ? process : -1);
+  if (report.what != ChildMessage::kStarted || !child.pidfd)
+    return Error{"a process cannot be started: " + error_text(report.value)};
+  child.pid = report.value;
+  return child;
 }
 
-Exit exit_of(const Born &born) {
-  ChildMessage word{};
+Exit exit_of(const StartedChild &child) {
+  ChildMessage report{};
   size_t count = 0;
-  if (!readable(born.lifeline.get(), kWordMs) ||
-      receive_with_fds(born.lifeline.get(), &word, sizeof(word), nullptr, count) != sizeof(word))
+  if (!readable(child.lifeline.get(), kReportTimeoutMs) ||
+      receive_with_fds(child.lifeline.get(), &report, sizeof(report), nullptr, count) != sizeof(report))
     return {};
-  if (word.what == ChildMessage::kKilled) return {true, word.value, 0};
-  return {word.what == ChildMessage::kEnded, 0, word.value};
+  if (report.what == ChildMessage::kKilled) return {true, report.value, 0};
+  return {report.what == ChildMessage::kEnded, 0, report.value};
 }
 
 int isolation_main(int argc, char **argv) {
   if (argc != 2) return -1;
-  const std::string_view word = argv[1];
-  return word == kLauncherWord ? launcher_main() : word == kChildWord ? child_main() : -1;
+  const std::string_view command = argv[1];
+  return command == kLauncherCommand ? launcher_main() : command == kChildCommand ? child_main() : -1;
 }
 
 }  // namespace atalaya::core

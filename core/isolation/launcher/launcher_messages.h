@@ -7,9 +7,9 @@
 
 namespace atalaya::core {
 
-constexpr const char *kLauncherWord = "--isolation-launcher";
-constexpr const char *kChildWord = "--isolation-child";
-constexpr int kLauncherFd = 3;  // where the launcher finds its socket
+constexpr const char *kLauncherCommand = "--isolation-launcher";
+constexpr const char *kChildCommand = "--isolation-child";
+constexpr int kLauncherFd = 3;  // descriptor of the launcher's socket
 
 // Agent to launcher, with the descriptors control, batches, requests, notices and the launcher's end of the lifeline.
 struct LaunchMessage {
@@ -18,15 +18,16 @@ struct LaunchMessage {
 };
 constexpr size_t kLaunchFds = 5;
 
-// Launcher to agent, over the lifeline. kBorn comes with the pidfd.
+// Launcher to agent, over the lifeline. The message kStarted carries the pidfd.
 struct ChildMessage {
-  enum What : int32_t { kBorn = 1, kFailed, kEnded, kKilled };
+  enum What : int32_t { kStarted = 1, kFailed, kEnded, kKilled };
   int32_t what;
   int32_t value;  // pid, errno, status, signal
 };
 
 bool send_with_fds(int socket, const void *data, size_t size, const int *fds, size_t count);
-// Bytes received; 0 at the end, -1 on an error. `count`: room for descriptors, then how many came; more than that are closed.
+// Returns the bytes received; 0 at the end, -1 on an error. `count`: the capacity of `fds`, then the number of received
+// descriptors; further descriptors are closed.
 long receive_with_fds(int socket, void *data, size_t size, int *fds, size_t &count);
 
 }  // namespace atalaya::core

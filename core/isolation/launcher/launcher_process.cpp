@@ -61,7 +61,7 @@ void limit(__rlimit_resource what, rlim_t value) {
   ::sigemptyset(&deaths);
   ::sigaddset(&deaths, SIGCHLD);
   ::sigprocmask(SIG_UNBLOCK, &deaths, nullptr);
-  const char *words[] = {"atalaya", kChildWord, nullptr};
+  const char *words[] = {"atalaya", kChildCommand, nullptr};
   ::execve("/proc/self/exe", const_cast<char **>(words), environ);
   ::_exit(127);
 }
@@ -111,14 +111,14 @@ class LauncherProcess {
     if (pid == 0) become_child(message, fds, theirs.get());
     const Descriptor process(pid < 0 ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!process) {
-      const ChildMessage word{ChildMessage::kFailed, errno};
+      const ChildMessage report{ChildMessage::kFailed, errno};
       if (pid > 0) ::kill(pid, SIGKILL);
-      send_with_fds(lifeline.get(), &word, sizeof(word), nullptr, 0);
+      send_with_fds(lifeline.get(), &report, sizeof(report), nullptr, 0);
       return true;
     }
     const int fd = process.get();
-    const ChildMessage word{ChildMessage::kBorn, pid};
-    send_with_fds(lifeline.get(), &word, sizeof(word), &fd, 1);
+    const ChildMessage report{ChildMessage::kStarted, pid};
+    send_with_fds(lifeline.get(), &report, sizeof(report), &fd, 1);
     children_.push_back({pid, std::move(lifeline), ChildErrors(std::move(errors), pid)});
     return true;
   }
@@ -144,8 +144,8 @@ class LauncherProcess {
         kill_group(info.si_pid);
         child->errors.end(monotonic());
         const bool killed = info.si_code != CLD_EXITED;
-        const ChildMessage word{killed ? ChildMessage::kKilled : ChildMessage::kEnded, info.si_status};
-        send_with_fds(child->lifeline.get(), &word, sizeof(word), nullptr, 0);
+        const ChildMessage report{killed ? ChildMessage::kKilled : ChildMessage::kEnded, info.si_status};
+        send_with_fds(child->lifeline.get(), &report, sizeof(report), nullptr, 0);
         children_.erase(child);
       }
       ::waitpid(info.si_pid, nullptr, WNOHANG);

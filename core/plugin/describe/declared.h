@@ -17,9 +17,9 @@ class Declared {
  public:
   explicit Declared(const atalaya_component &component);
 
-  // Every difference once: fields and tags that are not in the metric table, numbers of the wrong type, numbers that are none.
-  // A stage need not declare the names of its input (`known`). Of a span any tag that stands with some metric
-  // is declared, and all if it has no numbers.
+  // Returns each difference once: fields and tags that are not in the metric table, numbers of the wrong type, NaN and infinity. A
+  // stage need not declare the names of its input (`known`). A tag of a span is declared if any metric has it; a span without
+  // fields may have any tags.
   std::set<std::string> differences(const atalaya_batch &batch, const Symbols &symbols, const std::set<std::string> &known) const;
 
  private:
@@ -28,7 +28,7 @@ class Declared {
     std::set<std::string> tags;
   };
   std::map<std::string, Metric, std::less<>> metrics_;
-  std::set<std::string> tags_;  // of any of them
+  std::set<std::string> tags_;  // of all metrics
 };
 
 }  // namespace atalaya::core

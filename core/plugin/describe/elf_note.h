@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a plugin's ELF note. The file is foreign until its note has been read: every offset and size is checked.
+// Parses the ELF note of a plugin file. The file is untrusted input: every offset and size is checked.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace atalaya::core {
 
-// Copies `size` bytes at the offset of a file; false when the file ends before that.
+// Copies `size` bytes at an offset of the file; false if the file ends before.
 using ReadAt = std::function<bool(uint64_t offset, void *to, size_t size)>;
 
-// The errors have no file name in front.
+// Errors do not contain the file's name.
 Result<PluginNote> parse_plugin_note(const ReadAt &read_at);
 
 }  // namespace atalaya::core

@@ -28,21 +28,22 @@ struct Parameter {
 
 using Schema = Strided<atalaya_param>;
 
-// The units of strings that are paths: a file that is written; one that is read and must exist; one with credentials, whose
-// parameter is never shown, because it might hold the credentials by mistake.
+// The units of parameters that are paths: a file that is written, a file that is read and must exist, a file with credentials.
+// Messages never show the value of the last kind, because it might be the credentials by mistake.
 constexpr std::string_view kOutputFile = "output file", kInputFile = "input file", kSecretFile = "secret file";
 bool is_file(const atalaya_param &param);
 
 class Parameters {
  public:
   Parameters() = default;
-  explicit Parameters(Parameter root) : root_(std::move(root)) {}  // the record of all, checked elsewhere
+  explicit Parameters(Parameter root) : root_(std::move(root)) {}  // the record of all parameters, already checked
 
-  // Checks `written` (a table, or nil for none) against the schema. Every problem found is appended; unknown keys come with the
-  // nearest known one. Valid parameters are kept even when others are invalid.
+  // Checks `written` (a table, or nil) against the schema and adds defaults. Appends all problems; a problem of an unknown key
+  // suggests the most similar known one. Valid parameters are included even if others are invalid.
   static Parameters resolve(const Schema &schema, const Value &written, std::vector<Problem> &problems);
 
-  // The parameter at "root", "spool.dir", "rules[3].match" (from 0); "" = the record of all. Null when absent.
+  // The parameter at a path: "root", "spool.dir", "rules[3].match" (indexes start at 0), "" for the record of all. Null if it is
+  // missing.
   const Parameter *find(std::string_view path) const;
 
   bool operator==(const Parameters &) const = default;
@@ -51,7 +52,7 @@ class Parameters {
   Parameter root_;
 };
 
-// A value written as text on a command line ("5s", "true", "a,b") in the type that the schema wants; checked by resolve.
+// Converts a text of the command line ("5s", "true", "a,b") to the type that the schema requires. `resolve` checks the value.
 Value value_from_text(const atalaya_param &param, std::string_view text);
 
 }  // namespace atalaya::core

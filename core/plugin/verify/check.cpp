@@ -170,7 +170,7 @@ Result<std::string> check_file(const std::string &path) {
   return file.string();
 }
 
-Status check_roots_file(const std::string &path) {
+Status check_owned_by_root(const std::string &path) {
   auto file = check_file(path);
   if (!file) return Error{file.error()};
   for (std::filesystem::path one = *file;; one = one.parent_path()) {

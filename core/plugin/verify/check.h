@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons not to use a plugin. Errors do not begin with a file name.
+// Checks of a plugin before its use. Errors do not contain the file's name.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -12,14 +12,14 @@
 
 namespace atalaya::core {
 
-// A regular file that nobody but root and the effective user can change, in such a folder. Gives the file that a link leads to:
-// the checked file is the loaded file.
+// Checks that the file is regular and that only root and the effective user can change it and its folder. Returns the path without
+// symbolic links, so that the checked file is the loaded file.
 Result<std::string> check_file(const std::string &path);
-// For who has capabilities: nobody but root can change it.
-Status check_roots_file(const std::string &path);
-// `name` is the plugin's, for the advice.
+// Checks that only root can change the file; for processes with capabilities.
+Status check_owned_by_root(const std::string &path);
+// Checks the versions of a plugin's ABI. `name` is the plugin, for the advice.
 Status check_versions(uint32_t abi_major, uint32_t abi_minor, uint32_t sample_layout, const std::string &name);
-// Versions, sizes, names, kinds and operations; the components are appended to `components`.
+// Checks versions, sizes, names, kinds and operations. Appends the components to `components`.
 Status check_descriptor(const atalaya_plugin *descriptor, std::vector<const atalaya_component *> &components);
 Status check_note(const PluginNote &note, const atalaya_plugin &descriptor,
                   const std::vector<const atalaya_component *> &components);

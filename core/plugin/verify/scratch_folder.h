@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for its owner only, deleted with its content.
+// A temporary folder with mode 0700, which is removed with its content on destruction.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@ namespace atalaya::core {
 
 class ScratchFolder {
  public:
-  // In $TMPDIR or /tmp, named by this and some letters. Throws filesystem_error.
+  // Creates the folder in $TMPDIR or /tmp; its name is `prefix` and random characters. Throws filesystem_error.
   explicit ScratchFolder(const std::string &prefix) : path_(std::filesystem::temp_directory_path() / (prefix + "XXXXXX")) {
     if (::mkdtemp(path_.data()) == nullptr)
       throw std::filesystem::filesystem_error("no temporary folder", path_, std::error_code(errno, std::generic_category()));

@@ -318,7 +318,7 @@ std::vector<Finding> verify_plugin(const std::shared_ptr<const Plugin> &plugin) 
     for (const std::string_view step : kVerifySteps) {
       auto finding = verify_step({plugin, component}, step);
       if (finding) findings.push_back(std::move(*finding));
-      if (finding && ends_kit(findings.back())) break;
+      if (finding && is_final(findings.back())) break;
     }
   }
   return findings;
@@ -328,7 +328,7 @@ std::optional<Finding> verify_step(const Registry::Component &component, std::st
   return Verifier(component).run(step);
 }
 
-bool ends_kit(const Finding &finding) {
+bool is_final(const Finding &finding) {
   return !finding.problem.empty() && (finding.step == kVerifySteps[0] || finding.step == kVerifySteps[1]);
 }
 

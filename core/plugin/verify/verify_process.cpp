@@ -112,7 +112,7 @@ void verify_in_processes(const OpenPlugin &open, const std::vector<ComponentName
     for (const std::string_view step : kVerifySteps) {
       const auto finding = in_child({label, std::string(step), "", ""}, patience, [&] { return step_of(open, name, step); });
       if (finding) report(*finding);
-      if (finding && ends_kit(*finding)) break;
+      if (finding && is_final(*finding)) break;
     }
   }
 }
