@@ -18,7 +18,7 @@ std::string environment(const char *name) {
   return value == nullptr ? "" : value;
 }
 
-// systemd joins several folders by ':'; the first is ours.
+// systemd separates several folders by ':'; the agent uses the first one.
 std::string first_folder(const std::string &list) {
   return list.substr(0, list.find(':'));
 }

@@ -60,10 +60,10 @@ void log(LogLevel level, std::string_view text) {
   static const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
   std::string line = journal ? journal_prefix(level) : "atalaya: ";
   line += word(level);
-  // One line is one event: the text of a plugin or a file cannot forge another.
+  // Each event is one line: the text of a plugin or a file cannot forge another line.
   for (const char c : text) line += c == '\n' || c == '\r' ? ' ' : c;
   line += '\n';
-  // One write, so that lines of several threads do not mix; a closed standard error is no reason to fail.
+  // One write per line, so that lines of several threads do not mix. Errors of a closed standard error are ignored.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -104,7 +104,7 @@ struct Ended {
   int exit_status = 0;
 };
 
-// The text that the process writes to the pipe, and its end. A process that is late or too much is ended.
+// Reads the text that the process writes to the pipe until its end. Ends a process that exceeds the time or the size limit.
 Result<Ended> wait_for(pid_t pid, Pipe &pipe, int64_t limit_ns, int stop) {
   pipe.to.reset();
   auto text = read_until_end(pipe.from.get(), stop, monotonic() + limit_ns);

@@ -42,7 +42,7 @@ int print_page(const std::string &topic, PluginCommands plugins) {
   return kDone;
 }
 
-// A question is the hint itself.
+// A hint that is a question is printed unchanged.
 std::string with_hint(const std::string &text, const std::string &hint) {
   return text.ends_with('?') ? text : text + "; " + hint;
 }

@@ -21,7 +21,7 @@ bool is_wanted(const std::string &wanted, uint32_t kind, const std::string &name
   return wanted == std::string(kind_name(kind)) + "/" + name;
 }
 
-// The pages of all components, or of those that are wanted.
+// The pages of all components, or of the requested ones.
 std::vector<Page> pages_of(Registry &registry, const std::string &wanted) {
   std::vector<Page> pages;
   for (const uint32_t kind : kComponentKinds) {

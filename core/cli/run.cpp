@@ -30,7 +30,7 @@ constexpr OptionSpec kRunOptions[] = {
     {"--drop", "", "Give up all capabilities; components that need some run isolated, with only those"},
 };
 
-// The parts of `run`, the files aside.
+// The parts of `run`, except the files.
 struct Parts {
   const Arguments &arguments;
   Registry registry;
@@ -114,7 +114,7 @@ std::future<Status> reload(const std::vector<std::string> &paths, Engine &engine
   return {};
 }
 
-// The features as `atalaya doctor` sees them with the privileges of this agent. A process of its own opens the plugins.
+// The features, examined with the privileges of this agent. A separate process opens the plugins.
 std::string examined(const Arguments &arguments, int launcher, int stop) {
   std::vector<std::string> words = {"doctor", "--format", "json"};
   if (const auto folder = arguments.get("--plugins")) words.insert(words.end(), {"--plugins", *folder});
@@ -163,7 +163,7 @@ int run_pipelines(const Arguments &arguments) {
   end_launcher_unless_wanted(*description, parts);
 
   Ledger *ledger = nullptr;
-  // The status line is sent with the sign of life, or every 15 s without a watchdog.
+  // The status line is sent with the watchdog's keep-alive message, or every 15 s without a watchdog.
   static constexpr int64_t kStatusEvery = 15'000'000'000;
   const auto alive = [&service, &ledger] { service.alive(ledger_line(ledger->snapshot())); };
   Engine engine(parts.symbols, {.host = arguments.get("--host").value_or(""),

@@ -77,7 +77,7 @@ SpoolLimits spool_limits(const Parameters &parameters) {
   };
   const Parameter *dir = parameters.find("spool.dir");
   if (dir == nullptr) return limits;
-  limits.dir = std::filesystem::path(state_folder() + "/") / dir->text;  // an absolute one stays as it is
+  limits.dir = std::filesystem::path(state_folder() + "/") / dir->text;  // an absolute path remains unchanged
   limits.dir = std::filesystem::path(limits.dir).lexically_normal();
   number("spool.max", limits.max_bytes);
   number("spool.min_free", limits.min_free_bytes);

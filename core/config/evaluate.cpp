@@ -15,15 +15,15 @@
 
 namespace atalaya::core {
 
-// Takes down the calls of the native functions. They must not raise while C++ objects live in their frames, so each does its C++
-// work in one of the noexcept members here, which answer with plain data.
+// Records the calls of the native functions. They must not raise an error while C++ objects exist in their frames, so each does
+// its C++ work in one of the noexcept members here, which return plain data.
 class Recorder {
  public:
   static constexpr size_t kMost = 10'000;  // declarations of all files
 
   Evaluation result;
   size_t file = 0;                                            // that runs
-  std::vector<int> component_refs, pipeline_refs, test_refs;  // parameters and bodies, until the file has run
+  std::vector<int> component_refs, pipeline_refs, test_refs;  // parameters and bodies, until the end of the file
 
   int add_component(RawComponent::Form form, uint32_t kind, const char *name, int reference) noexcept {
     return guarded([&] {
@@ -122,7 +122,7 @@ int construct(lua_State *lua) {
 }
 
 // native.constructor(kind, name[, complete]): the function behind a.source.NAME. `complete` gets the table of parameters and
-// returns the one that counts.
+// returns the table that is used.
 int constructor(lua_State *lua) {
   lua_settop(lua, 3);
   const char *kind = luaL_checkstring(lua, 1);
@@ -296,7 +296,7 @@ void read_out(Recorder &recorder) {
   LuaState &state = *recorder.result.state;
   lua_State *const lua = state.raw();
   state.lift_memory_limit();
-  // A reader each, so that endless parameters do not use up the limit of pipelines.
+  // Separate readers, so that very large parameters do not exhaust the limit for pipelines.
   LuaReader components(lua);
   LuaReader pipelines(lua);
   LuaReader tests(lua);
@@ -306,7 +306,7 @@ void read_out(Recorder &recorder) {
   state.restore_memory_limit();
 }
 
-// Runs one file; true if it ran to its end.
+// Runs one file; true if it ended without an error.
 bool run_file(const std::string &path, Recorder &recorder) {
   LuaState &state = *recorder.result.state;
   LuaState::Failure failure;

@@ -28,7 +28,7 @@ std::string members(const Parameter &parameter) {
   return text.empty() ? "{}" : "{ " + text + " }";
 }
 
-// As it would be written in the file.
+// The value in the syntax of a pipeline file.
 std::string value_text(const Parameter &parameter) {
   switch (parameter.type) {
     case ATALAYA_BOOL:
@@ -109,7 +109,7 @@ void append_line(std::string &out, const Location &where, const std::string &kin
   out += text + "\n";
 }
 
-// `file` is the one that the heading names.
+// `file` is the heading's file.
 void append_stage(std::string &out, const StageDescription &stage, const std::string &file) {
   const std::string elsewhere = stage.where.file == file ? "" : "  (" + stage.where.file + ")";
   if (stage.function != 0) {

@@ -47,7 +47,7 @@ struct Functions {
   std::vector<int> references;
 };
 
-// The same functions in another state: those of pipelines that run on different threads share nothing.
+// Loads the functions in another state: functions of pipelines on different threads share no state.
 Result<Functions> evaluate_again(const FileDescription &first, size_t functions, Registry &registry, const std::string &library) {
   Evaluation evaluation = evaluate(first.paths, library);
   Validation validation = validate(evaluation, registry);
@@ -62,7 +62,7 @@ Status give_functions(FileDescription &file, Functions functions, Registry &regi
   const size_t count = functions.references.size();
   std::map<std::string, std::string> from;
   for (const PipelineDescription &pipeline : file.pipelines) from[pipeline.name] = pipeline.from;
-  std::map<std::string, std::shared_ptr<FunctionHost>> hosts;  // by the pipeline with the sources
+  std::map<std::string, std::shared_ptr<FunctionHost>> hosts;  // by the root pipeline, which has the sources
   for (PipelineDescription &pipeline : file.pipelines) {
     if (std::none_of(pipeline.stages.begin(), pipeline.stages.end(), [](const auto &stage) { return stage.function != 0; }))
       continue;

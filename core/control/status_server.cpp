@@ -82,7 +82,7 @@ void append_row(std::string &out, const LedgerRow &row) {
   out += "}}";
 }
 
-// What is not as it should be, above all tables.
+// The problems, printed before all tables.
 void append_trouble(std::string &out, const LedgerRow &row) {
   const Counts &c = row.counts;
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of one isolated component: waits for calls, makes them, answers. Its main thread is the instance's own thread; a
-// second one receives notices and ends the process when the host is gone, also when the component hangs.
+// second one receives notices and ends the process if the host has ended, even if the component hangs.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -26,7 +26,7 @@
 namespace atalaya::core {
 namespace {
 
-// Asks the host, one thread after the other. A host that is gone ends this process.
+// Sends requests to the host, one thread at a time. Ends this process if the host has ended.
 class Asker {
  public:
   std::string ask(const Writer &request) {
@@ -64,7 +64,7 @@ class HostNames final : public NameTable {
     return id;
   }
 
-  // No lock once it is known: encoders ask for every field.
+  // Known names need no lock, because encoders read the name of every field.
   std::string_view name(uint32_t id) const override {
     if (id == 0 || id > Symbols::kMaxNames) return {};
     if (const std::string *known = find(id)) return *known;
@@ -76,7 +76,7 @@ class HostNames final : public NameTable {
     return name.empty() ? std::string_view{} : keep(id, name);
   }
 
-  // No lock once it is known, and none for one that the host did not have when it made the call.
+  // Needs no lock for known metrics, nor for those that the host lacked at the start of the call.
   const atalaya_metric_info *metric(uint32_t id) const override {
     if (const atalaya_metric_info *known = catalogue_.find(id)) return known;
     const uint32_t size = catalogue_size_.load(std::memory_order_relaxed);
@@ -130,7 +130,7 @@ class HostNames final : public NameTable {
   std::atomic<uint32_t> catalogue_size_{1};  // the host's, plus 1
 };
 
-// Counts wait here for the next answer, which takes them along.
+// Collects counts for the next answer.
 class Tallies {
  public:
   void add(int32_t what, std::string_view reason, uint64_t samples) {
@@ -335,7 +335,7 @@ class ChildProcess : public Surroundings {
   std::unique_ptr<Instance> instance_;
 };
 
-// When memory is short, plugins go before the agent: RLIMIT_DATA does not see what they share, or put into files in memory.
+// If memory is exhausted, the kernel kills plugins before the agent: RLIMIT_DATA does not limit shared memory and files in memory.
 void go_before_the_agent() {
   const Descriptor score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   static constexpr std::string_view kScore = "500";
@@ -357,7 +357,8 @@ int child_main() {
   if (!batches) return 1;
   ::close(kControlFd);
   ::close(kBatchFd);
-  auto *process = new ChildProcess(std::move(*control), std::move(*batches));  // ends with the process, whatever still runs in it
+  auto *process = new ChildProcess(std::move(*control),
+                                   std::move(*batches));  // never destroyed: other threads may use it until the process ends
   process->serve();
 }
 

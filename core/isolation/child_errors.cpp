@@ -16,7 +16,7 @@ constexpr int kMaxParts = 16;  // a process that writes for ever does not delay 
 void write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = ::write(STDERR_FILENO, text.data(), text.size());
-    if (size <= 0) return;  // nobody reads it
+    if (size <= 0) return;  // standard error has no reader
     text.remove_prefix(static_cast<size_t>(size));
   }
 }
@@ -44,7 +44,7 @@ std::string LineLimit::accept(std::string_view bytes, std::string_view name, int
 
 void LineLimit::add_line(std::string_view name, std::string &out) {
   const auto size = static_cast<int64_t>(line_.size()) + 1;
-  if (credit_ < size || (reported_ && credit_ < kErrorsBurst / 2)) {  // once dropping, no line at a time
+  if (credit_ < size || (reported_ && credit_ < kErrorsBurst / 2)) {  // after a drop, waits until half of the burst is available
     if (!std::exchange(reported_, true))
       out.append("atalaya: warning: ").append(name).append(" writes too much to standard error: further lines are dropped\n");
     ++dropped_;
@@ -78,7 +78,7 @@ void ChildErrors::end(int64_t now_ns) {
   write_all(limit_.finish(name(), now_ns));
 }
 
-// False: nothing is there. Closed at its end, also to poll.
+// False: no bytes are available. Closes the pipe at its end.
 bool ChildErrors::forward_part(int64_t now_ns) {
   std::array<char, 65536> bytes;
   const ssize_t size = ::read(pipe_.get(), bytes.data(), bytes.size());
@@ -88,7 +88,7 @@ bool ChildErrors::forward_part(int64_t now_ns) {
   return true;
 }
 
-// Its component's name, which it set itself.
+// The name of the child's component, which the child has set.
 std::string ChildErrors::name() const {
   std::ifstream file("/proc/" + std::to_string(child_) + "/comm");
   std::string comm;

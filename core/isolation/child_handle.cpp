@@ -19,7 +19,7 @@ namespace atalaya::core {
 namespace {
 
 constexpr size_t kAlwaysHeld = size_t{1} << 20;
-constexpr time_t kPatience = 1;  // seconds, with a child that does not read its notices
+constexpr time_t kPatience = 1;  // timeout in seconds for a child that does not read its notices
 
 struct Pair {
   Descriptor ours, theirs;
@@ -34,7 +34,7 @@ Result<Pair> socket_pair() {
   return made;
 }
 
-// The child may write at the same time: use the copy only.
+// Copies a value that the child may change at the same time; use only the copy.
 template <class T>
 T read_once(const T &shared) {
   T copy;

@@ -11,10 +11,10 @@
 namespace atalaya::core {
 namespace {
 
-constexpr uint32_t kMaxArray = 0xffff;  // tags or fields of a sample, as everywhere
+constexpr uint32_t kMaxArray = 0xffff;  // tags or fields of a sample
 constexpr size_t kRecent = 16;
 
-// Read once: the copy is checked and used, even if the original changes meanwhile.
+// Copies a value once; the copy is checked and used, even if the original changes.
 void read_once(void *to, const std::byte *from, size_t size) {
   std::memcpy(to, from, size);
   asm volatile("" ::: "memory");
@@ -39,7 +39,7 @@ class Recent {
   std::array<Entry, kRecent> entries_{};
 };
 
-// Pieces of an arena, one after the other: a sample takes many small ones.
+// Allocates small parts from larger blocks of an arena, because a sample needs many of them.
 class Pieces {
  public:
   explicit Pieces(Arena &arena) : arena_(arena) {}
@@ -77,7 +77,7 @@ class Taker {
     if (tags == nullptr && copy.tag_count > 0) return "its tags lie outside the batch's memory";
     const std::byte *fields = inside(copy.fields, copy.field_count, sizeof(atalaya_field), alignof(atalaya_field));
     if (fields == nullptr && copy.field_count > 0) return "its fields lie outside the batch's memory";
-    // Room for one tag more: most sources leave the tag host to the engine.
+    // Capacity for one more tag: the engine adds the tag `host` to most samples.
     const size_t room = size_t{copy.tag_count} + 1;
     std::byte *arrays = pieces_.take(room * sizeof(atalaya_tag) + copy.field_count * sizeof(atalaya_field));
     copy.tags = reinterpret_cast<atalaya_tag *>(arrays);
@@ -160,7 +160,7 @@ class Putter {
  public:
   explicit Putter(const BatchMemory &memory) : memory_(memory) {}
 
-  // Null when there is no room.
+  // Null if the memory is exhausted.
   template <class T>
   T *array(const T *from, uint64_t count) {
     const uint64_t start = (used_ + alignof(T) - 1) & ~uint64_t{alignof(T) - 1};

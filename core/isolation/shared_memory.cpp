@@ -31,7 +31,7 @@ Result<SharedMemory> SharedMemory::map(int fd, bool writable) {
   const auto size = static_cast<size_t>(facts.st_size);
   void *data = ::mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) return Error{"shared memory of " + std::to_string(size) + " bytes: " + error_text(errno)};
-  // A plugin that forks makes a second process of its code, which would answer the host, too: it dies when it tries.
+  // A forked process of a plugin would also answer the host: the mapping is not inherited, so that it crashes instead.
   ::madvise(data, size, MADV_DONTFORK);
   SharedMemory memory;
   memory.data_ = static_cast<std::byte *>(data);

@@ -8,7 +8,8 @@
 namespace atalaya::core {
 
 atalaya_window last_call_after(atalaya_window window) {
-  window.flags = ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second one for components that know no last window
+  window.flags =
+      ATALAYA_WINDOW_LAST | ATALAYA_WINDOW_BASELINE;  // the second flag is for components that do not support a last window
   window.duration_ns = 0;
   return window;
 }

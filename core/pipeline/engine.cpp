@@ -18,14 +18,14 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
-// Whether a pipeline may go on as it is. Where its output goes is wiring and may change.
+// Whether a running pipeline can continue for a new description. Its receivers may differ, because they can be reconnected.
 bool same_work(const PipelineDescription &a, const std::string &a_digest, const PipelineDescription &b,
                const std::string &b_digest) {
   return a.name == b.name && a.every_ns == b.every_ns && a.from == b.from && same(a.sources, b.sources) &&
          same(a.stages, b.stages) && (!has_function(a) || a_digest == b_digest);
 }
 
-// "sink file", or "sink file 2" where that is taken: the same file gives the same names.
+// "sink file", or "sink file 2" if that name is used. Equal files result in equal names.
 std::string free_name(const StageDescription &sink, const std::vector<std::shared_ptr<SinkWorker>> &taken) {
   const std::string base = "sink " + sink.name;
   std::string name = base;
@@ -34,7 +34,7 @@ std::string free_name(const StageDescription &sink, const std::vector<std::share
   return name;
 }
 
-// Whether two sinks want the same file or folder, so that one has to be through before the other starts.
+// Whether two sinks use the same file or folder, so that one must end before the other starts.
 bool same_place(const StageDescription &a, const StageDescription &b) {
   if (!a.spool.dir.empty() && a.spool.dir == b.spool.dir) return true;
   const Parameter *a_path = a.parameters.find("path");
@@ -139,7 +139,7 @@ Status Engine::apply(FileDescription file) {
   auto built = build(std::move(file), graph_);
   if (!built) return Error{built.error() + (graph_.file.pipelines.empty() ? "" : "; the old file runs on")};
   Graph next = std::move(*built);
-  // Stops removed components before new ones start: both may want the same file.
+  // Stops removed components before new ones start, because both may use the same file.
   stop_parts(graph_, next);
   wire(next);
   Status started = start_new(next, graph_);
@@ -151,7 +151,7 @@ Status Engine::apply(FileDescription file) {
   return started;
 }
 
-// Creates the lost parts of the old file again. Leaves out those that do not start, and the error says so.
+// Creates the stopped parts of the old file again, except those that do not start; the error reports them.
 Status Engine::fall_back(const std::string &why) {
   FileDescription old_file = graph_.file;
   graph_ = only_running(std::move(graph_));
@@ -165,7 +165,7 @@ Status Engine::fall_back(const std::string &why) {
   return Error{why + "; the old file runs on"};
 }
 
-// The part of a graph that runs and whose output has somewhere to go, wired; the rest is stopped.
+// The running pipelines of a graph whose sinks run, connected again. Stops all others.
 Engine::Graph Engine::only_running(Graph graph) {
   Graph kept;
   kept.file = graph.file;
@@ -211,7 +211,7 @@ void Engine::release(const std::shared_ptr<SinkWorker> &sink) {
   if (!sink->end_stop()) abandoned_.push_back(sink);
 }
 
-// Waits for the retiring sinks that hold a file which the new sink will open.
+// Waits for the retiring sinks that use a file which the new sink will open.
 void Engine::retire_until_free(const StageDescription &wanted) {
   for (auto sink = retiring_.begin(); sink != retiring_.end();) {
     if (!same_place((*sink)->description(), wanted)) {
@@ -237,7 +237,7 @@ void Engine::wake_engine_thread() {
 }
 
 int64_t Engine::longest_stop_ns() const {
-  // Sources, then sinks, have the deadline; each sink's own flush a second more, and all of them at the same time.
+  // Sources, then sinks, have the deadline; all sinks flush at the same time, for one more second.
   static constexpr int64_t kSlack = 3'000'000'000;
   return 2 * options_.flush_deadline_ns + kSlack;
 }
@@ -271,7 +271,7 @@ void Engine::start_lanes() {
   for (const auto &lane : lanes) lane->start();
   const std::lock_guard lock(mutex_);
   lanes_ = std::move(lanes);
-  for (const auto &lane : lanes_) lane->wake();  // for what has arrived in between
+  for (const auto &lane : lanes_) lane->wake();  // batches may have arrived before lanes_ was set
 }
 
 void Engine::stop_lanes() {

@@ -79,7 +79,7 @@ void Lane::run() {
 Division divide(const Pipelines &pipelines) {
   std::map<std::string, std::string> from;
   for (const auto &pipeline : pipelines) from[pipeline->description().name] = pipeline->description().from;
-  std::map<std::string, Pipelines> groups;  // by the pipeline with the sources
+  std::map<std::string, Pipelines> groups;  // by the root pipeline, which has the sources
   std::map<std::string, bool> has_functions;
   for (const auto &pipeline : pipelines) {
     std::string root = pipeline->description().name;

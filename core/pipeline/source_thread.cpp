@@ -77,7 +77,8 @@ void SourceThread::collect_loop() {
   }
 }
 
-// Nothing at the end. A requested window is collected after the stop, too, and the samples that are held come after it.
+// The next window to collect; nothing at the end. After the stop request, a requested window is collected, then the retained
+// samples.
 std::optional<atalaya_window> SourceThread::next_window() {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return stopping_ || requested_; });
@@ -109,7 +110,7 @@ std::optional<SourceThread::Arrival> SourceThread::take() {
   if (waiting_.empty()) return std::nullopt;
   Arrival arrival = std::move(waiting_.front());
   waiting_.pop_front();
-  if (is_push(*instance_)) wake_.notify_all();  // its emit may wait for room
+  if (is_push(*instance_)) wake_.notify_all();  // its emit may wait for space in the queue
   return arrival;
 }
 
@@ -123,11 +124,11 @@ BatchOwner SourceThread::new_batch() {
 }
 
 int32_t SourceThread::emit(BatchOwner batch, uint64_t &id) {
-  if (!is_push(*instance_)) return Surroundings::emit(std::move(batch), id);  // nothing would wake it when there is room
+  if (!is_push(*instance_)) return Surroundings::emit(std::move(batch), id);  // the queue of a pull source does not wake its emit
   {
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [this] { return stopping_ || waiting_.size() < kMaxWaiting; });
-    if (stopping_ && waiting_.size() >= kMaxWaiting) return ATALAYA_END;  // nothing is taken before the source has ended
+    if (stopping_ && waiting_.size() >= kMaxWaiting) return ATALAYA_END;  // the engine takes no batches until the source has ended
     id = ++last_id_;
     Arrival arrival;
     arrival.batch = std::move(batch);
@@ -148,10 +149,10 @@ bool SourceThread::stop(int64_t deadline_ns, bool last_call) {
     last_call_ = last_call;
     wake_.notify_all();
   }
-  // Early enough that an interrupted call ends before the deadline.
+  // Half of the time, so that an interrupted call ends before the deadline.
   const int64_t now = read_clocks().monotonic;
   instance_->end_by(now + (deadline_ns - now) / 2);
-  // Again and again: an interrupt that comes between two waits of the source may go unnoticed.
+  // Repeats the interrupt: one that arrives between two waits of the source may be missed.
   bool finished = false;
   do {
     if (is_push(*instance_)) instance_->interrupt();

@@ -47,7 +47,7 @@ BatchRef StageChain::process(BatchOwner batch, const atalaya_window &window, con
   return freeze_compact(*pool_, std::move(batch), input_count);
 }
 
-// The copy is no batch of the pool: a later window would make it large, and one more large batch per queued window would remain.
+// The copy is not returned to the pool: later windows would enlarge it, and each queued window would then occupy a large batch.
 BatchRef freeze_compact(BatchPool &pool, BatchOwner batch, uint64_t input_count) {
   static constexpr size_t kSlack = 16384;  // bytes
   if (batch->held_bytes() <= 4 * batch->used_bytes() + kSlack && batch->count() >= input_count / 4)

@@ -15,7 +15,7 @@
 namespace atalaya::core {
 namespace {
 
-// Of one thread. A signal handler of any thread may read it.
+// The current call of one thread. A signal handler of any thread may read it.
 struct Slot {
   std::atomic<bool> taken{false};
   std::atomic<const char *> label{nullptr}, operation{nullptr};
@@ -24,7 +24,7 @@ struct Slot {
 
 constexpr size_t kMaxThreads = 256;  // calls of further threads are not named
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::array kSignals = {SIGABRT};  // sanitizers report the others themselves
+constexpr std::array kSignals = {SIGABRT};  // sanitizers report the other signals
 #else
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
 #endif
@@ -54,14 +54,14 @@ class OwnSlot {
   Slot *slot_ = nullptr;
 };
 
-thread_local Slot *own = nullptr;  // what a signal handler may read
+thread_local Slot *own = nullptr;  // the slot of this thread, for its signal handler
 
 Slot *own_slot() {
   thread_local const OwnSlot slot;
   return own = slot.get();
 }
 
-// Only functions that a signal handler may call.
+// Uses only async-signal-safe functions.
 void write_text(const char *text) {
   (void)!::write(crash_descriptor, text, std::strlen(text));
 }
@@ -84,7 +84,7 @@ void write_call(const Slot &slot) {
   write_text(operation == nullptr ? "" : operation);
 }
 
-// A thread that a plugin started is in no call: the file of its code names it.
+// A thread that a plugin started has no current call: the file of its code identifies the plugin.
 const char *file_of(const void *context) {
 #if defined(__x86_64__)
   const auto address = static_cast<const ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP];
@@ -140,7 +140,7 @@ std::optional<std::string> longest_call(int64_t min_ns) {
   if (slot == nullptr) return std::nullopt;
   const char *label = slot->label;
   const char *operation = slot->operation;
-  if (label == nullptr || operation == nullptr) return std::nullopt;  // it has just returned
+  if (label == nullptr || operation == nullptr) return std::nullopt;  // the call has returned
   return std::string(label) + ": " + operation;
 }
 

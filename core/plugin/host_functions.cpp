@@ -11,9 +11,9 @@
 namespace atalaya::core {
 namespace {
 
-constexpr uint64_t kMaxAllocation = uint64_t{1} << 32;  // beyond it a size is a mistake, and sums could overflow
+constexpr uint64_t kMaxAllocation = uint64_t{1} << 32;  // larger sizes are mistakes; the limit also prevents overflows of sums
 constexpr uint64_t kMaxSamples = uint64_t{1} << 26;
-constexpr size_t kMaxLent = 64;  // a source that takes batches and never emits them cannot fill the memory
+constexpr size_t kMaxLent = 64;  // limits the memory of a source that never emits its batches
 constexpr size_t kMaxLogText = 4096;
 
 // Runs the body; no exception passes into C.
@@ -60,7 +60,7 @@ void give(const Parameter &parameter, atalaya_value &out) {
 struct HostFunctions {
   static LocalInstance &of(void *self) { return *static_cast<LocalInstance *>(self); }
 
-  // The batch that the instance may write to now; null for any other: the plugin's own pointers are not trusted.
+  // The batch that the instance may write to now. Null for other pointers of the plugin, which are untrusted input.
   static Batch *owned(void *self, const atalaya_batch *batch) {
     const LocalInstance &instance = of(self);
     if (instance.current_ != nullptr && batch == &instance.current_->raw()) return instance.current_;
@@ -68,7 +68,7 @@ struct HostFunctions {
       if (batch == &lent->raw()) return lent.get();
     return nullptr;
   }
-  // The body on that batch.
+  // Calls the body with that batch.
   template <class Body>
   static int32_t on_batch(void *self, const atalaya_batch *batch, Body &&body) noexcept {
     return answer([&]() -> int32_t {

@@ -13,7 +13,7 @@
 namespace atalaya::core {
 namespace {
 
-// Makes the call and turns its result into an outcome. `body` gets the error to hand on.
+// Calls `body`, which receives an error to fill in, and converts the result to an outcome.
 template <class Body>
 Outcome call(const std::string &label, const char *operation, Body &&body) {
   const ActiveCall active(label.c_str(), operation);
@@ -39,7 +39,7 @@ Outcome call(const std::string &label, const char *operation, Body &&body) {
   }
 }
 
-// Sets a pointer for the length of a call.
+// A scope that sets a pointer during a call.
 class Handed {
  public:
   Handed(Batch *&place, Batch &batch) : place_(place) { place_ = &batch; }
@@ -92,7 +92,7 @@ LocalInstance::~LocalInstance() {
 }
 
 Outcome LocalInstance::start() {
-  started_ = true;  // also when it fails half-way: stop cleans up
+  started_ = true;  // also if start fails, because stop releases its resources
   return call(label_, "start", [this](atalaya_error *error) { return component().ops->start(instance_, error); });
 }
 

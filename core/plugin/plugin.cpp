@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *kSymbol = "atalaya_plugin_v1";
 
-// The dynamic loader's message, without the file name that it begins with.
+// The dynamic loader's message without the file name at its start.
 std::string load_error(const std::string &path) {
   const char *message = ::dlerror();
   std::string text = message == nullptr ? "unknown reason" : message;
@@ -20,7 +20,7 @@ std::string load_error(const std::string &path) {
   return text;
 }
 
-// The descriptor that the file exports. The file stays open whatever happens: it has run code.
+// The descriptor that the file exports. The file is never closed, because its constructors have run.
 Result<const atalaya_plugin *> load(const std::string &path) {
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Error{"cannot be loaded: " + load_error(path) + "; install its libraries or rebuild it"};

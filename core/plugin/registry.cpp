@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kKinds = {"", "source", "translator", "filter", "sink", "command"};
 
-// The plugin files of a folder, in the order of their names; a folder that does not exist has none.
+// The plugin files of a folder, sorted by name; none if the folder does not exist.
 std::vector<std::string> shared_objects(const std::string &folder, std::vector<std::string> &refused) {
   std::vector<std::string> files;
   std::error_code error;

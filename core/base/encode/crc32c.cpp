@@ -8,7 +8,7 @@
 namespace atalaya::core {
 namespace {
 
-// Eight bytes a step: table n has the effect of a byte on the remainder when n more bytes follow.
+// Slicing-by-8 (Kounavis, Berry 2005): table n has the effect of a byte on the remainder if n more bytes follow.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables make_tables() {
@@ -30,7 +30,7 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 static_assert(std::endian::native == std::endian::little);
 
-// The functions take and return the remainder as it is between two bytes.
+// The functions read and return the remainder between two bytes, without the final inversion.
 uint32_t by_tables(uint32_t crc, std::string_view bytes) {
   while (bytes.size() >= 8) {
     uint64_t word;
@@ -45,7 +45,7 @@ uint32_t by_tables(uint32_t crc, std::string_view bytes) {
 }
 
 #ifdef __x86_64__
-// Eight bytes an instruction.
+// Uses the CRC32 instruction of SSE 4.2, 8 bytes per instruction.
 __attribute__((target("sse4.2"))) uint32_t by_instruction(uint32_t crc, std::string_view bytes) {
   uint64_t rest = crc;
   for (; bytes.size() >= 8; bytes.remove_prefix(8)) {

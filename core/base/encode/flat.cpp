@@ -52,7 +52,7 @@ constexpr uint64_t aligned(uint64_t size) {
   return (size + 7) & ~uint64_t{7};
 }
 
-// The sum of a header's counts. False when that does not fit 64 bits.
+// Adds the counts of a header. False if the sum exceeds 64 bits.
 bool size_of_record(const Header &header, uint64_t &size) {
   // No count can be near 2^64 / 32 in a record that exists.
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max() / 256;
@@ -63,7 +63,7 @@ bool size_of_record(const Header &header, uint64_t &size) {
   return true;
 }
 
-// Writes or reads one part after the other.
+// Writes or reads the parts in their order.
 class Writer {
  public:
   explicit Writer(char *at) : at_(at) {}
@@ -231,7 +231,7 @@ Error corrupt(const char *what) {
   return Error{std::string("corrupt record: ") + what};
 }
 
-// The parts of a record whose checksums and sizes have been checked.
+// The parts of a record with valid checksums and sizes.
 struct Parts {
   const char *names, *metrics, *samples, *tags, *fields, *bytes;
 };
@@ -251,7 +251,7 @@ bool all_zero(const char *from, const char *to) {
   return std::all_of(from, to, [](char byte) { return byte == 0; });
 }
 
-// Everything that the parts say agrees with the counts. Sums cannot overflow: at most 2^56 values of 32 bits.
+// Whether the parts agree with the counts of the header. Sums cannot overflow: they have at most 2^56 values of 32 bits.
 const char *problem_of(const Header &header, const Parts &parts, const char *end) {
   uint64_t bytes = 0;
   for (uint64_t i = 0; i < header.names; ++i) {
@@ -393,7 +393,7 @@ class Builder {
   const char *next_text_ = nullptr;
 };
 
-// The checked record that the bytes begin with; false: truncated.
+// Checks the record at the start of `bytes`; false: truncated.
 Result<bool> parse(std::string_view bytes, Header &header, Parts &parts) {
   if (!std::string_view(kMagic, sizeof(kMagic)).starts_with(bytes.substr(0, sizeof(kMagic))))
     return corrupt("it does not begin with ATLB");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points as JSON, ours and the reference design's; stacks and spans, which have one form in both.
+// Points as JSON, in the format of Atalaya and that of BDWatchdog; stacks and spans, which have the same format in both.
 #include <algorithm>
 #include <string>
 
@@ -58,7 +58,7 @@ class PointEncoder : public Encoder {
   const Style &style_;
   NameCache metrics_, keys_;
   std::string time_, tail_;      // of the current sample: the text before and after each value
-  std::string frames_, others_;  // of the stack at hand
+  std::string frames_, others_;  // of the current stack
 };
 
 void PointEncoder::append_tag(const atalaya_tag &tag, std::string_view comma, std::string &out) {
@@ -129,7 +129,7 @@ std::string_view PointEncoder::append_stack(const atalaya_sample &sample, std::s
   // The reference's store has one kind of profile: others would be added to its CPU time.
   if (style_.reference && profile != "cpu") return "bdwatchdog has CPU stacks only";
   frames_.clear();
-  if (!process.empty() && !pid.empty()) {  // the root frame, COMM-PID; ';' parts frames
+  if (!process.empty() && !pid.empty()) {  // the root frame, COMM-PID; ';' separates frames
     frames_ += process;
     std::replace(frames_.begin(), frames_.end(), ';', ':');
     frames_ += '-';

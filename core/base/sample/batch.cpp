@@ -47,7 +47,7 @@ void Batch::reset_view() {
 }
 
 void Batch::recycle() {
-  // Now and then, so that one burst does not hold its memory for ever, and a steady load never allocates.
+  // Frees memory only after several uses: a burst does not occupy memory permanently, and a steady load allocates nothing.
   static constexpr unsigned kTrimEvery = 64;
   if (++uses_ % kTrimEvery == 0) arena_.trim();
   clear();
@@ -133,7 +133,7 @@ void BatchPool::give_back(BatchOwner batch) {
   free_unneeded();
 }
 
-// After a burst, such as a queue that was full, batches would lie idle with their memory for ever.
+// Frees batches that stay idle after a burst, such as a full queue.
 void BatchPool::free_unneeded() {
   static constexpr unsigned kDropEvery = 64;
   if (++returned_ % kDropEvery != 0) return;

@@ -12,7 +12,7 @@
 namespace atalaya::core {
 namespace {
 
-// At most that many bytes, without half a character of UTF-8 at the end.
+// The longest prefix of at most `size` bytes that does not split a UTF-8 character.
 std::string_view cut(std::string_view text, size_t size) {
   if (text.size() <= size) return text;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0u) == 0x80u) --size;
@@ -69,7 +69,8 @@ Catalogue::Outcome Catalogue::declare_locked(uint32_t id, const atalaya_metric_i
   auto &slot = chunks_[id / kChunk];
   Chunk *chunk = slot.load(std::memory_order_relaxed);
   if (chunk != nullptr)
-    known = const_cast<Entry *>(chunk->entries[id % kChunk].load(std::memory_order_relaxed));  // ours; guarded by the lock
+    known = const_cast<Entry *>(
+        chunk->entries[id % kChunk].load(std::memory_order_relaxed));  // the entries are not const here, and the lock is held
   if (known != nullptr) return equal(known->info, info) ? Outcome::same : Outcome::conflict;
   const std::string_view unit = view_of(info.unit);
   const std::string_view summary = view_of(info.summary);
@@ -96,7 +97,7 @@ Catalogue::Outcome Catalogue::declare_locked(uint32_t id, const atalaya_metric_i
 
 Catalogue::Outcome Catalogue::declare(uint32_t id, std::string_view name, const atalaya_metric_info &info,
                                       std::string_view declarer) {
-  // Without the lock first: what a sender declares with each message is known from the second one on.
+  // First compares without the lock, because senders repeat their declarations in each message.
   if (const atalaya_metric_info *found = find(id); found != nullptr && equal(*found, info)) return Outcome::same;
   if (id == 0 || id > kMaxMetricNames || metric_problem(info) != nullptr) return Outcome::invalid;
   const std::lock_guard lock(mutex_);

@@ -45,9 +45,10 @@ void append_escaped(std::string &out, char byte) {
 
 constexpr size_t kDecimals = 3;
 constexpr std::array<int64_t, kDecimals + 1> kTens = {1, 10, 100, 1000};
-constexpr double kShort = 1e5;  // from here on, the shortest text may have an exponent
+constexpr double kShort = 1e5;  // the shortest text of larger values may have an exponent
 
-// Sources round values to few decimals: these are the digits of an integer and a point. False: it is no such number.
+// Fast path for values with few decimals, as sources round them: writes the digits of an integer and a point. False for other
+// values.
 bool append_short(std::string &out, double value) {
   const double size = std::abs(value);
   if (!(size < kShort) || (size == 0 && std::signbit(value))) return false;

@@ -212,7 +212,7 @@ const char *LuaPattern::back_reference(const char *s, char digit) {
   return std::memcmp(same.begin, s, size) == 0 ? s + size : nullptr;
 }
 
-// Behind the single-character item at p: x, ., %x or [set].
+// The position after the single-character item at p: x, ., %x or [set].
 const char *LuaPattern::item_end(const char *p) {
   if (*p == '%') return p + 1 == pattern_end_ ? fail("malformed pattern (ends with '%%')") : p + 2;
   if (*p != '[') return p + 1;

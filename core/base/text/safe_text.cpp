@@ -27,7 +27,7 @@ bool in(const Range (&ranges)[N], char32_t value) {
                      [=](Range range) { return value >= range.first && value <= range.last; });
 }
 
-// Those, and the two at the end of each plane that are no characters, which XML does not allow.
+// Controls, and the two noncharacters at the end of each Unicode plane, which XML forbids.
 bool hidden(char32_t value) {
   return value >= 0x80 && ((value & 0xfffe) == 0xfffe || in(kHidden, value));
 }

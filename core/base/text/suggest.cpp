@@ -10,13 +10,14 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kLongest = 64;  // of a name that is compared
+constexpr size_t kLongest = 64;  // characters of a compared name
 
 bool same(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-// Optimal string alignment: three rows are enough, because a swap looks back two.
+// Optimal string alignment distance (restricted Damerau-Levenshtein). A transposition refers to the row before the previous one,
+// so three rows are stored.
 size_t distance(std::string_view a, std::string_view b) {
   using Row = std::array<size_t, kLongest + 1>;
   Row before{};

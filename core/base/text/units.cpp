@@ -25,7 +25,7 @@ constexpr std::array kDurations = {Unit{"d", 86400 * kSecond},
                                    Unit{"ms", 1'000'000},
                                    Unit{"us", 1000},
                                    Unit{"ns", 1}};
-// As in times of queries. For input only: no output uses them.
+// Units of query times; accepted as input, never printed.
 constexpr std::array kLongDurations = {Unit{"y", kSecond * 86400 * 365}, Unit{"w", kSecond * 86400 * 7}};
 constexpr std::string_view kDurationUnits = "ns us ms s m h d w y";
 
@@ -42,7 +42,7 @@ const Unit *find_unit(std::span<const Unit> units, std::string_view name) {
   return nullptr;
 }
 
-// Takes "12", "1.5" or ".5" off the front.
+// Reads "12", "1.5" or ".5" and removes it from the text.
 struct Decimal {
   std::string_view whole, fraction;
 };
@@ -72,7 +72,7 @@ std::string_view take_unit(std::string_view &text) {
   return unit;
 }
 
-// number * factor, rounded; nothing when it does not fit.
+// number * factor, rounded; nothing if the result exceeds int64.
 std::optional<int64_t> scaled(const Decimal &number, int64_t factor) {
   int64_t value = 0;
   for (const char digit : number.whole)

@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string &cell, size_t width) {
   return lines;
 }
 
-using Cells = std::vector<std::vector<std::string>>;  // of one row, each its lines
+using Cells = std::vector<std::vector<std::string>>;  // the cells of one row, each as its lines
 
 Cells cells_of(const std::vector<std::string> &row) {
   Cells cells;

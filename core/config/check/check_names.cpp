@@ -27,7 +27,7 @@ std::string_view first_word(std::string_view name) {
 // The names of one kind that can reach a stage.
 struct Names {
   std::set<std::string> known;
-  bool open = false;  // more may be made at run time
+  bool open = false;  // more names may be created at run time
 
   std::vector<std::string> near_to(std::string_view name) const {
     std::vector<std::string> names;
@@ -79,7 +79,7 @@ class Checker {
   }
 
  private:
-  // The names behind the last stage; `report` the mistakes on the way.
+  // The names after the last stage. With `report`, reports the mistakes in the stages.
   Input output_of(const PipelineDescription &pipeline, bool report, size_t depth) {
     Input input;
     for (const PipelineDescription &other : out_.description.pipelines)

@@ -41,11 +41,12 @@ constexpr Param kSinkParams[] = {
 constexpr Param kMemory = param::size("memory", "Maximum memory of its process, and of each batch in transit")
                               .defaults("256 MiB")
                               .range(16 * kMebi, kTebi / 16);
-// Over some seconds, because one call may need a whole core; RLIMIT_CPU counts the life of a process and does not fit.
+// Measured over several seconds, because one call may need a whole core. RLIMIT_CPU limits the total of a process and cannot be
+// used.
 constexpr Param kCpu =
     param::integer("cpu", "Maximum CPU time of its process over 10 s (absent: no limit)").unit("% of a core").range(1, 100'000);
 
-// A stage delays the engine for that time, a source its own windows, a sink its queue.
+// A call of this length delays the engine (stage), the windows of the source, or the queue of the sink.
 constexpr Param time_param(std::string_view default_text) {
   return param::duration("time", "Maximum time of one call; then its process is killed and restarted")
       .defaults(default_text)

@@ -41,7 +41,7 @@ void add(const TestSample &from, Symbols &symbols, Batch &to) {
   }
 }
 
-// A recording holds one record a window.
+// A recording has one record per window.
 Status add_recording(const std::string &path, Symbols &symbols, std::vector<std::unique_ptr<Batch>> &windows) {
   auto bytes = read_file(path, kMaxRecorded);
   if (!bytes) return Error{bytes.error()};
@@ -56,7 +56,7 @@ Status add_recording(const std::string &path, Symbols &symbols, std::vector<std:
   return Done{};
 }
 
-// One line a sample, tags and fields by name, so that equal samples give equal lines.
+// One line per sample, with tags and fields sorted by name, so that equal samples have equal lines.
 class Lines {
  public:
   explicit Lines(Symbols &symbols)

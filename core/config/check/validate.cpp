@@ -38,7 +38,7 @@ class Validator {
   }
 
  private:
-  // How far a pipeline's list has come.
+  // The kind of the last element in a pipeline's list.
   enum Part { kSources, kStages, kSinks };
   struct Building {
     PipelineDescription description;
@@ -46,7 +46,7 @@ class Validator {
     std::string label;  // pipeline "x":
     Part part = kSources;
     bool from = false, pulls = false, pushes = false;
-    bool broken = false;  // an error in it is already reported: a missing part may be that
+    bool broken = false;  // an error in the list is already reported, which may explain a missing part
     Location from_where;
   };
 

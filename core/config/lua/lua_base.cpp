@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base functions of a closed state. Functions that could run long in C, where no hook runs, are bounded here.
+// The base functions of a sandboxed state. Functions that could run long in C, where no hook is called, have limits.
 #include <array>
 #include <cstring>
 
@@ -85,7 +85,7 @@ void log_text(const char *text, size_t size) noexcept {
   try {
     log_limited(LogLevel::info, {text, size});
   } catch (const std::bad_alloc &) {
-    return;  // a line less
+    return;  // a missing line is acceptable
   }
 }
 

@@ -22,9 +22,9 @@
 namespace atalaya::core {
 namespace {
 
-constexpr size_t kLargeBlock = 65536;        // an allocation that is worth a look at the clock
-constexpr uint64_t kChargedSteps = 100'000;  // steps in C that are worth one
-constexpr int kLevels = 1000;                // of the stack that are looked at: finding one takes as many steps as it is deep
+constexpr size_t kLargeBlock = 65536;        // allocations of this size check the time
+constexpr uint64_t kChargedSteps = 100'000;  // steps in C after which the time is checked
+constexpr int kLevels = 1000;                // of the stack that are searched for a location
 
 // A regular file, read without waiting for a pipe or a device.
 Result<std::string> read_text(const std::string &path) {
@@ -39,7 +39,7 @@ Result<std::string> read_text(const std::string &path) {
   return text;
 }
 
-// Where links lead, too: an error in a file that is no module would show a part of it.
+// Also resolves symbolic links: the error message of a file that is not a module would show a part of its content.
 bool lies_below(const std::string &path, const std::string &folder) {
   std::error_code error;
   const auto inside = std::filesystem::canonical(folder.empty() ? "." : folder, error) / "";
@@ -72,7 +72,7 @@ int take_line(std::string_view name, std::string_view &message) {
   return line;
 }
 
-// Raised texts may hold anything.
+// Error values may contain any bytes.
 std::string one_line(std::string_view text) {
   static constexpr size_t kLongest = 500;
   std::string line(text.substr(0, kLongest));
@@ -250,13 +250,13 @@ void LuaState::end_limit() {
   lua_sethook(lua_, nullptr, 0, 0);
 }
 
-// The thread cannot have computed for longer than the clock on the wall went on, and that one is cheap to read.
+// CPU time cannot exceed wall-clock time, which is cheaper to read.
 bool LuaState::out_of_time() {
   if (!limited_) return false;
   return timed_out_ || (clock_ns(CLOCK_MONOTONIC) > wall_deadline_ns_ && clock_ns(CLOCK_THREAD_CPUTIME_ID) > cpu_deadline_ns_);
 }
 
-// From here on every instruction raises, so that a loop around pcall ends too.
+// After the limit every instruction raises an error, so that a loop around pcall also ends.
 void LuaState::trip() {
   timed_out_ = true;
   lua_sethook(lua_, LuaCallbacks::count, LUA_MASKCOUNT, 1);
@@ -291,8 +291,8 @@ void LuaState::note_place() {
   }
 }
 
-// Replaces the error by its text without the position, which it notes. Lua shortens long names in messages, so the position comes
-// from the stack; of several places that of the pipeline file counts, not that of a library.
+// Replaces the error by its text and stores the position. Lua shortens long names in messages, so the position is read from the
+// stack; a position in the pipeline file has priority over one in a library.
 int LuaState::handle_error(lua_State *lua) {
   LuaState &state = of(lua);
   state.failed_line_ = 0;

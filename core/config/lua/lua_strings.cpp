@@ -18,7 +18,7 @@ std::string_view check_string(lua_State *lua, int index) {
   return {text, size};
 }
 
-// The offset that an `init` argument means: from 1, negative from the end. May lie behind the end.
+// The offset of an `init` argument, which counts from 1, or from the end if it is negative. May exceed the end.
 size_t start_offset(lua_State *lua, int index, size_t size) {
   const lua_Integer init = luaL_optinteger(lua, index, 1);
   if (init > 0) return static_cast<size_t>(init) - 1;
@@ -32,7 +32,7 @@ void settle(lua_State *lua, const LuaPattern &pattern, uint64_t before = 0) {
   LuaState::of(lua).charge(pattern.steps() - before);
 }
 
-// Capture `index`; without captures the whole match counts as the first.
+// Capture `index`; without captures the complete match is the first one.
 void push_capture(lua_State *lua, const LuaPattern &pattern, int index, const char *subject, const char *begin, const char *end) {
   if (index >= pattern.captures()) {
     if (index != 0) luaL_error(lua, "invalid capture index %%%d", index + 1);
@@ -49,7 +49,7 @@ void push_capture(lua_State *lua, const LuaPattern &pattern, int index, const ch
   }
 }
 
-// All captures; the whole match if there are none and it is wanted.
+// Pushes all captures; without captures, and if requested, the complete match.
 int push_captures(lua_State *lua, const LuaPattern &pattern, const char *subject, const char *begin, const char *end, bool whole) {
   const int count = pattern.captures() == 0 && whole ? 1 : pattern.captures();
   luaL_checkstack(lua, count, "too many captures");

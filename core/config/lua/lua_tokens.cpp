@@ -58,7 +58,7 @@ class Lexer {
     ++at_;
   }
 
-  // The content of [[...]] or [==[...]==] at the current place, which it passes.
+  // Reads the content of [[...]] or [==[...]==] at the current position and moves after it.
   std::optional<std::string_view> long_bracket() {
     if (at() != '[') return std::nullopt;
     size_t level = 1;

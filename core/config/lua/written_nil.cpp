@@ -43,7 +43,7 @@ bool is_table(const Tokens &tokens, size_t begin, size_t end) {
   return depth == 0 && at == end;
 }
 
-// The end of the statement `name = value`: the expression may end without a sign, so it takes its line only.
+// The end of the statement `name = value`: the expression may have no end token, so it ends with its line.
 size_t end_of_line(const Tokens &tokens, size_t at) {
   const int line = tokens[at].line;
   while (at < tokens.size() && tokens[at].line == line) ++at;

@@ -45,7 +45,7 @@ bool set(const Sets &sets) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-// The needs of each feature; "" has those that belong to none.
+// The needs by feature; "" has the needs without a feature.
 std::map<std::string_view, uint64_t> features_of(const atalaya_component &component) {
   std::map<std::string_view, uint64_t> wanted;
   const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
@@ -85,7 +85,7 @@ std::string capability_names(uint64_t set) {
 
 Status keep_capabilities(uint64_t wanted) {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  // Needs CAP_SETPCAP; who has it not is bounded by no_new_privs, which comes last for that.
+  // Needs CAP_SETPCAP. Without it, no_new_privs, which is set last, has the same effect.
   for (unsigned long number = 0; ::prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number)
     if ((wanted >> number & 1) == 0) ::prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
   const uint64_t kept = wanted & get().permitted;

@@ -21,8 +21,8 @@ extern char **environ;  // NOLINT(readability-redundant-declaration): not every 
 namespace atalaya::core {
 namespace {
 
-constexpr int kReportTimeoutMs = 1000;   // for the launcher's word on an exit
-constexpr int kStartTimeoutMs = 10'000;  // for a birth
+constexpr int kReportTimeoutMs = 1000;   // for the launcher's report of an exit
+constexpr int kStartTimeoutMs = 10'000;  // for the start of a child
 
 std::string ended_text() {
   return "the launcher of isolated plugins is gone; those that run go on, none can be started until atalaya is started again";

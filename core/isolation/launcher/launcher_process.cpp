@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher's process. It lives in one loop: births when the agent asks, deaths when a child ends or its lifeline is let go.
+// The launcher process: one loop that starts children on request, reaps ended ones, kills those whose lifeline is closed.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ struct Kept {
   pid_t pid;
   Descriptor lifeline;
   ChildErrors errors;
-  bool let_go = false;  // nobody waits for its exit any more
+  bool released = false;  // the agent has closed the lifeline and does not wait for the exit
 };
 
 void limit(__rlimit_resource what, rlim_t value) {
@@ -47,7 +47,7 @@ void limit(__rlimit_resource what, rlim_t value) {
 [[noreturn]] void become_child(const LaunchMessage &message, const std::array<int, kLaunchFds> &fds, int errors) {
   if (errors >= 0) ::dup2(errors, STDERR_FILENO);
   ::setsid();  // its own group: its children can be killed with it, and the terminal's signals do not reach it
-  // Out of the way first: a descriptor may have one of the numbers wanted.
+  // First moves the descriptors to high numbers: one may have a number that another one needs.
   std::array<int, kChildFds> moved{};
   for (size_t i = 0; i < moved.size(); ++i) moved[i] = ::fcntl(fds[i], F_DUPFD, 64);
   for (size_t i = 0; i < moved.size(); ++i) ::dup2(moved[i], kFirstChildFd + static_cast<int>(i));
@@ -76,7 +76,7 @@ class LauncherProcess {
     const Descriptor deaths(::signalfd(-1, &set, SFD_CLOEXEC));
     for (;;) {
       std::vector<pollfd> wait = {{kLauncherFd, POLLIN, 0}, {deaths.get(), POLLIN, 0}};
-      for (const Kept &child : children_) wait.push_back({child.let_go ? -1 : child.lifeline.get(), 0, 0});
+      for (const Kept &child : children_) wait.push_back({child.released ? -1 : child.lifeline.get(), 0, 0});
       for (const Kept &child : children_) wait.push_back({child.errors.fd(), POLLIN, 0});
       if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return 1;
       if (wait[1].revents != 0) {
@@ -84,7 +84,7 @@ class LauncherProcess {
         static_cast<void>(::read(deaths.get(), &ignored, sizeof(ignored)) < 0);
       }
       for (size_t i = 0; i < children_.size(); ++i) {
-        if (wait[i + 2].revents != 0) let_go(children_[i]);
+        if (wait[i + 2].revents != 0) released(children_[i]);
         if (wait[i + 2 + children_.size()].revents != 0) children_[i].errors.forward(monotonic());
       }
       if (wait[1].revents != 0) reap();
@@ -93,7 +93,7 @@ class LauncherProcess {
   }
 
  private:
-  // False when the agent is gone.
+  // False if the agent has ended.
   bool birth() {
     LaunchMessage message{};
     std::array<int, kLaunchFds> fds{};
@@ -123,8 +123,8 @@ class LauncherProcess {
     return true;
   }
 
-  static void let_go(Kept &child) {
-    child.let_go = true;
+  static void released(Kept &child) {
+    child.released = true;
     kill_group(child.pid);
   }
   static void kill_group(pid_t pid) {
@@ -178,7 +178,7 @@ int launcher_main() {
   ::prctl(PR_SET_NAME, "atalaya-launch");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_DUMPABLE, 0);
-  // The end comes from the agent alone, so that its queues can still be delivered.
+  // Ignores signals: only the agent ends the launcher, so that the agent can deliver its queues first.
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);

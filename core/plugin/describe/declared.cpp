@@ -26,8 +26,8 @@ std::set<std::string> Declared::differences(const atalaya_batch &batch, const Sy
   for (uint64_t i = 0; i < batch.count; ++i) {
     const atalaya_sample &sample = batch.samples[i];
     std::set<std::string> tags = known;
-    tags.insert("host");                                                       // the engine's, whoever adds it
-    if (sample.kind == ATALAYA_SPAN) tags.insert(tags_.begin(), tags_.end());  // it may not have all its numbers yet
+    tags.insert("host");                                                       // the engine adds it
+    if (sample.kind == ATALAYA_SPAN) tags.insert(tags_.begin(), tags_.end());  // it may not have all fields yet
     for (uint32_t f = 0; f < sample.field_count; ++f) {
       const atalaya_field &field = sample.fields[f];
       const std::string name(symbols.name(field.name));
@@ -42,7 +42,7 @@ std::set<std::string> Declared::differences(const atalaya_batch &batch, const Sy
                      " and emitted as the other");
       tags.insert(metric->second.tags.begin(), metric->second.tags.end());
     }
-    if (sample.kind == ATALAYA_SPAN && sample.field_count == 0) continue;  // the table is of numbers
+    if (sample.kind == ATALAYA_SPAN && sample.field_count == 0) continue;  // the metric table has only fields
     for (uint32_t t = 0; t < sample.tag_count; ++t) {
       const std::string key(symbols.name(sample.tags[t].key));
       if (tags.count(key) == 0) found.insert("tag \"" + key + "\" is not declared for the fields of its sample");

@@ -85,7 +85,7 @@ std::vector<std::string> description_problems(const atalaya_component &component
   for (uint32_t i = 0; i < metrics.count(); ++i) collector.metric(metrics.at(i));
   const Strided<atalaya_need> needs(component.needs, component.need_count, component.need_size);
   for (uint32_t i = 0; i < needs.count(); ++i) collector.need(needs.at(i));
-  // The defaults must pass the schema that they stand in.
+  // The defaults must be valid in their own schema.
   std::vector<Problem> refused;
   Parameters::resolve(schema_of(component), sample_parameters(component, "/nowhere", false), refused);
   for (const Problem &problem : refused) problems.push_back("parameter \"" + problem.path + "\": " + problem.text);

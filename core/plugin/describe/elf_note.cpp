@@ -16,7 +16,7 @@
 namespace atalaya::core {
 namespace {
 
-constexpr uint64_t kMaxNotes = uint64_t{1} << 20;  // a segment of notes larger than this is none of ours
+constexpr uint64_t kMaxNotes = uint64_t{1} << 20;  // larger segments of notes are not those of a plugin
 constexpr char kOwner[8] = "atalaya";
 
 const Error kTruncated{"truncated or damaged ELF file; build or copy it again"};
@@ -48,7 +48,7 @@ Error malformed(std::string_view what) {
                "; wanted \"NAME VERSION\", then a line \"KIND NAME\" a component: rebuild the plugin"};
 }
 
-// The part up to the separator, which is taken off with it.
+// Removes the part up to the separator, and the separator, from the text.
 std::string_view cut(std::string_view &text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -84,7 +84,7 @@ Result<PluginNote> parse_descriptor(std::string_view bytes) {
   return parse_text(bytes.substr(sizeof(versions)), std::move(note));
 }
 
-// Takes `size` bytes and the padding after them off the front; false when there are fewer.
+// Removes `size` bytes and their padding from the start; false if there are fewer.
 bool take(std::string_view &bytes, uint64_t size, uint64_t alignment, std::string_view &taken) {
   if (size > bytes.size()) return false;
   taken = bytes.substr(0, size);
@@ -93,7 +93,7 @@ bool take(std::string_view &bytes, uint64_t size, uint64_t alignment, std::strin
   return true;
 }
 
-// Our note's descriptor among the notes of a segment; false when it is not there.
+// Finds the descriptor of Atalaya's note in a segment of notes; false if it is missing.
 bool find_note(std::string_view notes, uint64_t alignment, std::string_view &descriptor) {
   std::string_view bytes, owner;
   while (take(notes, sizeof(Elf64_Nhdr), 1, bytes)) {
@@ -105,7 +105,7 @@ bool find_note(std::string_view notes, uint64_t alignment, std::string_view &des
   return false;
 }
 
-// The dynamic loader would die of SIGBUS on a segment that the file does not hold.
+// A segment beyond the end of the file would end the dynamic loader with SIGBUS.
 bool reaches(const ReadAt &read_at, const Elf64_Phdr &segment) {
   char last = 0;
   uint64_t end = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of declared metrics from descriptors into the catalogue.
+// Copies the declared metrics of plugin descriptors to the catalogue.
 #include <unordered_map>
 
 #include "core/base/sample/batch.h"

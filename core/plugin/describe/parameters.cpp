@@ -139,7 +139,7 @@ class Resolver {
 
   std::optional<Parameter> value(const atalaya_param &param, const Value &written, const std::string &path) {
     if (written.type == Value::Type::nil) {
-      if (!written.string.empty()) say(path, written.string);  // else it is reported already
+      if (!written.string.empty()) say(path, written.string);  // otherwise it is already reported
       return std::nullopt;
     }
     switch (param.type) {
@@ -203,7 +203,7 @@ class Resolver {
     return std::nullopt;
   }
 
-  // A parameter that the schema names: as written, or its default, or absent.
+  // Resolves a parameter of the schema: the written value, its default, or nothing.
   std::optional<Parameter> named(const atalaya_param &param, const Value *written, const std::string &path,
                                  const std::string &parent) {
     if (written != nullptr) return value(param, *written, path);
@@ -213,7 +213,7 @@ class Resolver {
     return std::nullopt;
   }
 
-  // A key that no parameter has: a wildcard's, or a mistake.
+  // Resolves a key that is not in the schema: it belongs to a wildcard, or is a mistake.
   void other(const std::optional<atalaya_param> &wildcard, const std::string &name, const Value &written, const std::string &path,
              const std::vector<std::string> &known, Parameter &result) {
     const std::string glob = wildcard ? string_of(wildcard->allowed) : "";
@@ -388,7 +388,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   return parts;
 }
 
-// The schema of a member of a map or record; a string when there is none, so that resolve can name the error.
+// The schema of a member of a map or record. A member without a schema is regarded as a string, so that resolve reports the error.
 atalaya_param item_named(const atalaya_param &param, std::string_view name) {
   const Schema items = items_of(param);
   for (uint32_t i = 0; i < items.count(); ++i)

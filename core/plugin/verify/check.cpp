@@ -48,8 +48,8 @@ Status check_owner_and_mode(const struct stat &info, const std::string &what, co
   return Done{};
 }
 
-// Who may change a folder above may put another folder in the place of this one. A sticky bit, as /tmp has it, prevents that.
-// Folders that hold this program too are left out: who may change those needs no plugin.
+// A user that can change a parent folder could replace this one. A sticky bit, as /tmp has, prevents that. Folders that also
+// contain this program are not checked: a user that can change those can replace the program.
 Status check_folders_above(const std::filesystem::path &folder) {
   const std::filesystem::path binary = binary_folder();
   const auto holds_binary = [&](const std::filesystem::path &above) {

@@ -21,13 +21,13 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(10);
 constexpr int64_t kSecond = 1000000000;
 
-// Of one step, with a file.
+// A folder for one step, with a file.
 class WorkFolder : public ScratchFolder {
  public:
   WorkFolder() : ScratchFolder("atalaya-verify-") { std::ofstream(path() + "/file").flush(); }
 };
 
-// Keeps the emitted samples of a component.
+// Surroundings that store the emitted samples of a component.
 class Recorder : public Surroundings {
  public:
   explicit Recorder(std::string folder) : folder_(std::move(folder)) {}
@@ -70,7 +70,7 @@ std::string failure(const char *operation, const Outcome &outcome) {
   return std::string(operation) + ": " + outcome.text;
 }
 
-// Why the component cannot be created with these parameters; "" if it was.
+// Creates the component with these parameters. Returns the error, or "".
 std::string create_in(Subject &subject, const Registry::Component &component, const Value &written) {
   declare_metrics(*component.component, subject.symbols);
   std::vector<Problem> problems;
@@ -145,7 +145,7 @@ class Verifier {
     note(kVerifySteps[0], problems);
   }
 
-  // A fresh instance, with the required parameters or, if it wants more, with all.
+  // Creates a new instance with the required parameters; if that fails, with all parameters.
   std::string create(Subject &subject) {
     std::string error = create_in(subject, component_, sample_parameters(described(), subject.folder.path(), false));
     if (error.empty()) return error;
@@ -161,7 +161,7 @@ class Verifier {
     note(name, std::move(problem), remark_);
   }
 
-  // Starts, does the body, stops. A host that cannot do it is no fault of the plugin.
+  // Starts, runs the body, stops. A step that the host does not support is not a failure of the plugin.
   template <class Body>
   std::string started(Subject &subject, Body &&body) {
     const Outcome start = subject.instance->start();
@@ -207,7 +207,7 @@ class Verifier {
     return {};
   }
 
-  // Interrupts the run once it waits, as the host does at a stop.
+  // Interrupts the run when it waits, as the engine does at a stop.
   std::string push(Subject &subject) {
     std::promise<pid_t> thread_id;
     std::packaged_task<Outcome()> task([&] {
@@ -233,7 +233,7 @@ class Verifier {
     return {};
   }
 
-  // Until the kernel says that the thread sleeps, or the run is over, or patience ends.
+  // Waits until the kernel reports that the thread sleeps, the run has ended, or the timeout is over.
   static void wait_until_blocked(pid_t thread, const std::future<Outcome> &answer) {
     const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -280,19 +280,19 @@ class Verifier {
     return problem;
   }
 
-  // Files that cannot be opened: the component must say so in words and be destroyed in peace.
+  // Files that cannot be opened: the component must return an error message, and its destruction must work.
   void unusable_path() {
     auto subject = std::make_shared<Subject>();
     const Value written = sample_parameters(described(), subject->folder.path() + "/file/beneath-a-file", false);
     if (written == sample_parameters(described(), subject->folder.path(), false)) return;
     create_in(*subject, component_, written);
-    if (subject->instance == nullptr) return note(kVerifySteps[5], "");  // create saw it already, and says why
+    if (subject->instance == nullptr) return note(kVerifySteps[5], "");  // create has already reported the error
     const Outcome start = subject->instance->start();
     note(kVerifySteps[5],
          start.ok() || !start.text.empty() ? expect_ok("stop", subject->instance->stop()) : "failed without a sentence");
   }
 
-  // Subjects whose thread never came back; they live until the program ends.
+  // Subjects whose thread hangs; they are never destroyed.
   static std::vector<std::shared_ptr<Subject>> &stuck() {
     static auto *subjects = new std::vector<std::shared_ptr<Subject>>;
     return *subjects;

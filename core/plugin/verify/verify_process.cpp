@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each step of the lifecycle kit in a process of its own.
+// Runs each step of the lifecycle kit in a separate process.
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// What the child writes until it ends; nothing if it does not end in time.
+// Reads the output of the child until it ends; nothing if it exceeds the timeout.
 std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
   std::string text;
   for (;;) {
@@ -45,7 +45,7 @@ std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
   }
 }
 
-// `text` is the line of a crash, if it could be written.
+// `text` is the line of the crash report, if there is one.
 std::string end_of(std::string text, const std::string &component, int status) {
   while (text.ends_with('\n')) text.pop_back();
   if (text.starts_with(component + ": ")) text.erase(0, component.size() + 2);
@@ -54,7 +54,7 @@ std::string end_of(std::string text, const std::string &component, int status) {
   return "ended the process with status " + std::to_string(WEXITSTATUS(status));
 }
 
-// Makes the finding in a child. Its component and step are known here, because the child may not live to tell them.
+// Makes the finding in a child process. The caller sets its component and step, because the child may crash.
 template <class Make>
 std::optional<Finding> in_child(Finding finding, std::chrono::milliseconds patience, Make &&make) {
   int ends[2];
