@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const RefusedPoint &point : *points)
       if (point.key.empty()) std::abort();
   static_cast<void>(point_key(text));
-  if (atalaya::http_client::words_of(text).find('\n') != std::string::npos) std::abort();
+  if (atalaya::http_client::error_message(text).find('\n') != std::string::npos) std::abort();
   const int64_t wait = retry_after(text.substr(0, text.find('\n')), 784111777000000000);
   if (wait < 0 || wait > 300'000'000'000) std::abort();
   return 0;

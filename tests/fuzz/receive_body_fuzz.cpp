@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   constexpr size_t kLimit = 65536;
   std::string_view text;
   const auto encoding = static_cast<io::Encoding>(data[0] >> 4 & 3);
-  if (decoder.decode(encoding, body, kLimit, protocols::DocumentReader::kPadding, text) != io::Decoder::Result::whole) return 0;
+  if (decoder.decode(encoding, body, kLimit, protocols::DocumentReader::kPadding, text) != io::Decoder::Result::complete) return 0;
   if (text.size() > kLimit) std::abort();
   Check check;
   const protocols::Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};

@@ -38,11 +38,11 @@ class ClickHouse final : public Sink {
           .range(1, 1'000'000)
           .unit("rows"),
       param::size("batch_size", "Maximum size of a request before compression").defaults("16 MiB").range(1024, 1 << 30),
-      io::span_of_time("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
+      io::duration_param("timeout"_str, "10s"_str, "Maximum time of a connection attempt, and maximum silence of the server"_str),
       io::deadline("30s"_str),
       io::dead_letters("Maximum size of dead-letters.jsonl in the state folder, with the rows that the server refuses; the "
-                          "oldest half is deleted "
-                          "first. 0 B: none"_str),
+                       "oldest half is deleted "
+                       "first. 0 B: none"_str),
       param::string("basic", "A file with user:password; read again for every request").unit("secret file"),
       io::kHttpTls,
   };

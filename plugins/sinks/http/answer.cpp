@@ -80,7 +80,7 @@ std::optional<std::vector<RefusedPoint>> refused_points(std::string_view body) {
     std::string_view error;
     if (entry["datapoint"].get(point) != simdjson::SUCCESS || entry["error"].get_string().get(error) != simdjson::SUCCESS)
       return std::nullopt;
-    points.push_back({key_of(point), std::string(error.substr(0, http_client::kMaxWords)), server_could_not(error)});
+    points.push_back({key_of(point), std::string(error.substr(0, http_client::kMaxErrorMessage)), server_could_not(error)});
     if (points.back().key.empty()) return std::nullopt;
   }
   if (std::cmp_not_equal(points.size(), failed)) return std::nullopt;

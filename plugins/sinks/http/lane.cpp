@@ -258,7 +258,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
     if ((message_encoder_ || sample_encoder_) && outcome.verdict == Verdict::accepted) note_rejected(answer.body, range.count());
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
-      problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::words_of(answer.body);
+      problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::error_message(answer.body);
       if (!answer.location.empty()) problem_ += "; redirects are not followed: set the target url";
     }
   } catch (const http_client::NoAnswer &none) {
@@ -348,7 +348,7 @@ bool Lane::use_details(Range range) {
       again.back().last = i + 1;
       problem_ = outcome.url + " could not store a point: " + found->second->error;
     } else {
-      dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, http_client::words_of(found->second->error)});
+      dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, http_client::error_message(found->second->error)});
     }
   }
   if (matched < by_key.size()) {  // it names points that are not in the request: ignore the answer
@@ -375,7 +375,7 @@ std::string_view Lane::text_of(size_t record) {
 }
 
 void Lane::add_dead_letters(Range range, const Outcome &refusal) {
-  const std::string words = http_client::words_of(refusal.body);
+  const std::string words = http_client::error_message(refusal.body);
   for (size_t i = range.first; i < range.last; ++i) {
     dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});
   }

@@ -46,7 +46,7 @@ constexpr Param kSenders = param::integer("senders", "Concurrent requests (per u
                                .range(1, 64)
                                .unit("requests");
 constexpr Param kTimeout =
-    io::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
+    io::duration_param("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of a server"_str);
 constexpr Param kRetryMax =
     io::retry_max("Maximum pause between attempts; a Retry-After of the server is honoured up to five minutes"_str);
 constexpr Param kDeadLetters = io::dead_letters(

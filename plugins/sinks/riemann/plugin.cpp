@@ -41,8 +41,8 @@ class Riemann final : public Sink {
       param::size("batch_size", "Maximum size of a message; a larger event is sent alone")
           .defaults("1 MiB")
           .range(1024, 128.0 * 1024 * 1024),
-      io::span_of_time("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of the server"_str),
-      io::span_of_time("deadline"_str, "10s"_str, "Time limit of a message and its answer"_str),
+      io::duration_param("timeout"_str, "5s"_str, "Time limit for connecting, and for the silence of the server"_str),
+      io::duration_param("deadline"_str, "10s"_str, "Time limit of a message and its answer"_str),
       io::retry_max("Maximum pause between attempts"_str),
       io::dead_letters(
           "Space for events that the server refuses, in dead-letters.jsonl of the state folder; the oldest half is deleted first. "

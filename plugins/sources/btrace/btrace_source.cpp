@@ -63,7 +63,7 @@ void BtraceSource::read_journal() {
   auto [journal, problem] = journal_file_->read();
   LineReader probe(reader_options_, {}, [](const std::string &) {});
   if (const auto done = probe.restore(journal.own); !done) {
-    journal_file_->set_aside();
+    journal_file_->rename_damaged();
     journal = {};
     problem = "the journal is damaged and was renamed: " + done.error();
   }

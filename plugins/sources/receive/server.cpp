@@ -87,7 +87,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
   }
   if (call.handed_on) {
     const auto answer = call.request->answered();
-    Daemon::answers(connection);
+    Daemon::start_time_limit(connection);
     return answer ? send(connection, call, *answer) : MHD_NO;
   }
   return call.refusal ? send(connection, call, *call.refusal) : hand_on(connection, call);
@@ -161,7 +161,7 @@ void Server::gather(Call &call, std::string_view data) {
 
 MHD_Result Server::hand_on(MHD_Connection *connection, Call &call) {
   call.handed_on = true;
-  Daemon::waits(connection);
+  Daemon::stop_time_limit(connection);
   MHD_suspend_connection(connection);
   call.request->wait(connection);
   call.held = 0;  // now owned by the receiver of the request

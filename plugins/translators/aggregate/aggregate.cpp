@@ -9,8 +9,8 @@ namespace {
 
 io::Function function_named(std::string_view name) {
   if (name == "avg") return io::Function::average;
-  if (name == "min") return io::Function::least;
-  if (name == "max") return io::Function::greatest;
+  if (name == "min") return io::Function::minimum;
+  if (name == "max") return io::Function::maximum;
   if (name == "count") return io::Function::count;
   return io::Function::sum;
 }

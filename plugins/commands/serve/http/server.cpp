@@ -174,14 +174,14 @@ MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
 }
 
 void Server::wait_for_worker(Call &call) {
-  Daemon::waits(call.connection);
+  Daemon::stop_time_limit(call.connection);
   MHD_suspend_connection(call.connection);
   waiting_.push_back(&call);
   wake_.notify_one();
 }
 
 MHD_Result Server::send(MHD_Connection *connection, Call &call) {
-  Daemon::answers(connection);
+  Daemon::start_time_limit(connection);
   MHD_Response *response = make_response(call);
   if (response == nullptr) return MHD_NO;
   const Answer &answer = *call.answer;
@@ -219,7 +219,7 @@ ssize_t Server::copy_part(Call &call, char *to, size_t size) {
     wait_for_worker(call);
     return 0;
   }
-  if (call.read == 0) Daemon::answers(call.connection);
+  if (call.read == 0) Daemon::start_time_limit(call.connection);
   const size_t copied = std::min(unread.size(), size);
   std::memcpy(to, unread.data(), copied);
   call.read += copied;

@@ -43,22 +43,22 @@ Decoder::Decoder() : state_(std::make_unique<State>()) {}
 Decoder::~Decoder() = default;
 
 // Makes room after `used` bytes, at most one byte beyond the limit: enough to detect that it is exceeded.
-void Decoder::make_room(size_t used, size_t limit) {
-  if (used < room_.size()) return;
-  room_.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
+void Decoder::grow(size_t used, size_t limit) {
+  if (used < buffer_.size()) return;
+  buffer_.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
 }
 
 Decoder::Result Decoder::decode(Encoding encoding, std::string_view body, size_t limit, size_t padding, std::string_view &out) {
   out = {};
-  if (room_.size() > kKeptRoom) std::vector<char>().swap(room_);
+  if (buffer_.size() > kKeptRoom) std::vector<char>().swap(buffer_);
   size_t used = 0;
-  Result result = Result::whole;
+  Result result = Result::complete;
   switch (encoding) {
     case Encoding::identity:
       if (body.size() > limit) return Result::too_large;
       used = body.size();
-      if (room_.size() < used) room_.resize(used);
-      std::copy(body.begin(), body.end(), room_.begin());
+      if (buffer_.size() < used) buffer_.resize(used);
+      std::copy(body.begin(), body.end(), buffer_.begin());
       break;
     case Encoding::gzip:
     case Encoding::deflate:
@@ -68,9 +68,9 @@ Decoder::Result Decoder::decode(Encoding encoding, std::string_view body, size_t
       result = unzstd(body, limit, used);
       break;
   }
-  if (result != Result::whole) return result;
-  if (room_.size() < used + padding) room_.resize(used + padding);
-  out = {room_.data(), used};
+  if (result != Result::complete) return result;
+  if (buffer_.size() < used + padding) buffer_.resize(used + padding);
+  out = {buffer_.data(), used};
   return result;
 }
 
@@ -84,9 +84,9 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(body.data()));
   stream.avail_in = static_cast<uInt>(body.size());
   for (;;) {
-    make_room(used, limit);
-    const size_t room = std::min<size_t>(room_.size() - used, uInt{1} << 30);
-    stream.next_out = reinterpret_cast<Bytef *>(room_.data() + used);
+    grow(used, limit);
+    const size_t room = std::min<size_t>(buffer_.size() - used, uInt{1} << 30);
+    stream.next_out = reinterpret_cast<Bytef *>(buffer_.data() + used);
     stream.avail_out = static_cast<uInt>(room);
     const int code = ::inflate(&stream, Z_NO_FLUSH);
     used += room - stream.avail_out;
@@ -99,7 +99,7 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
       return Result::corrupt;  // Z_BUF_ERROR: cut off
     }
   }
-  return Result::whole;
+  return Result::complete;
 }
 
 Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &used) {
@@ -113,8 +113,8 @@ Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &use
   ZSTD_DCtx_reset(state_->zstd, ZSTD_reset_session_only);
   ZSTD_inBuffer in{body.data(), body.size(), 0};
   for (;;) {
-    make_room(used, limit);
-    ZSTD_outBuffer to{room_.data(), room_.size(), used};
+    grow(used, limit);
+    ZSTD_outBuffer to{buffer_.data(), buffer_.size(), used};
     const size_t before = in.pos;
     const size_t left = ZSTD_decompressStream(state_->zstd, &to, &in);
     if (ZSTD_isError(left) != 0) return Result::corrupt;
@@ -124,7 +124,7 @@ Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &use
     if (left == 0 && in.pos == in.size) break;
     if (stuck) return Result::corrupt;  // cut off
   }
-  return Result::whole;
+  return Result::complete;
 }
 
 }  // namespace atalaya::io

@@ -12,7 +12,8 @@
 
 namespace atalaya::io {
 
-// A JSON object from here to the end of the scope. Unknown values are left out: empty texts, and numbers that are not finite.
+// Writes a JSON object, from the construction to the end of the scope. Leaves out unknown values: empty texts and numbers that are
+// not finite.
 class JsonObject {
  public:
   explicit JsonObject(JsonWriter &out) : out_(out) { out_.object(); }
@@ -29,14 +30,14 @@ class JsonObject {
   }
   void count(std::string_view name, size_t value) { key(name).count(value); }
   void flag(std::string_view name, bool value) { key(name).boolean(value); }
-  // Each of them, written by a function.
+  // A list; `add` writes each element.
   template <class List, class Add>
   void list(std::string_view name, const List &list, Add &&add) {
     key(name).list();
     for (const auto &one : list) add(one);
     out_.end_list();
   }
-  // Each of them is an object, filled by a function.
+  // A list of objects; `fill` writes the members of each.
   template <class List, class Fill>
   void objects(std::string_view name, const List &list, Fill &&fill) {
     this->list(name, list, [&](const auto &one) {

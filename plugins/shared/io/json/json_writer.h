@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON, piece by piece; commas are its own.
+// Writes JSON values in their order; adds the commas.
 #pragma once
 
 #include <cmath>
@@ -31,9 +31,9 @@ class JsonWriter {
     core::append_json_string(text_, value);
     return *this;
   }
-  // null: empty
+  // null for an empty text
   JsonWriter &text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
-  // null: unknown, or not finite
+  // null for an unknown or not finite number
   JsonWriter &number(std::optional<double> value) {
     if (!value || !std::isfinite(*value)) return null();
     comma();
@@ -49,7 +49,7 @@ class JsonWriter {
   JsonWriter &milliseconds(int64_t time_ns) { return integer(time_ns / 1'000'000); }
   JsonWriter &boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter &null() { return raw("null"); }
-  // JSON already.
+  // A text that is JSON already.
   JsonWriter &raw(std::string_view json) {
     comma();
     text_ += json;

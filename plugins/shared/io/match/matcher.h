@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of patterns for names and values, everywhere in Atalaya:
+// Patterns for names and values, with one syntax in all of Atalaya:
 //   java      exactly this            java*  h?st[0-9]   a glob: * any text, ? any byte, [set], \ escapes the next byte
 //   ~^exec.*  a regular expression (RE2's syntax, on bytes, anywhere in the text)    !java*  !~exec     not that
 #pragma once
@@ -23,12 +23,12 @@ class Matcher {
  public:
   static core::Result<Matcher> parse(std::string_view pattern);
 
-  // Time is linear in the subject. Nothing is allocated, except while a regular expression meets new texts: at most 256 KiB.
+  // Needs time linear in the subject. Allocates nothing, except for states of a regular expression (at most 256 KiB).
   bool matches(std::string_view subject) const { return found(subject) != negated_; }
   bool negated() const { return negated_; }
-  // Without metacharacters, not negated: it can match one text only.
+  // Whether the pattern matches exactly one text: it has no metacharacters and is not negated.
   bool exact() const { return kind_ == Kind::exact && !negated_; }
-  const std::string &exact_text() const { return text_; }  // if it is exact
+  const std::string &exact_text() const { return text_; }  // only if exact()
 
  private:
   enum class Kind { exact, prefix, glob, regex };  // prefix: "java*"
@@ -53,15 +53,15 @@ class Matcher {
   std::shared_ptr<const re2::RE2> regex_;
 };
 
-// A list of patterns: matches any of those without "!" (all texts, if there is none), and none that "!" excludes. So {"a*", "b*"}
-// is either, {"!a*", "!b*"} is neither, and {"a*", "!ab*"} is the first without the second.
+// A list of patterns. A text matches if it matches a pattern without "!", or if all patterns have "!", and no pattern with "!"
+// excludes it. {"a*", "b*"}: a or b; {"!a*", "!b*"}: neither; {"a*", "!ab*"}: a, but not ab.
 class MatcherList {
  public:
   MatcherList() = default;
   static core::Result<MatcherList> parse(std::span<const std::string> patterns);
 
   bool matches(std::string_view subject) const;
-  // Whether a missing text passes: only if every pattern is negated.
+  // Whether a missing text matches: only if every pattern is negated.
   bool matches_absent() const { return !any_positive_; }
   bool empty() const { return matchers_.empty(); }
 

@@ -13,18 +13,17 @@
 
 namespace atalaya::io {
 
-// A hash of any bytes; with a random seed, collisions cannot be constructed.
+// A hash of any bytes. With a random seed, an attacker cannot construct collisions.
 uint64_t identity_hash(std::string_view key, uint64_t seed);
 uint64_t random_seed();
 
-// Builds the bytes of an identity; reused, so that it allocates nothing in steady state. Tags count as a set: their order in the
-// sample does not matter.
+// Builds the bytes of an identity, independent of the order of tags. A reused object allocates nothing in steady state.
 class IdentityKey {
  public:
-  // Kind, all tags and text.
+  // The identity by kind, all tags and text.
   std::string_view of(const atalaya_sample &sample);
 
-  // Piece by piece; tags() sorts those that were added since begin().
+  // Or in parts: begin(), then number(), text() and tag(), then finish(), which appends the tags in sorted order.
   void begin() {
     bytes_.clear();
     tags_.clear();
@@ -39,8 +38,8 @@ class IdentityKey {
   std::vector<atalaya_tag> tags_;
 };
 
-// Numbers from 0, in the order of first appearance; equality of the bytes is checked, not assumed from a hash. The hash is seeded,
-// so that collisions cannot be constructed.
+// Assigns each identity a number from 0, in the order of first appearance. Compares the bytes, not only their hash, which has a
+// random seed against constructed collisions.
 class IdentityTable {
  public:
   explicit IdentityTable(size_t max_entries = SIZE_MAX);
@@ -49,20 +48,20 @@ class IdentityTable {
     uint32_t index;
     bool added;
   };
-  // Both mark it as seen in this window. Nothing when the table is full.
+  // Finds or adds an identity and marks it as seen in this window. Nothing if the table is full.
   std::optional<Found> find_or_add(std::string_view key);
-  // Nothing when it is not in the table.
+  // Finds an identity and marks it as seen in this window. Nothing if it is missing.
   std::optional<uint32_t> find(std::string_view key);
   std::string_view key(uint32_t index) const {
     return std::string_view(bytes_).substr(entries_[index].offset, entries_[index].size);
   }
   size_t size() const { return entries_.size(); }
 
-  // Forgets all and keeps the memory.
+  // Removes all entries; retains the memory.
   void clear();
 
-  // Ends a window. Every kKeepWindows it forgets entries not seen since the last time, and calls moved(from, to) for each entry
-  // that stays, in ascending order with to <= from, so that the caller can move its data by number.
+  // Ends a window. Every kKeepWindows windows, removes the entries that were not seen since, and calls moved(from, to) for each
+  // other entry, in ascending order with to <= from, so that the caller can move its data by number.
   template <class Moved>
   void next_window(Moved &&moved) {
     if (++window_ % kKeepWindows != 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one entity, each under the name of a declared metric. Models fill it without the ABI's batch; the emitter copies it
-// to a batch.
+// The values of one entity by declared metric. Models fill it, independent of the ABI's batch; MetricEmitter copies it to a
+// batch.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -38,7 +38,7 @@ class MetricValues {
 
   void clear() { size_ = 0; }
 
-  // Without a value the metric is absent.
+  // Sets a metric; without a value, the metric is absent.
   void set(Name name, std::optional<double> value) {
     if (!value) return;
     atalaya_field &field = next(name, ATALAYA_F64);
@@ -55,7 +55,7 @@ class MetricValues {
     return std::nullopt;
   }
 
-  // The name of each is its index in the table.
+  // The set values. `name` of each field is its index in the table of metrics.
   std::span<const atalaya_field> fields() const { return {fields_.data(), size_}; }
 
  private:
@@ -70,7 +70,7 @@ class MetricValues {
   size_t size_ = 0;
 };
 
-// Writes values into a batch. Interns the names once.
+// Writes the values of entities into a batch. Interns the names of metrics once.
 template <const auto &kMetrics>
 class MetricEmitter {
  public:
@@ -80,7 +80,7 @@ class MetricEmitter {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = host.intern(view(kMetrics[i].name));
   }
 
-  // Emits one sample; none without values.
+  // Adds one sample with the values; no sample if there are none.
   void emit(Batch &batch, const MetricValues<kMetrics> &values, std::initializer_list<Tag> tags) const {
     emit(batch, values, std::span<const Tag>(tags.begin(), tags.size()));
   }

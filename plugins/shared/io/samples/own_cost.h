@@ -9,12 +9,12 @@
 
 namespace atalaya::io {
 
-// The CPU time that a stage takes, once per window. A window comes in several batches if its sources are not ready at once; a
-// series has one value at a time, so the first batch carries the stage's own metrics. One thread at a time.
+// The CPU use of a stage, once per window. A window has several batches if its sources are ready at different times; a series must
+// have one value at a time, so the first batch contains the stage's own metrics. One thread at a time.
 class OwnCost {
  public:
-  // Adds the time of a batch. In the first batch of a window: the time since the last result, in percent of a core. Else nothing,
-  // and for windows without a length.
+  // Adds the CPU time of a batch. Returns, in the first batch of a window, the CPU time since the last result in percent of a
+  // core. Returns nothing in other batches, and for windows without a length.
   std::optional<double> add(const Window &window, int64_t cpu_ns) {
     cpu_ns_ += cpu_ns;
     if (window.duration_ns <= 0 || window.time_ns == reported_ns_) return std::nullopt;

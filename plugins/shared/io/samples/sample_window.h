@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times of a sample, and of a group of samples that a stage makes one.
+// The times of samples, and of groups of samples that a stage aggregates.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -30,7 +30,7 @@ struct SampleWindow {
   int64_t time_ns, duration_ns, begin_ns, group_time_ns, group_begin_ns;
 };
 
-// The window of a group of samples: it ends when that of the pipeline does, and begins with the earliest sample.
+// The window of a group of samples: from the start of the earliest sample to the end of the pipeline's window.
 struct GroupWindow {
   int64_t time_ns = 0, begin_ns = 0;
 

@@ -53,8 +53,8 @@ atalaya_field Sum::field(uint32_t name) const {
 }
 
 void Total::add(const atalaya_field &field, int64_t duration_ns) {
-  if (count_ == 0 || less(field, least_)) least_ = field;
-  if (count_ == 0 || less(greatest_, field)) greatest_ = field;
+  if (count_ == 0 || less(field, minimum_)) minimum_ = field;
+  if (count_ == 0 || less(maximum_, field)) maximum_ = field;
   differ_ = differ_ || (count_ > 0 && duration_ns != duration_ns_);
   duration_ns_ = duration_ns;
   ++count_;
@@ -70,10 +70,10 @@ void Total::add(const atalaya_field &field, int64_t duration_ns) {
 atalaya_field Total::result(Function function, Weight weight, int64_t length_ns) const {
   const bool is_weighted = weight == Weight::by_time && all_ns_ > 0;
   switch (function) {
-    case Function::least:
-      return least_;
-    case Function::greatest:
-      return greatest_;
+    case Function::minimum:
+      return minimum_;
+    case Function::maximum:
+      return maximum_;
     case Function::count:
       return integer_field(name_, count_);
     case Function::average:

@@ -9,10 +9,10 @@
 
 namespace atalaya::io {
 
-enum class Function { sum, average, least, greatest, count };
+enum class Function { sum, average, minimum, maximum, count };
 
-// Counts stay exact int64; a sum of counts that leaves the range of int64 becomes a double, as does one with a double among its
-// parts. Doubles are added with compensation (Neumaier), so that their order makes no significant difference.
+// A sum of fields. A sum of integers is exact; it becomes a double if it exceeds int64 or one of its fields is a double. Doubles
+// are added with compensation (Neumaier's variant of Kahan summation), so that their order has no significant effect.
 class Sum {
  public:
   void add(const atalaya_field &field);
@@ -26,20 +26,20 @@ class Sum {
   double sum_ = 0, lost_ = 0;
 };
 
-// Part of the values of a sample in the values of a group.
+// How the value of a sample counts in the value of its group.
 enum class Weight {
-  whole,    // amounts and totals
-  by_time,  // gauges and rates: the integral of a sum over the time of the group is the sum of the integrals
+  whole,    // fully: amounts and totals
+  by_time,  // in proportion to its window: gauges and rates, whose integrals over time are added
 };
 
-// The values of one field. Windows may have different lengths; a value without a window counts as if it had that of the group.
+// The values of one field in a group. Their windows may have different lengths; a value without a window has that of the group.
 class Total {
  public:
   explicit Total(uint32_t name) : name_(name) {}
 
   uint32_t name() const { return name_; }
   void add(const atalaya_field &field, int64_t duration_ns);
-  // `length_ns`: of the window of the group, which contains those of all values.
+  // `length_ns`: length of the group's window, which contains the windows of all values.
   atalaya_field result(Function function, Weight weight, int64_t length_ns) const;
 
  private:
@@ -49,7 +49,7 @@ class Total {
   int64_t duration_ns_ = 0;
   double all_ns_ = 0;
   bool differ_ = false;  // durations
-  atalaya_field least_{}, greatest_{};
+  atalaya_field minimum_{}, maximum_{};
   uint32_t name_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace atalaya::io {
 
-// Of each metric. One that nobody declared counts as a gauge.
+// The weight of each metric, from its declared kind. An undeclared metric is regarded as a gauge.
 class Weights {
  public:
   explicit Weights(Host host) : host_(host) {}

@@ -5,8 +5,8 @@
 
 namespace atalaya::io {
 
-// The single line of a file with credentials. Throws Failure (retry) if the file cannot be read, or if everyone can read it:
-// samples wait in the queue until this is fixed.
+// Reads the single line of a file with credentials. Throws Failure (retry) if the file cannot be read, or if all users can read
+// it: samples then wait in the queue until the operator fixes it.
 std::string read_secret(const std::string &path);
 
 }  // namespace atalaya::io

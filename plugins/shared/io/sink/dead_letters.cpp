@@ -9,10 +9,10 @@ namespace atalaya::io {
 
 void DeadLetters::open() {
   const auto folder = host_.state_dir();
-  if (room_ == 0 || !folder) return;
+  if (max_bytes_ == 0 || !folder) return;
   FileOptions options;
   options.path = *folder + "/dead-letters.jsonl";
-  options.rotate_size = std::max<int64_t>(1, room_ / 2);
+  options.rotate_size = std::max<int64_t>(1, max_bytes_ / 2);
   options.keep = 1;
   file_ =
       std::make_unique<LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
@@ -24,7 +24,7 @@ void DeadLetters::add(const DeadLetter &letter) {
   samples_.push_back(letter.sample);
   ++records_;
   url_ = letter.url;
-  answer_ = (letter.status == 0 ? "" : std::to_string(letter.status) + ": ") + std::string(letter.words);
+  answer_ = (letter.status == 0 ? "" : std::to_string(letter.status) + ": ") + std::string(letter.message);
 }
 
 void DeadLetters::append(const DeadLetter &letter) {
@@ -34,7 +34,7 @@ void DeadLetters::append(const DeadLetter &letter) {
   core::append_json_string(lines_, letter.url);
   if (letter.status != 0) core::append_integer(lines_ += R"(,"status":)", letter.status);
   lines_ += R"(,"answer":)";
-  core::append_json_string(lines_, letter.words);
+  core::append_json_string(lines_, letter.message);
   lines_ += R"(,"record":)";
   core::append_json_string(lines_, letter.record);
   lines_ += "}\n";
@@ -44,7 +44,7 @@ void DeadLetters::settle(std::string_view noun) {
   if (records_ == 0) return;
   std::sort(samples_.begin(), samples_.end());
   const auto count = static_cast<uint64_t>(std::unique(samples_.begin(), samples_.end()) - samples_.begin());
-  const bool kept = keep();
+  const bool kept = store();
   if (kept) {
     host_.dead_letter(count);
   } else {
@@ -57,7 +57,7 @@ void DeadLetters::settle(std::string_view noun) {
   records_ = 0;
 }
 
-bool DeadLetters::keep() {
+bool DeadLetters::store() {
   if (!file_) return false;
   try {
     file_->append(lines_, host_.realtime());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that a server refuses for good: dead-letters.jsonl in the sink's state folder, and the ledger.
+// Stores records that a server refuses permanently in dead-letters.jsonl in the sink's state folder; counts them in the ledger.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -18,32 +18,33 @@ namespace atalaya::io {
 struct DeadLetter {
   size_t sample;  // index in the batch
   std::string_view url;
-  int status;  // 0: only a message
-  std::string_view words, record;
+  int status;  // of the HTTP answer; 0: the server sent only a message
+  std::string_view message, record;
 };
 
 class DeadLetters {
  public:
-  // Maximum bytes of all kept records; the oldest half is deleted first. 0 keeps none.
-  DeadLetters(Host host, int64_t room) : host_(host), room_(room) {}
+  // `max_bytes`: of all stored records; the oldest half is deleted first. 0: records are counted, but not stored.
+  DeadLetters(Host host, int64_t max_bytes) : host_(host), max_bytes_(max_bytes) {}
 
   void open();  // throws Failure
   void close() { file_.reset(); }
 
-  // Of the current batch, which settle() ends: a sample counts once, even with several dead records.
+  // Adds a record of the current batch. A sample with several refused records is counted once.
   void add(const DeadLetter &letter);
-  // Stores them, counts their samples and logs it. `noun`: the word for the records.
+  // Ends the batch: stores its refused records, counts their samples, logs their number. `noun` is the name of a record in the
+  // log.
   void settle(std::string_view noun);
 
  private:
   void append(const DeadLetter &letter);
-  bool keep();
+  bool store();
 
   Host host_;
-  int64_t room_;
+  int64_t max_bytes_;
   std::unique_ptr<LineFile> file_;
   std::string lines_;
-  std::string url_, answer_;  // of the last one
+  std::string url_, answer_;  // of the last record
   std::vector<size_t> samples_;
   size_t records_ = 0;
 };

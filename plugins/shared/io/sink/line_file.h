@@ -20,15 +20,15 @@ struct FileOptions {
   std::string header;           // first line of an empty file; "" for none
   int64_t rotate_size = 0;      // bytes; 0: never by size
   int64_t rotate_every_ns = 0;  // counted from the epoch, so that "1d" is midnight UTC; 0: never by time
-  int64_t keep = 5;             // rotated files PATH.1 (the newest) ... PATH.keep
-  bool sync = false;            // every append is on the disk when it returns
+  int64_t keep = 5;             // number of rotated files: PATH.1 (the newest) ... PATH.keep
+  bool sync = false;            // append syncs the file before it returns
 };
 
-// A file of whole lines that only this object appends to. It holds exactly the lines of successful appends: a failed append is
-// undone, and a line torn by a killed process is cut when the file is opened.
+// A file of complete lines to which only this object appends. It contains exactly the lines of successful appends: a failed append
+// is undone, and an incomplete line of a killed process is removed when the file is opened.
 class LineFile {
  public:
-  // `notice` receives events that are no failures: a torn line was cut, the file was moved.
+  // `notice` receives messages about events that are not failures: an incomplete line was removed, the file was moved.
   using Notice = std::function<void(const std::string &)>;
   LineFile(FileOptions options, Notice notice);
 
@@ -57,8 +57,8 @@ class LineFile {
   Notice notice_;
   core::Descriptor file_;
   int64_t last_write_ns_ = 0;
-  std::optional<uint64_t> torn_at_;  // start of a failed append that could not be undone yet
-  bool rotation_failed_ = false;     // retried when the file is opened again: retries would push out old files
+  std::optional<uint64_t> torn_at_;  // start of a failed append that is not undone yet
+  bool rotation_failed_ = false;     // no retry before the file is opened again: each retry would remove an old file
 };
 
 }  // namespace atalaya::io

@@ -26,15 +26,15 @@ constexpr Param tls(atalaya_str summary) {
 }
 inline constexpr Param kHttpTls = tls("Certificates for https; TLS 1.2 or later, host names are verified"_str);
 
-// From a millisecond to an hour.
-constexpr Param span_of_time(atalaya_str name, atalaya_str default_text, atalaya_str summary) {
+// A duration from 1 ms to 1 h.
+constexpr Param duration_param(atalaya_str name, atalaya_str default_text, atalaya_str summary) {
   return param::duration(view(name), view(summary)).defaults(view(default_text)).range(1e6, 3.6e12);
 }
 constexpr Param deadline(atalaya_str default_text) {
-  return span_of_time("deadline"_str, default_text, "Time limit of a whole request"_str);
+  return duration_param("deadline"_str, default_text, "Time limit of a whole request"_str);
 }
 constexpr Param retry_max(atalaya_str summary) {
-  return span_of_time("retry_max"_str, "5s"_str, summary);
+  return duration_param("retry_max"_str, "5s"_str, summary);
 }
 constexpr Param dead_letters(atalaya_str summary) {
   return param::size("dead_letters", view(summary)).defaults("16 MiB").range(0, 1e12);

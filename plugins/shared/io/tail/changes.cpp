@@ -31,11 +31,11 @@ bool may_copy(const File &copy, const File &original) {
   const int64_t size = size_of(copy), bytes = std::min(size, kMarkBytes);
   if (size <= 0) return false;
   const int fd = original.fd.get();
-  if (original.fd && holds(fd, original.at))
+  if (original.fd && matches(fd, original.at))
     return size <= size_of(original) && bytes_at(copy.fd.get(), 0, bytes) == bytes_at(fd, 0, bytes) &&
            bytes_at(copy.fd.get(), size - bytes, bytes) == bytes_at(fd, size - bytes, bytes);
   if (original.at.offset == 0 || size < original.at.head.size) return false;
-  return size >= original.at.offset ? holds(copy.fd.get(), original.at)
+  return size >= original.at.offset ? matches(copy.fd.get(), original.at)
                                     : head_of(copy.fd.get(), original.at.offset) == original.at.head;
 }
 
@@ -64,7 +64,7 @@ void Changes::check(File &file) {
   if (changed) file.changed_ns = context_.now_ns;
   if (changed && file.at.offset == 0)
     skip_hole(file);
-  else if (changed && (now->size < file.at.offset || !holds(file.fd.get(), file.at)))
+  else if (changed && (now->size < file.at.offset || !matches(file.fd.get(), file.at)))
     truncated(file);
   file.seen = *now;
   file.at.size = now->size;

@@ -43,7 +43,7 @@ Mark tail_of(int fd, int64_t offset) {
   return mark_of(bytes_at(fd, offset - size, size));
 }
 
-bool holds(int fd, const Position &position) {
+bool matches(int fd, const Position &position) {
   return mark_of(bytes_at(fd, 0, position.head.size)) == position.head &&
          mark_of(bytes_at(fd, position.offset - position.tail.size, position.tail.size)) == position.tail;
 }

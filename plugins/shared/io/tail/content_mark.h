@@ -29,14 +29,14 @@ inline constexpr int64_t kMinCopyBytes = 1024;
 struct Position {
   FileId id;
   std::string path;
-  int64_t offset = 0;     // all lines before it were passed on
+  int64_t offset = 0;     // all lines before it were returned
   int64_t size = 0;       // at the last scan
   bool skipping = false;  // the offset is within a line that is too long
   Mark head, tail;        // of the first bytes, and of the bytes before the offset
   bool operator==(const Position &) const = default;
 };
 
-// A part of a file that was passed on, with the marks at its end.
+// A part of a file that was returned, with the marks at its end.
 struct Segment {
   FileId id;
   int64_t from = 0, to = 0;
@@ -44,15 +44,15 @@ struct Segment {
   bool operator==(const Segment &) const = default;
 };
 
-// Up to `size` bytes from `offset` on; fewer where the file ends or cannot be read.
+// Reads up to `size` bytes at `offset`; fewer if the file ends or cannot be read.
 std::string bytes_at(int fd, int64_t offset, int64_t size);
 // The marks of a position at `offset`; smaller for a shorter file.
 Mark head_of(int fd, int64_t offset);
 Mark tail_of(int fd, int64_t offset);
 Mark mark_of(std::string_view bytes);
-// Whether the file still has the bytes of the position's marks.
-bool holds(int fd, const Position &position);
-// gzip, bzip2, xz, zstd, lz4, compress or zip, by the first bytes.
+// Whether the bytes of the file still match the marks of the position.
+bool matches(int fd, const Position &position);
+// Whether the first bytes are those of gzip, bzip2, xz, zstd, lz4, compress or zip.
 bool is_compressed(int fd);
 // The offset after the last newline before `size`.
 int64_t last_line_begin(int fd, int64_t size);

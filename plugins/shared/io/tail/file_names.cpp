@@ -83,7 +83,7 @@ std::string name_of(const std::string &path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-core::Result<std::vector<std::string>> asked_for(const std::string &path) {
+core::Result<std::vector<std::string>> matching_paths(const std::string &path) {
   if (is_folder(path)) {
     auto names = names_in(path);
     if (names)
@@ -120,10 +120,10 @@ bool older_name(const Found &a, const Found &b) {
 }
 
 core::Result<std::vector<Found>> find_files(const std::string &path, const std::vector<std::string> &known) {
-  auto asked = asked_for(path);
-  if (!asked) return core::Error{asked.error()};
+  auto matched = matching_paths(path);
+  if (!matched) return core::Error{matched.error()};
   std::vector<std::string> paths;
-  for (std::string &one : asked.value())
+  for (std::string &one : matched.value())
     if (!named_compressed(one) && is_regular(one)) paths.push_back(std::move(one));
   std::sort(paths.begin(), paths.end());
   std::map<std::string, std::vector<std::string>> bases;  // by folder

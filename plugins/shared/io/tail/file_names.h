@@ -13,7 +13,7 @@ namespace atalaya::tail {
 struct Found {
   std::string path;
   std::string family;  // the path without the suffix of rotation
-  bool asked = false;  // matched by the path, folder or glob; else a rotated file next to one
+  bool matched = false;  // by the path, folder or glob; false: a rotated file of a matched one
   bool rotated() const { return path != family; }
 };
 

@@ -70,7 +70,7 @@ bool parse_file(Words &words, Position &position) {
 struct Text {
   Journal journal;
   std::optional<int64_t> over_ns;
-  std::vector<FileId> gone;
+  std::vector<FileId> removed;
 };
 
 bool parse_line(std::string_view line, Text &text) {
@@ -84,7 +84,7 @@ bool parse_line(std::string_view line, Text &text) {
   if (kind == "own") return words.text(journal.own.emplace_back()), words.good();
   if (kind == "over") return words.number(text.over_ns.emplace()), words.good();
   if (kind == "gone") {
-    FileId &id = text.gone.emplace_back();
+    FileId &id = text.removed.emplace_back();
     return words.number(id.device), words.number(id.inode), words.good();
   }
   if (kind != "part") return false;
@@ -180,7 +180,7 @@ std::string journal_text(const Journal &journal) {
 std::string recent_text(const Recent &changes) {
   std::string out(kHeader);
   put(out, "over", changes.over_ns);
-  for (const FileId &id : changes.gone) put(out, "\ngone", id.device, id.inode);
+  for (const FileId &id : changes.removed) put(out, "\ngone", id.device, id.inode);
   out += '\n';
   put_journal(out, changes.journal);
   return with_crc(std::move(out));
@@ -189,7 +189,7 @@ std::string recent_text(const Recent &changes) {
 core::Result<Journal> parse_journal(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
-  if (parsed->over_ns || !parsed->gone.empty()) return core::Error{"has changes only"};
+  if (parsed->over_ns || !parsed->removed.empty()) return core::Error{"has changes only"};
   return std::move(parsed->journal);
 }
 
@@ -197,7 +197,7 @@ core::Result<Recent> parse_recent(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
   if (!parsed->over_ns) return core::Error{"does not name the journal that it changes"};
-  return Recent{*parsed->over_ns, std::move(parsed->gone), std::move(parsed->journal)};
+  return Recent{*parsed->over_ns, std::move(parsed->removed), std::move(parsed->journal)};
 }
 
 }  // namespace atalaya::tail

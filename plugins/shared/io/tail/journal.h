@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that a source that follows files keeps over restarts: positions, the batch in flight, and the source's lines.
+// The state of a source that follows files, which survives restarts: positions, the batch in flight, the source's own lines.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 namespace atalaya::tail {
 
 struct Journal {
-  int64_t written_ns = 0;  // CLOCK_REALTIME; links changes to their journal
+  int64_t written_ns = 0;  // CLOCK_REALTIME; Recent::over_ns refers to it
   int64_t began_ns = 0;
-  std::vector<Position> positions;  // the sinks hold every line before them
-  // The last batch that was not acknowledged yet: after a restart it is built again, identical.
-  int64_t batch_time_ns = 0;  // 0: none
+  std::vector<Position> positions;  // the sinks have accepted all lines before them
+  // The batch in flight, which is not acknowledged yet. After a restart it is built again from the same segments.
+  int64_t batch_time_ns = 0;  // 0: no batch
   std::vector<Segment> segments;
-  std::vector<std::string> own;  // the source's lines, as of the positions
+  std::vector<std::string> own;  // lines of the source, which belong to the positions
 };
 
 // Changes since a journal was written.
 struct Recent {
   int64_t over_ns = 0;  // written_ns of that journal
-  std::vector<FileId> gone;
-  Journal journal;  // positions: only changed and new ones; all other members complete
+  std::vector<FileId> removed;
+  Journal journal;  // `positions` has only changed and new ones; the other members are complete
 };
 
 std::string journal_text(const Journal &journal);

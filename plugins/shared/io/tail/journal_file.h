@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal on disk: PATH has the whole journal, PATH.recent the changes since PATH was written. So with thousands of files, only
-// changed positions are written.
+// The journal on disk: PATH has the complete journal, PATH.recent the changes since PATH was written. With thousands of files,
+// only changed positions are therefore written.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +23,26 @@ class JournalFile {
  public:
   explicit JournalFile(std::string path) : path_(std::move(path)), recent_path_(path_ + ".recent") {}
 
-  struct Kept {
+  struct Loaded {
     Journal journal;
-    std::string problem;  // damage, with the new name of the file; "": none
+    std::string problem;  // the damage and the new name of the damaged file; "": no damage
   };
-  // An empty journal if the file is missing. If the changes are damaged, the journal without them.
-  Kept read();
-  // Atomic, also on power failure; does not write if nothing has changed.
+  // Reads the journal. It is empty if the file is missing, and without the changes if those are damaged.
+  Loaded read();
+  // Writes the journal atomically, also in a power failure. Does not write if nothing has changed.
   core::Status write(const Journal &journal);
   // Renames unusable files to PATH.damaged for inspection.
-  void set_aside();
+  void rename_damaged();
 
  private:
-  core::Status write_whole(Journal journal);
-  // Nothing: too many changes; write the whole journal.
+  core::Status write_complete(Journal journal);
+  // The changes to the written journal. Nothing if there are so many that the complete journal should be written.
   std::optional<Recent> changes_to(const Journal &journal) const;
   std::string add_recent(Journal &journal) const;
 
   std::string path_, recent_path_;
-  // The contents of PATH if this object wrote it; nothing if unknown.
-  std::optional<std::map<FileId, Position>> whole_;
+  // The positions in PATH, if this object wrote it.
+  std::optional<std::map<FileId, Position>> complete_;
   int64_t written_ns_ = 0;
   std::string recent_;  // the text of PATH.recent, or its text without changes
 };

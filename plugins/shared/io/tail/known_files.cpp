@@ -84,16 +84,16 @@ void KnownFiles::scan() {
   log_no_match(found.value());
   for (auto &[number, file] : files_) file->listed = false;
   std::vector<Fresh> fresh;
-  for (const Found &one : found.value()) look_at(one, fresh);
+  for (const Found &one : found.value()) check_found(one, fresh);
   // Missing files are known now. Older files of a family come first, so that they are read first.
   std::sort(fresh.begin(), fresh.end(), [](const Fresh &a, const Fresh &b) {
     return written_before(a.status.written_ns, *a.found, b.status.written_ns, *b.found);
   });
-  Room room(files_, context_);
+  OpenSlots slots(files_, context_);
   const auto others = wanted_first(fresh);
-  for (auto one = fresh.begin(); one != others; ++one) add_new(*one->found, room);
-  open_changed(room);
-  for (auto one = others; one != fresh.end(); ++one) add_new(*one->found, room);
+  for (auto one = fresh.begin(); one != others; ++one) add_new(*one->found, slots);
+  open_changed(slots);
+  for (auto one = others; one != fresh.end(); ++one) add_new(*one->found, slots);
   for (auto &[number, file] : files_) file->wanted = false;
   first_ = false;
 }
@@ -108,7 +108,7 @@ std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fr
   });
 }
 
-void KnownFiles::look_at(const Found &found, std::vector<Fresh> &fresh) {
+void KnownFiles::check_found(const Found &found, std::vector<Fresh> &fresh) {
   const auto now = status_of(found.path);
   if (!now) return;  // deleted since it was listed
   File *file = by_id(now->id);
@@ -122,7 +122,7 @@ void KnownFiles::look_at(const Found &found, std::vector<Fresh> &fresh) {
 }
 
 core::Descriptor KnownFiles::open_found(const Found &found) {
-  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (found.asked ? 0 : O_NOFOLLOW);
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (found.matched ? 0 : O_NOFOLLOW);
   core::Descriptor fd(::open(found.path.c_str(), flags));
   if (!fd && errno != ENOENT)
     log_once(core::in_quotes(found.path) + ": " + core::error_text(errno) +
@@ -146,31 +146,31 @@ void KnownFiles::log_once(const std::string &text) {
 
 // Only at the first scan, because the path may be wrong; later, rotation may have moved all files.
 void KnownFiles::log_no_match(const std::vector<Found> &found) {
-  const bool any = std::any_of(found.begin(), found.end(), [](const Found &one) { return one.asked; });
-  if (!std::exchange(looked_, true) && !any)
+  const bool any = std::any_of(found.begin(), found.end(), [](const Found &one) { return one.matched; });
+  if (!std::exchange(scanned_, true) && !any)
     context_.log("path " + core::in_quotes(context_.options.path) + " matches no file yet; waiting for one");
 }
 
 // Opens closed files that have changed, or whose last line without a newline may be read now.
-void KnownFiles::open_changed(Room &room) {
+void KnownFiles::open_changed(OpenSlots &slots) {
   std::vector<File *> closed;
   for (const auto &[number, file] : files_) {
     if (file->fd || !file->listed) continue;
     const bool changed = file->seen.size != file->at.size || file->seen.written_ns != file->written_ns;
-    if (changed || (leaves(*file) && file->at.offset < file->at.size)) closed.push_back(file.get());
+    if (changed || (is_retired(*file) && file->at.offset < file->at.size)) closed.push_back(file.get());
   }
   std::sort(closed.begin(), closed.end(), [](const File *a, const File *b) {
     if (a->wanted != b->wanted) return a->wanted;
     return written_before(a->seen.written_ns, a->found, b->seen.written_ns, b->found);
   });
   for (File *file : closed) {
-    if (!file->wanted && !room.any()) {
+    if (!file->wanted && !slots.any()) {
       file->at.size = std::max(file->at.size, file->seen.size);  // counts its lines as unread if it is never opened
       file->written_ns = 0;                                      // counts as changed until it is opened
       wait(*file);
     } else if (core::Descriptor fd = open_found(file->found)) {
       const auto now = status_of(fd.get());
-      if (now && now->id == file->at.id) room.take(), file->fd = std::move(fd);
+      if (now && now->id == file->at.id) slots.take(), file->fd = std::move(fd);
     }
   }
 }
@@ -184,7 +184,7 @@ File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
     const bool same_path = at.path == found.path;
     const bool moved = at.id.device != id.device && in_family(at.path, found.family);
     if (!moved && !(same_path && at.offset >= kMinCopyBytes)) continue;
-    if (!holds(fd, at)) continue;  // last, because it reads the file
+    if (!matches(fd, at)) continue;  // last, because it reads the file
     if (best == nullptr || same_path || (best->at.path != found.path && at.offset > best->at.offset)) best = file.get();
   }
   return best;
@@ -208,7 +208,7 @@ File *KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &
 // A file that is not to be read is closed again.
 File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatus &now) {
   // Files rotated before the first scan are not wanted; files rotated since then were not seen in time.
-  const bool old = !found.asked && (first_ || now.written_ns < began_ns_);
+  const bool old = !found.matched && (first_ || now.written_ns < began_ns_);
   const bool compressed = is_compressed(fd.get());
   if (compressed) context_.log(core::in_quotes(found.path) + " is compressed and is not read");
   File &file = add(found, now.id);
@@ -227,14 +227,14 @@ File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatu
   return file;
 }
 
-void KnownFiles::add_new(const Found &found, Room &room) {
+void KnownFiles::add_new(const Found &found, OpenSlots &slots) {
   core::Descriptor fd = open_found(found);
   const auto now = fd ? status_of(fd.get()) : std::nullopt;
   if (!now || !now->regular || by_id(now->id) != nullptr) return;  // the next scan handles it
   File *file = adopt(found, fd, now->id);
   if (file == nullptr) file = &begin(found, std::move(fd), *now);
   if (!file->fd) return;
-  if (file->wanted || room.any()) return room.take();
+  if (file->wanted || slots.any()) return slots.take();
   file->fd.reset();
   file->at.size = std::max(file->at.size, now->size);  // counts its lines as unread if it is never opened
   wait(*file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of followed files: finds them, recognises them under other names and inodes, opens them, and drops deleted ones.
+// The set of followed files. Finds and opens files; recognises a file after a rename or copy; removes deleted ones.
 #pragma once
 
 #include <map>
@@ -37,14 +37,14 @@ class KnownFiles {
   File *by_id(const FileId &id) const;
   void forget_id(const File &file);
   std::vector<std::string> families() const;
-  void look_at(const Found &found, std::vector<Fresh> &fresh);
+  void check_found(const Found &found, std::vector<Fresh> &fresh);
   std::vector<Fresh>::iterator wanted_first(std::vector<Fresh> &fresh) const;
-  void open_changed(Room &room);
+  void open_changed(OpenSlots &slots);
   core::Descriptor open_found(const Found &found);
   File *restored_as(const Found &found, int fd, const FileId &id);
   File *adopt(const Found &found, core::Descriptor &fd, const FileId &id);
   File &begin(const Found &found, core::Descriptor fd, const FileStatus &now);
-  void add_new(const Found &found, Room &room);
+  void add_new(const Found &found, OpenSlots &slots);
   bool forgotten(File &file) const;
   void wait(const File &file);
   void log_once(const std::string &text);
@@ -54,7 +54,8 @@ class KnownFiles {
   Files files_;
   std::map<FileId, File *> ids_;
   uint32_t last_number_ = 0;
-  bool first_ = true, looked_ = false;  // the very first scan; a scan of this run
+  bool first_ = true;                   // no scan yet, in any run
+  bool scanned_ = false;                // this run has scanned
   int64_t began_ns_ = 0;                // realtime
   size_t waiting_ = 0;
   std::optional<int64_t> waited_ns_;       // monotonic time at which a file last had to wait

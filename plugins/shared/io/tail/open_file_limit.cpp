@@ -7,13 +7,13 @@ namespace atalaya::tail {
 
 // By its mtime if the clocks agree; otherwise by the time since a scan last saw a change.
 bool idle(const File &file, const Context &context) {
-  if (!file.fd || file.maybe_copy || leaves(file) || file.read_to < file.at.size) return false;
+  if (!file.fd || file.maybe_copy || is_retired(file) || file.read_to < file.at.size) return false;
   if (file.seen.size != file.at.size || file.seen.written_ns != file.written_ns) return false;
   const int64_t linger_ns = context.options.linger_ns;
   return context.now_ns - file.changed_ns >= linger_ns || context.realtime_ns - file.written_ns >= linger_ns;
 }
 
-bool has_room(const Files &files, const Context &context) {
+bool has_open_slot(const Files &files, const Context &context) {
   size_t open = 0;
   for (const auto &[number, file] : files) {
     if (idle(*file, context)) return true;
@@ -22,7 +22,7 @@ bool has_room(const Files &files, const Context &context) {
   return open < context.options.max_files;
 }
 
-Room::Room(const Files &files, const Context &context) : max_open_(context.options.max_files) {
+OpenSlots::OpenSlots(const Files &files, const Context &context) : max_open_(context.options.max_files) {
   for (const auto &[number, file] : files) {
     if (file->fd) ++open_;
     if (idle(*file, context)) idle_.push_back(file.get());
@@ -30,7 +30,7 @@ Room::Room(const Files &files, const Context &context) : max_open_(context.optio
   std::sort(idle_.begin(), idle_.end(), [](const File *a, const File *b) { return a->written_ns > b->written_ns; });
 }
 
-void Room::take() {
+void OpenSlots::take() {
   if (open_ < max_open_ || idle_.empty()) {
     ++open_;
   } else {

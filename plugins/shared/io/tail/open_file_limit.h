@@ -8,23 +8,24 @@
 
 namespace atalaya::tail {
 
-// It can be closed without loss: it is opened again when it changes. Renamed files are closed when finished.
+// Whether a file can be closed without loss, because it is opened again when it changes. Renamed files are closed when they are
+// finished.
 bool idle(const File &file, const Context &context);
-// Whether more can be opened.
-bool has_room(const Files &files, const Context &context);
+// Whether another file can be opened.
+bool has_open_slot(const Files &files, const Context &context);
 
-// The free places during one scan.
-class Room {
+// The number of files that one scan can still open.
+class OpenSlots {
  public:
-  Room(const Files &files, const Context &context);
+  OpenSlots(const Files &files, const Context &context);
   bool any() const { return open_ < max_open_ || !idle_.empty(); }
-  // Takes a place for one file. Exceeds the limit if none is free: for a file that must be opened.
+  // Reserves a slot for one file; closes an idle file if necessary. Exceeds the limit if no slot is free.
   void take();
 
  private:
   const size_t max_open_;
   size_t open_ = 0;
-  std::vector<File *> idle_;  // the longest unchanged last
+  std::vector<File *> idle_;  // the file that is unchanged for the longest time is the last
 };
 
 }  // namespace atalaya::tail

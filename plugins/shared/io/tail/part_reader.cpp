@@ -49,7 +49,7 @@ bool PartReader::next(Line &line) {
   } while (read_more());
   const size_t rest = buffer_.size() - begin_;
   if (!last_line_ || rest == 0 || buffered_to_ < to_) return false;
-  give(line, rest, rest);
+  set_line(line, rest, rest);
   return true;
 }
 
@@ -75,7 +75,7 @@ void PartReader::skip(size_t bytes) {
   file_->at.offset += static_cast<int64_t>(bytes);
 }
 
-void PartReader::give(Line &line, size_t length, size_t consumed) {
+void PartReader::set_line(Line &line, size_t length, size_t consumed) {
   line.text = std::string_view(buffer_).substr(begin_, length);
   line.text.remove_prefix(std::min(line.text.find_first_not_of('\0'), line.text.size()));  // skips the bytes of a hole
   line.file = file_->at.id;
@@ -91,7 +91,7 @@ bool PartReader::next_line(Line &line) {
     const std::string_view rest = std::string_view(buffer_).substr(begin_);
     const size_t newline = rest.find('\n');
     const bool whole = newline != std::string_view::npos;
-    if (whole && !at.skipping && newline <= max_length) return give(line, newline, newline + 1), true;
+    if (whole && !at.skipping && newline <= max_length) return set_line(line, newline, newline + 1), true;
     if (!at.skipping && std::min(newline, rest.size()) > max_length) {
       ++context_.losses.long_lines;
       context_.log(core::in_quotes(at.path) + ": a line is longer than max_line = " + std::to_string(max_length) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file with the state of a component.
+// Writes the state file of a component.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace atalaya::tail {
 // Maximum size; a larger text is not written.
 inline constexpr size_t kMaxStateBytes = size_t{64} << 20;
 
-// Writes the whole text or leaves the file as it is, also on power failure.
+// Replaces the content of the file atomically: after an error or a power failure the file is unchanged.
 core::Status replace_state(const std::string &path, const std::string &text);
 
 }  // namespace atalaya::tail

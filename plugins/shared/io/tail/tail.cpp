@@ -52,7 +52,7 @@ void Tail::make_round() {
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);
     const bool whole = to == file->at.size;
     if (!whole) waiting.insert(file->found.family);
-    const bool finished = leaves(*file) && whole && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
+    const bool finished = is_retired(*file) && whole && context_.now_ns - file->changed_ns >= context_.options.linger_ns;
     if (to > file->read_to || finished)
       round_.push_back({.file = file, .from = file->at.offset, .to = to, .whole = whole, .finished = finished});
   }
@@ -95,7 +95,7 @@ bool Tail::next(Line &line) {
 }
 
 bool Tail::behind() const {
-  return more_ || (files_.waiting() > 0 && has_room(files_.all(), context_));
+  return more_ || (files_.waiting() > 0 && has_open_slot(files_.all(), context_));
 }
 
 std::vector<Position> Tail::positions() const {

@@ -24,22 +24,22 @@ class Tail {
   Tail(const Tail &) = delete;
   Tail &operator=(const Tail &) = delete;
 
-  // Restores the state of an earlier Tail: its positions, its start, and the segments that it passed on without an acknowledgement.
+  // Restores the state of an earlier Tail: its positions, its start, and the segments that were returned but not acknowledged.
   // Call it before the first scan; if there are such segments, call replay after that scan.
   void restore(const std::vector<Position> &positions, int64_t began_ns, const std::vector<Segment> &segments);
   // Checks all files. Times: CLOCK_REALTIME and CLOCK_MONOTONIC.
   void scan(int64_t realtime_ns, int64_t monotonic_ns);
-  // Passes on only these parts in this round.
+  // Restricts this round (the lines between two scans) to these parts.
   void replay(const std::vector<Segment> &segments);
-  // False: end of the round.
+  // Reads the next line; false at the end of the round.
   bool next(Line &line);
 
-  // After a round: whether the next scan has unread lines at once.
+  // After a round: whether a scan would find unread lines immediately.
   bool behind() const;
 
-  // The position of each file, after the lines that were passed on.
+  // The position of each file, after the returned lines.
   std::vector<Position> positions() const;
-  // The segments passed on since the last call.
+  // The segments that were returned since the last call.
   std::vector<Segment> take_segments();
   int64_t began_ns() const { return files_.began_ns(); }
   const Losses &losses() const { return context_.losses; }
@@ -50,7 +50,7 @@ class Tail {
     int64_t from, to;
     bool whole = false;     // up to the file's end
     bool finished = false;  // nothing will follow: the text after the last newline is a line
-    bool replayed = false;  // passed on before
+    bool replayed = false;  // returned before the restart
   };
 
   void begin_round();
@@ -62,8 +62,8 @@ class Tail {
   PartReader reader_;
   std::vector<Part> round_;
   size_t part_ = 0;
-  bool more_ = false;              // there are more bytes than this round reads
-  std::vector<uint32_t> touched_;  // since take_segments, in order
+  bool more_ = false;              // the files have more bytes than this round reads
+  std::vector<uint32_t> touched_;  // numbers of the files read since take_segments, in their order
 };
 
 }  // namespace atalaya::tail

@@ -7,9 +7,9 @@
 
 namespace atalaya::io {
 
-// For people: "MiBy/s" is "MiB/s", "By" is "B", "Cel" is "°C", "us" is "µs", "{core}" is "core", "1" is "".
+// The unit as users read it: "MiB/s" for "MiBy/s", "B" for "By", "°C" for "Cel", "µs" for "us", "core" for "{core}", "" for "1".
 std::string shown_unit(std::string_view unit);
-// The unit of a change per second: "By" becomes "By/s", "1" becomes "/s". "" stays unknown.
+// The unit of a change per second: "By" becomes "By/s", "1" becomes "/s". "" (unknown) remains "".
 std::string per_second(std::string_view unit);
 // The unit of an amount at this unit per second: "MiBy/s" becomes "MiBy", "/s" becomes "1"; "" if it is not per second.
 std::string without_per_second(std::string_view unit);

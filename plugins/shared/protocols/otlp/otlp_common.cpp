@@ -87,7 +87,7 @@ MessageEncoder::Rejected rejected(std::string_view answer) {
         if (partial.tag_and_type() == protozero::tag_and_type(kRejectedPoints, protozero::pbf_wire_type::varint)) {
           found.points = static_cast<uint64_t>(std::max<int64_t>(partial.get_int64(), 0));
         } else if (partial.tag_and_type() == protozero::tag_and_type(kRejectedReason, protozero::pbf_wire_type::length_delimited)) {
-          found.why = http_client::words_of(partial.get_string());
+          found.why = http_client::error_message(partial.get_string());
         } else {
           partial.skip();
         }

@@ -119,8 +119,8 @@ class WebHdfs final : public Storage {
     io::JsonObject whole;
     if (parser.parse(body).get(whole) == SUCCESS)
       if (const auto exception = io::object_of(whole, "RemoteException"); exception && !io::text_of(*exception, "message").empty())
-        return http_client::words_of(io::text_of(*exception, "message"));
-    return http_client::words_of(body);
+        return http_client::error_message(io::text_of(*exception, "message"));
+    return http_client::error_message(body);
   }
   [[noreturn]] static void refuse(const std::string &path, const Answer &answer) {
     const std::string text = path + ": the server returned status " + std::to_string(answer.status) + ": " + words_of(answer.body);

@@ -6,9 +6,9 @@
 using namespace atalaya::http_client;
 
 TEST_CASE("http: the server's words are one safe line") {
-  CHECK(words_of(R"({"error":{"code":400,"message":"One bad","details":"x"}})") == "One bad");
-  CHECK(words_of(R"({"error":"database is required"})") == "database is required");
-  CHECK(words_of("cannot \x1b[31mparse\n") == "cannot \\x1b[31mparse\\x0a");
-  CHECK(words_of("") == "no explanation");
-  CHECK(words_of(std::string(100000, 'x')).size() == 500);
+  CHECK(error_message(R"({"error":{"code":400,"message":"One bad","details":"x"}})") == "One bad");
+  CHECK(error_message(R"({"error":"database is required"})") == "database is required");
+  CHECK(error_message("cannot \x1b[31mparse\n") == "cannot \\x1b[31mparse\\x0a");
+  CHECK(error_message("") == "no explanation");
+  CHECK(error_message(std::string(100000, 'x')).size() == 500);
 }

@@ -24,7 +24,8 @@ TEST_CASE("tail: a path, a folder and a glob") {
     REQUIRE(found.ok());
     for (const tail::Found &one : found.value())
       result.push_back(one.path.substr(folder.path().size() + 1) +
-                       (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") + (one.asked ? "" : " beside"));
+                       (one.rotated() ? " of " + one.family.substr(folder.path().size() + 1) : "") +
+                       (one.matched ? "" : " beside"));
     std::sort(result.begin(), result.end());
     return result;
   };

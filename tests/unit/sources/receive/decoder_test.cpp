@@ -36,14 +36,14 @@ TEST_CASE("receive: bodies come back as they were, however often the decoder was
   for (const size_t size : {0u, 1u, 70000u, 5u, 300000u, 100u}) {
     std::string text;
     for (size_t i = 0; i < size; ++i) text += static_cast<char>(i * i % 251);
-    CHECK(decoder.decode(io::Encoding::gzip, gzip(text), 1 << 20, kPadding, out) == io::Decoder::Result::whole);
+    CHECK(decoder.decode(io::Encoding::gzip, gzip(text), 1 << 20, kPadding, out) == io::Decoder::Result::complete);
     CHECK(out == text);
-    CHECK(decoder.decode(io::Encoding::deflate, compressed(text, 15), 1 << 20, kPadding, out) == io::Decoder::Result::whole);
+    CHECK(decoder.decode(io::Encoding::deflate, compressed(text, 15), 1 << 20, kPadding, out) == io::Decoder::Result::complete);
     CHECK(out == text);
-    CHECK(decoder.decode(io::Encoding::identity, text, 1 << 20, kPadding, out) == io::Decoder::Result::whole);
+    CHECK(decoder.decode(io::Encoding::identity, text, 1 << 20, kPadding, out) == io::Decoder::Result::complete);
     CHECK(out == text);
   }
-  CHECK(decoder.decode(io::Encoding::gzip, gzip("one") + gzip("two"), 100, kPadding, out) == io::Decoder::Result::whole);
+  CHECK(decoder.decode(io::Encoding::gzip, gzip("one") + gzip("two"), 100, kPadding, out) == io::Decoder::Result::complete);
   CHECK(out == "onetwo");
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("receive: a body that grows beyond the limit is refused, at the limit 
   CHECK(bomb.size() < 10'000);
   CHECK(decoder.decode(io::Encoding::gzip, bomb, 1'000'000, kPadding, out) == io::Decoder::Result::too_large);
   CHECK(out.empty());
-  CHECK(decoder.decode(io::Encoding::gzip, gzip(std::string(1000, 'x')), 1000, kPadding, out) == io::Decoder::Result::whole);
+  CHECK(decoder.decode(io::Encoding::gzip, gzip(std::string(1000, 'x')), 1000, kPadding, out) == io::Decoder::Result::complete);
   CHECK(decoder.decode(io::Encoding::gzip, gzip(std::string(1001, 'x')), 1000, kPadding, out) == io::Decoder::Result::too_large);
   CHECK(decoder.decode(io::Encoding::identity, std::string(1001, 'x'), 1000, kPadding, out) == io::Decoder::Result::too_large);
 }

@@ -8,14 +8,14 @@
 
 namespace atalaya::http_client {
 
-// PEM files; an empty `ca`: the system's authorities.
+// Paths of PEM files. An empty `ca` means the certificate authorities of the system.
 struct TlsFiles {
   std::string ca, certificate, key;
 };
 // Throws Failure (bad_config).
 Poco::Net::Context::Ptr tls_context(const TlsFiles &files);
 
-// The value of the header for user:password.
+// The value of the header Authorization (Basic, RFC 7617) for `user:password`.
 std::string basic_authorization(const std::string &credentials);
 
 }  // namespace atalaya::http_client

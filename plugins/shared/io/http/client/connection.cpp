@@ -80,7 +80,7 @@ class Connection::Session final : public Poco::Net::HTTPClientSession {
   }
 };
 
-std::chrono::nanoseconds Connection::patience(Deadline deadline) const {
+std::chrono::nanoseconds Connection::timeout_until(Deadline deadline) const {
   return std::min<std::chrono::nanoseconds>(options_.timeout, deadline - steady_clock::now());
 }
 
@@ -122,11 +122,11 @@ void Connection::connect(const Url &url, Deadline deadline) {
   const Poco::Net::SocketAddress address(proxied ? options_.proxy_host : url.host, proxied ? options_.proxy_port : url.port);
   Poco::Net::StreamSocket socket(address.family());
   const bool own_patience = options_.connect.count() > 0;
-  socket.connect(address, span_of(own_patience ? std::min(options_.connect, patience(deadline)) : patience(deadline)));
+  socket.connect(address, span_of(own_patience ? std::min(options_.connect, timeout_until(deadline)) : timeout_until(deadline)));
   const Deadlines::Guard guard(deadlines_, socket.impl()->sockfd(), deadline);
   socket.setNoDelay(true);
-  socket.setSendTimeout(span_of(patience(deadline)));
-  socket.setReceiveTimeout(span_of(patience(deadline)));
+  socket.setSendTimeout(span_of(timeout_until(deadline)));
+  socket.setReceiveTimeout(span_of(timeout_until(deadline)));
   if (url.tls) {
     if (proxied) tunnel(socket, url, deadline);
     socket = Poco::Net::SecureStreamSocket::attach(socket, url.host, options_.tls);
@@ -138,7 +138,7 @@ void Connection::connect(const Url &url, Deadline deadline) {
 // Requests a tunnel from the proxy; later bytes go to the server.
 void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadline deadline) {
   const auto way = std::make_shared<Session>(socket);
-  way->setTimeout(span_of(patience(deadline)));
+  way->setTimeout(span_of(timeout_until(deadline)));
   HTTPRequest request(HTTPRequest::HTTP_CONNECT, host_and_port(url), HTTPMessage::HTTP_1_1);
   request.set("Host", host_and_port(url));
   way->sendRequest(request);
@@ -152,7 +152,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
 
 Answer Connection::send(const Url &url, const Request &request, Deadline deadline, const BodyReader &reader) {
   const Deadlines::Guard guard(deadlines_, session_->socket().impl()->sockfd(), deadline);
-  session_->setTimeout(span_of(patience(deadline)));
+  session_->setTimeout(span_of(timeout_until(deadline)));
   const bool absolute = !options_.proxy_host.empty() && !url.tls;  // the form for proxies
   const std::string target = (absolute ? "http://" + host_header(url) : "") + std::string(request.target);
   HTTPRequest head(std::string(request.method), target, HTTPMessage::HTTP_1_1);

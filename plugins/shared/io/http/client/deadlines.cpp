@@ -35,7 +35,7 @@ Deadlines::Guard::~Guard() {
   owner_.watched_.erase(entry_);
 }
 
-void Deadlines::work() {
+void Deadlines::run() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     const Deadline now = std::chrono::steady_clock::now();

@@ -13,17 +13,17 @@ namespace atalaya::http_client {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// Shuts down sockets at their deadlines: the timeout of a single read or write restarts with each byte of a slow server, also in
-// the TLS handshake and the headers.
+// A thread that shuts down sockets at their deadlines. Socket timeouts are not enough: they restart with each byte of a slow
+// server, also in the TLS handshake and the headers.
 class Deadlines {
  public:
-  Deadlines() : thread_([this] { work(); }) {}
+  Deadlines() : thread_([this] { run(); }) {}
   Deadlines(const Deadlines &) = delete;
   Deadlines &operator=(const Deadlines &) = delete;
   ~Deadlines();
 
-  // Watches the socket during the lifetime of this object. Uses a duplicate descriptor, so that the number stays valid if the
-  // socket is closed first.
+  // A scope in which the socket has a deadline. Duplicates the descriptor, so that its number remains valid if the socket is
+  // closed first.
   class Guard {
    public:
     Guard(Deadlines &owner, int socket, Deadline deadline);
@@ -38,7 +38,7 @@ class Deadlines {
   };
 
  private:
-  void work();
+  void run();
 
   std::mutex mutex_;
   std::condition_variable changed_;

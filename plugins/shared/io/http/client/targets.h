@@ -12,24 +12,24 @@
 
 namespace atalaya::http_client {
 
-// The servers and their states. Any thread.
+// The servers of a sink and their states: available, or failed until a time. Any thread.
 class Targets {
  public:
-  // With weights, series are spread over the servers; without, the first that works is used.
+  // With weights, series are distributed over the servers; without weights, the first available server is used.
   Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t retry_max_ns);
 
   size_t size() const { return targets_.size(); }
   bool spread() const { return spread_; }
   const Url &url(size_t index) const { return targets_[index].url; }
 
-  // The server of a series with this hash: stable while the list of servers is unchanged.
+  // The server of a series with this hash; it changes only if the list of servers changes.
   size_t home(uint64_t hash) const;
 
   struct Choice {
     size_t index;
     bool suspect;  // its last request failed
   };
-  // The first server that may be tried now: `home`, then the others in order.
+  // The first server that may be tried now: `home`, then the others in the order of the list.
   std::optional<Choice> pick(size_t home, int64_t now_ns) const;
   // All servers: those that may be tried now, then the others, each in the order of the list.
   std::vector<size_t> order(int64_t now_ns) const;

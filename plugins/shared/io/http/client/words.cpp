@@ -23,11 +23,11 @@ std::string message_in(std::string_view body) {
 
 }  // namespace
 
-std::string words_of(std::string_view body) {
+std::string error_message(std::string_view body) {
   std::string words = message_in(body);
-  if (words.empty()) words = body.substr(0, kMaxWords);
+  if (words.empty()) words = body.substr(0, kMaxErrorMessage);
   std::string visible;
-  core::append_visible(visible, std::string_view(words).substr(0, kMaxWords));
+  core::append_visible(visible, std::string_view(words).substr(0, kMaxErrorMessage));
   return visible.empty() ? "no explanation" : visible;
 }
 

@@ -7,9 +7,9 @@
 
 namespace atalaya::http_client {
 
-constexpr size_t kMaxWords = 500;
+constexpr size_t kMaxErrorMessage = 500;  // bytes
 
-// The server's error message in one line: the message of its JSON, else the beginning of its text.
-std::string words_of(std::string_view body);
+// The error message in the body of a server's answer, as one line: the message member of its JSON, else the start of its text.
+std::string error_message(std::string_view body);
 
 }  // namespace atalaya::http_client

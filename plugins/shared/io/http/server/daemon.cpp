@@ -158,11 +158,11 @@ void Daemon::wait_for_answers() {
   });
 }
 
-void Daemon::waits(MHD_Connection *connection) {
+void Daemon::stop_time_limit(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::waiting);
 }
 
-void Daemon::answers(MHD_Connection *connection) {
+void Daemon::start_time_limit(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::answering);
 }
 
@@ -224,7 +224,7 @@ void Daemon::on_completed(void *self, MHD_Connection *connection, void **context
 }
 
 // An inactivity limit alone would let a client hold a connection with single bytes: this limit is for the whole request.
-void Daemon::cut_slow(int64_t now) {
+void Daemon::close_slow(int64_t now) {
   const std::lock_guard lock(mutex_);
   for (const Connection *connection : connections_) {
     const Connection::Doing doing = connection->doing;
@@ -240,7 +240,7 @@ void Daemon::watch() {
       std::unique_lock lock(mutex_);
       if (wake_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) return;
     }
-    cut_slow(monotonic());
+    close_slow(monotonic());
     if (tokens_ == nullptr) continue;
     if (const core::Status refreshed = tokens_->refresh(); !refreshed)
       notice_("tokens: " + refreshed.error() + "; the previous tokens stay valid");

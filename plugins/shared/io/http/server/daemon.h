@@ -19,10 +19,10 @@
 
 namespace atalaya::http_server {
 
-// The value of a request header; empty if absent.
+// The value of a request header; empty if it is missing.
 std::string_view header(MHD_Connection *connection, const char *name);
 
-// Answers requests, on threads of connections. An exception ends the connection.
+// Answers requests. Its functions are called on the daemon's threads; an exception closes the connection.
 class Handler {
  public:
   Handler() = default;
@@ -37,10 +37,10 @@ class Handler {
   virtual void on_completed(void *context) noexcept = 0;
 };
 
-// HTTP over libmicrohttpd: a few threads with epoll. Every resource that a client can use is limited here.
+// An HTTP server: libmicrohttpd with a few epoll threads. Limits every resource that a client can use.
 class Daemon {
  public:
-  using Notice = std::function<void(std::string_view)>;  // for the operator; any thread
+  using Notice = std::function<void(std::string_view)>;  // logs a message for the operator; any thread
 
   Daemon(const Options &options, Tokens *tokens, Handler &handler, Notice notice);
   Daemon(const Daemon &) = delete;
@@ -50,15 +50,15 @@ class Daemon {
   void start(Listener listener);
   // Refuses new connections; existing ones continue.
   void quiesce();
-  // Ends all connections, after a moment for the delivery of answers.
+  // Closes all connections, after a short time for the delivery of answers.
   void stop();
 
-  // The request is complete and waits for this process: its time limit stops.
-  static void waits(MHD_Connection *connection);
-  // The answer is being sent: its time limit starts.
-  static void answers(MHD_Connection *connection);
-  // Why a request must not be read further. 400: its body has two lengths, so a proxy may see another request in it. 401: no valid
-  // token. 403: a page of another site made a browser send it.
+  // Stops the time limit of a request: it is complete and waits for this process.
+  static void stop_time_limit(MHD_Connection *connection);
+  // Starts the time limit of an answer, which is being sent.
+  static void start_time_limit(MHD_Connection *connection);
+  // The reason to refuse a request. 400: its body has two lengths, so that a proxy may read another request in it (request
+  // smuggling). 401: no valid token. 403: a page of another site made a browser send it (cross-site request).
   struct Refusal {
     unsigned status;
     const char *why;
@@ -77,7 +77,7 @@ class Daemon {
   static Connection &connection_of(MHD_Connection *connection);
 
   void watch();
-  void cut_slow(int64_t now);
+  void close_slow(int64_t now);
   void wait_for_answers();
 
   const Options options_;
@@ -85,8 +85,8 @@ class Daemon {
   Handler &handler_;
   const Notice notice_;
   MHD_Daemon *daemon_ = nullptr;
-  int listener_ = -1;   // owned again after quiesce
-  bool local_ = false;  // only this host reaches it, without tokens
+  int listener_ = -1;   // after quiesce this object closes it, not libmicrohttpd
+  bool local_ = false;  // the address is reachable only from this host, and no token is needed
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -19,11 +19,11 @@ struct Listener {
   std::string name;       // address, with the selected port for port 0
   bool reachable = true;  // from other hosts
 };
-// Throws with the reason and the remedy.
+// Opens a TCP socket. The exception contains the reason and the remedy.
 Listener open_listener(const Address &address);
-// The same for datagrams of UDP.
+// Opens a UDP socket in the same way.
 Listener open_datagrams(const Address &address);
-// Throws if other hosts can reach it without tokens and without `open`.
+// Throws if other hosts can reach the listener, requests need no token, and the operator has not set `open`.
 void check_reach(const Listener &listener, bool asks_for_token, bool open);
 
 }  // namespace atalaya::http_server

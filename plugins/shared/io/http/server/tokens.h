@@ -11,15 +11,15 @@
 
 namespace atalaya::http_server {
 
-// The accepted secrets, from a file: one per line; lines that begin with # are comments. Any thread.
+// The accepted tokens, from a file: one per line; lines that start with # are comments. Any thread.
 class Tokens {
  public:
   // Throws if the file cannot be read, has no token, or is readable by users other than owner and group.
   explicit Tokens(std::string path);
 
-  // The value of the header Authorization: "Bearer TOKEN", or "Basic ..." with a token as the password.
+  // Whether the header Authorization has a valid token: "Bearer TOKEN", or "Basic ..." with the token as the password.
   bool allow(std::string_view authorization) const;
-  // Reads a changed file again. Returns its error once per change; the previous tokens then stay valid.
+  // Reads a changed file again. If the new file is invalid, returns its error once, and the previous tokens remain valid.
   core::Status refresh();
 
  private:

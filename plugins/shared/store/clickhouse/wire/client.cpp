@@ -202,7 +202,7 @@ Refusal refusal_of(std::string_view body) {
   constexpr std::string_view kWords = "DB::Exception: ";
   if (const size_t at = body.find(kWords); at != std::string_view::npos) body.remove_prefix(at + kWords.size());
   body = body.substr(0, body.find(", e.what() ="));
-  refusal.words = http_client::words_of(body);
+  refusal.words = http_client::error_message(body);
   return refusal;
 }
 
