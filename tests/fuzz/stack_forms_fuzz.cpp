@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   sample.fields = &field;
   sample.text = {rest.data(), rest.size()};
   const auto pyroscope = protocols::make_pyroscope(name_of, 101);
-  if (pyroscope->why_not(sample).empty()) {
+  if (pyroscope->refusal_reason(sample).empty()) {
     const std::string query = pyroscope->query_of(sample);
     require(query.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/%=&") == std::string::npos);
     require(std::count(query.begin(), query.end(), '&') == 7);
@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(std::count(body.begin(), body.end(), '\n') == 1 && body.back() == '\n' && body.size() <= 64 * 1024);
   }
   const auto profiles = protocols::make_otlp_profiles(name_of);
-  if (profiles->why_not(sample).empty()) {
+  if (profiles->refusal_reason(sample).empty()) {
     std::string body;
     profiles->encode({&sample, 1}, body);
     read_all(protozero::pbf_reader(body), 2);

@@ -81,7 +81,7 @@ static size_t size_of(const atalaya_sample &sample) {
 void Lane::load_whole(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
   std::map<std::string, std::vector<size_t>> by_query;
   for (const size_t index : mine)
-    if (const std::string_view reason = sample_encoder_->why_not(samples[index]); !reason.empty())
+    if (const std::string_view reason = sample_encoder_->refusal_reason(samples[index]); !reason.empty())
       without_form_.emplace_back(index, reason);
     else
       by_query[sample_encoder_->query_of(samples[index])].push_back(index);

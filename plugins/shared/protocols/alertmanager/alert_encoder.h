@@ -8,7 +8,7 @@
 
 namespace atalaya::protocols {
 
-// Elements of the array of POST /api/v2/alerts. A firing alert has no end; the Alertmanager ends it, unless it is sent again.
+// Elements of the array of POST /api/v2/alerts. A firing alert has no end time; the Alertmanager ends it if it is not sent again.
 //   {"labels":{"alertname":"disk
 //   full","severity":"critical","host":"h"},"annotations":{"summary":".."},"startsAt":"..","endsAt":".."}
 std::unique_ptr<core::Encoder> make_alertmanager(const core::NameOf &name_of);

@@ -102,7 +102,7 @@ class AvroSchema::Builder {
       if (element.get(field) != SUCCESS) return false;
       const auto field_type = io::member(field, "type");
       if (!field_type || !add_part(of, *field_type, space, depth)) return false;
-      nodes_[of].words.emplace_back(io::text_of(field, "name"));
+      nodes_[of].names.emplace_back(io::text_of(field, "name"));
     }
     return true;
   }
@@ -113,7 +113,7 @@ class AvroSchema::Builder {
     for (const io::JsonElement element : list) {
       std::string_view word;
       if (element.get(word) != SUCCESS) return false;
-      nodes_[of].words.emplace_back(word);
+      nodes_[of].names.emplace_back(word);
     }
     return true;
   }
@@ -238,15 +238,15 @@ class AvroSchema::Decoder {
   bool enumeration(const Node &node) {
     int64_t index = 0;
     if (!number(index)) return false;
-    if (index < 0 || static_cast<uint64_t>(index) >= node.words.size()) return wrong();
-    core::append_json_string(json_, node.words[static_cast<size_t>(index)]);
+    if (index < 0 || static_cast<uint64_t>(index) >= node.names.size()) return wrong();
+    core::append_json_string(json_, node.names[static_cast<size_t>(index)]);
     return true;
   }
   bool record(const Node &node, size_t depth) {
     json_ += '{';
     for (size_t i = 0; i < node.parts.size(); ++i) {
       if (i > 0) json_ += ',';
-      core::append_json_string(json_, node.words[i]);
+      core::append_json_string(json_, node.names[i]);
       json_ += ':';
       if (!value(node.parts[i], depth + 1)) return false;
     }

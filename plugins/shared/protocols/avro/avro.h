@@ -17,17 +17,17 @@ class AvroSchema {
   core::Status read(std::string_view json);
 
   enum class Found { value, incomplete, malformed };
-  // The value at the beginning of the bytes as JSON, and its length in `used`.
+  // Converts the value at the start of the bytes to JSON; sets `used` to its length.
   Found to_json(std::string_view bytes, size_t &used, std::string &json) const;
 
  private:
   enum class Type : uint8_t { null, boolean, integer, real32, real64, bytes, text, record, enumeration, list, map, choice, fixed };
   struct Node {
     Type type = Type::null;
-    std::string name;                // of a named type with its namespace, else the type's
-    std::vector<std::string> words;  // the fields of a record, the symbols of an enumeration
-    std::vector<size_t> parts;       // the types of fields, items, branches
-    size_t size = 0;                 // of a fixed
+    std::string name;                // of a named type, with its namespace; else that of the type
+    std::vector<std::string> names;  // of the fields of a record, or the symbols of an enumeration
+    std::vector<size_t> parts;       // indexes of the types of fields, items, branches
+    size_t size = 0;                 // of a value of type fixed
   };
   class Builder;
   class Decoder;

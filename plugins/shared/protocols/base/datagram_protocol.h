@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocols of datagrams without acknowledgement: they collect the values of a window.
+// Protocols of datagrams without acknowledgement, whose values are collected for a window.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace atalaya::protocols {
 
 // The contents of a window, to be read later by another thread.
 struct DatagramWindow {
-  uint64_t values = 0;  // received, for the count of losses
+  uint64_t values = 0;  // number of received values, for the count of losses
   std::function<Account(const Rules &, Taker &)> read;
 };
 
@@ -21,11 +21,11 @@ struct DatagramWindow {
 class DatagramProtocol {
  public:
   virtual ~DatagramProtocol() = default;
-  // Untrusted input.
+  // Adds the values of a datagram, which is untrusted input.
   virtual void add(std::string_view datagram) = 0;
-  // The window of these times (Unix ns), which is empty then; nothing if it received nothing.
+  // Returns the received values as the window of these times (Unix ns) and removes them. Nothing if there are none.
   virtual std::optional<DatagramWindow> take(int64_t from_ns, int64_t to_ns) = 0;
-  // Values that were refused since the last call: malformed, or beyond a limit.
+  // The number of values refused since the last call: malformed, or beyond a limit.
   virtual uint64_t refused() = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples as pieces of a protobuf message. A request is any number of pieces, concatenated: repeated fields of one message.
+// Encodes samples as pieces of a protobuf message. Pieces are repeated fields: any number of them, concatenated, is a request.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -13,20 +13,20 @@
 
 namespace atalaya::protocols {
 
-// The declaration of a metric; false when there is none.
+// Reads the declaration of a metric; false for an undeclared metric.
 using MetricOf = std::function<bool(uint32_t id, atalaya_metric_info &info)>;
 
-// For one thread; reused for all batches.
+// Encodes all batches of a sink. One thread.
 class MessageEncoder {
  public:
   virtual ~MessageEncoder() = default;
-  // Appends the sample's piece. The result is empty, or the reason why the sample has no piece.
+  // Appends the sample's piece. Returns "", or the reason why the sample cannot be encoded.
   virtual std::string_view append(const atalaya_sample &sample, std::string &out) = 0;
-  // Appends the ends of series, to be sent with the batch's last piece.
+  // Appends the markers of ended series, which are sent with the batch's last piece.
   virtual void end_batch(std::string & /*out*/) {}
-  // The declarations of all metrics since the start, as a piece of their own; it only grows. Empty if the format has none.
+  // The declarations of all metrics since the start, as a separate piece. "" for a format without declarations.
   virtual std::string_view declarations() const { return {}; }
-  // The number of points that an answer with status 2xx reports as refused, and the server's reason. Untrusted input.
+  // The refused points that an answer with status 2xx reports, and the server's reason. The answer is untrusted input.
   struct Rejected {
     uint64_t points = 0;
     std::string why;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of formats return: records, and an account of the accepted and the refused ones.
+// The results of format readers: records, and counts of accepted and refused documents.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -21,34 +21,35 @@ struct RecordField {
   int64_t i64 = 0;
 };
 
-// The contents of one document. Texts are valid during the call of take.
+// The content of one document. Its texts are valid during the call of Taker::take.
 struct Record {
   uint32_t kind = ATALAYA_METRICS;
-  bool point = false;  // one field of a sample: may be merged with others of the same tags and time
+  bool point = false;  // one field of a sample, which may be merged with others of the same tags and time
   int64_t time_ns = 0, duration_ns = 0;
   std::string_view text;
   std::vector<RecordTag> tags;
   std::vector<RecordField> fields;
 };
 
+// Receives the records of a reader.
 class Taker {
  public:
   virtual ~Taker() = default;
-  // False: too many names; the record was not accepted.
+  // Accepts a record. False: rejected, because the limit of names is reached.
   virtual bool take(const Record &record) = 0;
-  // The sender's declaration of a metric.
+  // Receives the sender's declaration of a metric.
   virtual void declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) {}
 };
 
 struct Rules {
-  bool strict = true;    // refuse what OpenTSDB refuses: characters outside its alphabet, more than 8 tags
+  bool strict = true;    // refuse documents that OpenTSDB refuses: characters outside its alphabet, more than 8 tags
   bool details = false;  // report the error of each refused document
 };
 
 // The result of one body.
 struct Account {
   uint64_t good = 0, failed = 0;
-  std::string fatal;   // reason if the whole body is refused and nothing of it is stored
+  std::string fatal;   // the reason if the whole body is refused; no record of it is stored
   std::string errors;  // with details: members of a JSON list, one per refused document, up to kMaxErrors bytes
   static constexpr size_t kMaxErrors = size_t{4} << 20;
 };
@@ -63,7 +64,7 @@ void refuse(Account &account, const Rules &rules, Append &&append) {
   if (!account.errors.empty()) account.errors += ',';
   append(account.errors);
 }
-// {"line":3,"error":"..."}, or "document" and "sample", the place in a list.
+// Appends {"line":3,"error":"..."}. `what` is the first key: "line", or "document" or "sample" for an index in a list.
 void append_numbered(std::string &out, std::string_view what, uint64_t number, std::string_view error);
 
 }  // namespace atalaya::protocols

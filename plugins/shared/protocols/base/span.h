@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans of a history.
+// Spans in histories of frameworks, such as MapReduce and Spark.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,12 @@ struct Span {
   std::string text;  // the level: job, stage, task, phase; or executor, fact, error
   int64_t start_ms = 0;
   int64_t duration_ms = -1;  // -1: still running
-  // Empty: absent.
+  // Empty texts are absent.
   std::string host, framework, job, name, stage, task, attempt, phase, locality, executor, source;
-  // model: its length was logged, its position in the task was not; coarse: it combines several phases of the task
+  // "model": the duration was logged, the start is estimated; "coarse": the span combines several phases of the task
   std::string quality;
   std::string fact, value;  // of a fact
-  std::string error;        // first lines of the reason of a failure
+  std::string error;        // first lines of the failure's reason
   std::optional<int64_t> bytes, records, remote_bytes, gc_ms, slots;
   std::optional<Outcome> outcome;
   Counters counters;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a stack that profiles of other programs need. Pure.
+// The parts of a stack sample for profiles in formats of other programs. Pure.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -17,14 +17,14 @@ inline std::string_view view_of(atalaya_str text) {
   return {text.data, text.size};
 }
 
-// The value of the tag; empty: absent.
+// The value of a tag; "" if it is missing.
 inline std::string_view tag_of(const atalaya_sample &sample, std::string_view key, const core::NameOf &name_of) {
   for (uint32_t i = 0; i < sample.tag_count; ++i)
     if (name_of(sample.tags[i].key) == key) return view_of(sample.tags[i].value);
   return {};
 }
 
-// A whole number, as all formats of profiles demand; 0: absent or not a number.
+// The field as an integer, which all profile formats require; 0 if it is missing or not finite.
 inline int64_t amount_of(const atalaya_sample &sample, std::string_view field, const core::NameOf &name_of) {
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     if (name_of(sample.fields[i].name) != field) continue;

@@ -17,16 +17,16 @@ struct FormCounts {
   int64_t overflows = 0;  // "speculative buffer overflow"
 };
 
-// Reads the lines of one file. Its small state is kept over restarts.
+// Reads the lines of one file. Its state can be saved for a restart.
 class Forms {
  public:
   // `message`: the line had BTrace's time prefix, so it is a message and not part of a map or table.
   void take(std::string_view line, int64_t time_ns, bool message, FormCounts &counts, const Output &out);
-  // A line of another kind came in between.
+  // Ends a map or table before a line of another kind.
   void interrupt(FormCounts &counts);
 
   bool idle() const { return state_ == State::none; }
-  std::string line() const;
+  std::string line() const;  // the state as one line
   core::Status restore(std::string_view line);
 
  private:

@@ -22,13 +22,13 @@ namespace atalaya::btrace {
 struct ReaderOptions {
   bool phase_lines = true, forms = true, report_open = false;
   size_t max_open = 10000;
-  int64_t max_age_ns = 7 * 86'400'000'000'000;         // since a begin was read
-  size_t max_open_bytes = tail::kMaxJournalBytes / 2;  // in the journal; the rest is for the files
+  int64_t max_age_ns = 7 * 86'400'000'000'000;         // of an open span, since its begin was read
+  size_t max_open_bytes = tail::kMaxJournalBytes / 2;  // of open spans in the journal; the rest is for the files
 };
 
 struct LineCounts {
   int64_t lines = 0;
-  int64_t plain = 0;  // that match nothing, in addition to those of `forms`
+  int64_t plain = 0;  // lines that match nothing, without those of `forms`
   int64_t bad = 0;    // phase lines and lines of rules with invalid values
   FormCounts forms;
 };
@@ -40,8 +40,10 @@ class LineReader {
   // `now_ns`: time of reading. `first`: first line of the file.
   void take(const tail::FileId &file, std::string_view line, bool first, int64_t now_ns, const Output &out);
 
-  // Gives up begins older than max_age, at most `most`.
-  void expire(int64_t now_ns, size_t most, const Output &out) { spans_.expire(now_ns - options_.max_age_ns, now_ns, most, out); }
+  // Expires at most `max_count` open spans that are older than max_age.
+  void expire(int64_t now_ns, size_t max_count, const Output &out) {
+    spans_.expire(now_ns - options_.max_age_ns, now_ns, max_count, out);
+  }
 
   const LineCounts &counts() const { return counts_; }
   const Spans &spans() const { return spans_; }

@@ -16,13 +16,13 @@ namespace atalaya::btrace {
 
 enum class Parsed { none, event };
 
-// Sets a property of a span by its key: job, phase, bytes, time ... Used by phase lines and rules.
-// Error: unknown key, or invalid value.
+// Sets a property of a span by its key: job, phase, bytes, time ... Used by phase lines and rules. Returns an error for an unknown
+// key or an invalid value.
 core::Status set_key(SpanEvent &event, std::string_view key, std::string_view value);
 
 class PhaseLineReader {
  public:
-  // Error: a phase line with an invalid value.
+  // Reads a line. Returns an error for a phase line with an invalid value.
   core::Result<Parsed> read(std::string_view line, SpanEvent &event);
 
  private:

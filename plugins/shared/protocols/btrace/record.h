@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a line before they become a sample; texts point into the line.
+// The content of a line, from which a sample is made. Texts are views of the line.
 #pragma once
 
 #include <atalaya/plugin.h>
@@ -47,7 +47,7 @@ inline constexpr Number count_of(int64_t count) {
   return {true, count, 0};
 }
 
-// An integer exactly, other numbers as double; nothing for NaN, Infinity, overflow and other texts.
+// Parses an integer exactly, other numbers as double; nothing for NaN, Infinity, overflows and other texts.
 std::optional<Number> parse_number(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
 

@@ -87,20 +87,20 @@ void Spans::begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, con
   add(std::move(open));
   while (open_.size() > max_open_ || bytes_ > max_bytes_) {
     ++counts_.evicted;
-    give_up(open_.front(), begin_ns, out);
+    report_unfinished(open_.front(), begin_ns, out);
     remove(open_.begin());
   }
 }
 
 // Begins of killed programs have no end. A begin read before the clock was set back counts as new.
-void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out) {
-  for (auto place = open_.begin(); place != open_.end() && most > 0;) {
+void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t max_count, const Output &out) {
+  for (auto place = open_.begin(); place != open_.end() && max_count > 0;) {
     if (place->read_ns > now_ns) {
       place++->read_ns = now_ns;
     } else if (place->read_ns < read_before_ns) {
       ++counts_.expired;
-      --most;
-      give_up(*place, now_ns, out);
+      --max_count;
+      report_unfinished(*place, now_ns, out);
       remove(place++);
     } else {
       return;
@@ -109,7 +109,7 @@ void Spans::expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Ou
 }
 
 // If the span was reported open, reports that its end is no longer awaited.
-void Spans::give_up(const Open &open, int64_t end_ns, const Output &out) {
+void Spans::report_unfinished(const Open &open, int64_t end_ns, const Output &out) {
   if (report_open_) emit(open, std::max<int64_t>(end_ns - open.begin_ns, 0), {{"span.given_up", count_of(1)}}, out);
 }
 
@@ -141,7 +141,7 @@ void Spans::end(const SpanEvent &event, int64_t end_ns, const Output &out) {
     emit(*place, end_ns - place->begin_ns, event.fields, out);
   } else {
     ++counts_.backwards;
-    give_up(*place, place->begin_ns, out);
+    report_unfinished(*place, place->begin_ns, out);
   }
   remove(place);
 }

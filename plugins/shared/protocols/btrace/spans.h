@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs begins and ends of jobs, stages, tasks, phases and regions into spans.
+// Makes spans of the begin and end events of jobs, stages, tasks, phases and regions.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace atalaya::btrace {
 
-// The levels of a span.
-bool is_level(std::string_view word);
+// Whether the name is a level of spans: job, stage, task, phase, region.
+bool is_level(std::string_view name);
 
-// The contents of a line about a span. Texts are valid as long as the line.
+// The content of a line about a span. Texts are views of the line.
 struct SpanEvent {
   enum class Kind { begin, end, whole } kind = Kind::begin;
   std::string_view level;
@@ -41,7 +41,7 @@ struct SpanEvent {
 struct SpanCounts {
   int64_t orphans = 0;    // ends without a begin
   int64_t backwards = 0;  // ends before their begin
-  int64_t evicted = 0;    // begins given up because of max_open
+  int64_t evicted = 0;    // begins removed because of max_open
   int64_t expired = 0;    // begins without an end
 };
 
@@ -52,13 +52,13 @@ class Spans {
 
   // `line_ns`: the line's time, used if the event has none; `read_ns`: the time of reading.
   void take(const SpanEvent &event, int64_t line_ns, int64_t read_ns, const Output &out);
-  // Gives up begins read before `read_before_ns`, at most `most`.
-  void expire(int64_t read_before_ns, int64_t now_ns, size_t most, const Output &out);
+  // Expires at most `max_count` open spans whose begin was read before `read_before_ns`.
+  void expire(int64_t read_before_ns, int64_t now_ns, size_t max_count, const Output &out);
 
   size_t open() const { return open_.size(); }
   const SpanCounts &counts() const { return counts_; }
 
-  // The open spans, one line each, and their restoration.
+  // The open spans, one line each; `restore` adds a span of such a line.
   std::vector<std::string> lines() const;
   core::Status restore(std::string_view line);
 
@@ -66,8 +66,8 @@ class Spans {
   struct Open {
     std::string key, level, seq;
     int64_t begin_ns = 0;
-    int64_t read_ns = 0;  // time of reading, so that old logs wait as long as new ones
-    size_t bytes = 0;     // in a journal
+    int64_t read_ns = 0;  // time of reading, from which the age is counted, also for old logs
+    size_t bytes = 0;     // of its line in a journal
     std::vector<std::pair<std::string, std::string>> tags;
     std::vector<std::pair<std::string, Number>> fields;
   };
@@ -75,7 +75,7 @@ class Spans {
 
   static std::string line_of(const Open &open);
   void begin(const SpanEvent &event, int64_t begin_ns, int64_t read_ns, const Output &out);
-  void give_up(const Open &open, int64_t end_ns, const Output &out);
+  void report_unfinished(const Open &open, int64_t end_ns, const Output &out);
   void end(const SpanEvent &event, int64_t end_ns, const Output &out);
   void add(Open open);
   void remove(Place place);
@@ -84,7 +84,7 @@ class Spans {
   const size_t max_open_, max_bytes_;
   const bool report_open_;
   std::list<Open> open_;  // the oldest first
-  size_t bytes_ = 0;      // of all
+  size_t bytes_ = 0;      // sum of Open::bytes
   std::map<std::string, std::deque<Place>, std::less<>> by_key_;
   SpanCounts counts_;
   Record record_;

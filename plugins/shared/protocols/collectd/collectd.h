@@ -13,6 +13,6 @@ namespace atalaya::protocols {
 // PLUGIN.TYPE, or PLUGIN.TYPE.N for the N-th value (from 0) of a type with several; common types have names, such as
 // interface.if_octets.rx and load.load.shortterm. Tags: host, instance (of the plugin), type_instance. Counters and derives are
 // totals; an absolute value is a delta. Signed and encrypted parts are refused: this source has no keys.
-std::unique_ptr<DatagramProtocol> make_collectd(size_t max_bytes = size_t{16} << 20);  // of the datagrams of a window
+std::unique_ptr<DatagramProtocol> make_collectd(size_t max_bytes = size_t{16} << 20);  // max_bytes: of the datagrams of a window
 
 }  // namespace atalaya::protocols

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of flat records (core/base/encode/flat.h), which other agents send, to samples.
+// Reads bodies of flat records (core/base/encode/flat.h), which other agents send.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace atalaya::protocols {
 
-// The body is one record or several. A damaged one refuses the whole body; a sample that breaks a rule is refused alone.
+// A body has one record or several. If a record is damaged, the whole body is refused; a sample that violates a rule is refused
+// alone.
 class FlatReader {
  public:
   Account read(std::string_view body, const Rules &rules, Taker &taker);

@@ -37,7 +37,7 @@ class FlatSamples final : public SampleEncoder {
  public:
   FlatSamples(const core::NameOf &name_of, const MetricOf &metric_of) : names_(name_of, metric_of) {}
 
-  std::string_view why_not(const atalaya_sample &sample) const override {
+  std::string_view refusal_reason(const atalaya_sample &sample) const override {
     return core::is_encodable(sample) ? "" : "is not a valid sample";
   }
   void forget() override { encoder_.start_stream(); }

@@ -24,29 +24,29 @@ enum class Format {
   // strings.
   //   {"kind":"metrics","time":1795219532000000000,"duration":5000000000,"tags":{"pid":"1"},"fields":{"proc.threads":3}}
   samples,
-  // The reference design's literal strings (stacks: its four members; CPU stacks only):
+  // The format of BDWatchdog, with values as strings (stacks: its four members; CPU stacks only):
   //   {"metric": "proc.cpu.user", "timestamp": "1795219532", "value": "99.40", "tags": {"host": "vm", "command": "java"}}
   bdwatchdog,
   // time,metric,value,host,pid,process,tags: RFC 4180, time in ms, further tags as k=v;k=v with \ before ; = and \ in them.
   csv,
-  // The same with ' before tags that a spreadsheet would execute: those that begin with = + - or @.
+  // As csv, with ' before tags that a spreadsheet would execute: those that start with = + - or @.
   csv_for_spreadsheets,
-  // metric timestamp value tag=value ..., the form of OpenTSDB's put: any character outside A-Z a-z 0-9 - _ . / and letters
-  // beyond ASCII becomes '_'.
+  // metric timestamp value tag=value ..., as in OpenTSDB's put command. Characters outside A-Z a-z 0-9 - _ . / and non-ASCII
+  // letters become '_'.
   line,
   // One point per line, as elements of an array for OpenTSDB's /api/put; names and tag values made valid (opentsdb_name.h).
   //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"GC_20Thread_230"}}
   opentsdb,
-  // InfluxDB's line protocol, times in ns: the first word of a metric is the measurement, the rest the field; counts are
+  // InfluxDB's line protocol, times in ns: the first part of a metric's name is the measurement, the rest the field; counts are
   // integers.
   //   proc,host=vm,pid=8860,process=java cpu.user=99.4,threads=31i 1795219532000000000
   influx,
-  // CPU stacks only, as documents of the reference design, with its four members (see jsonlines).
+  // CPU stacks only, as documents of BDWatchdog, with its four members (see jsonlines).
   stacks,
 };
 
 std::unique_ptr<core::Encoder> make_encoder(Format format, const core::NameOf &name_of, const TagLimit &limit = {});
-// The format with that name; jsonlines for any other name.
+// The format with this name; jsonlines for an unknown name.
 Format format_from_name(std::string_view name);
 
 std::unique_ptr<core::Encoder> make_csv(const core::NameOf &name_of, bool escape_formulas);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration in Hadoop's XML: core-site.xml, yarn-site.xml, a job's _conf.xml. Pure: text to values; the text may be anything.
+// Parses configuration in Hadoop's XML: core-site.xml, yarn-site.xml, a job's _conf.xml. Pure; the text is untrusted input.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Config {
   std::string problem;               // the reason why reading stopped, with the line; empty: none
 };
 
-// Reads like Hadoop: the last value of a key wins, unless an earlier one is final. Properties before damaged
-// text are kept. Included files are not read; a text that declares entities is rejected.
+// Reads as Hadoop does: the last value of a key is used, unless an earlier one is final. Properties before damaged text are valid.
+// Included files are not read. A text that declares entities is rejected.
 Config read_config(std::string_view xml);
 
 }  // namespace atalaya::hadoop_config

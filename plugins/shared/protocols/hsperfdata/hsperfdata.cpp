@@ -37,12 +37,12 @@ SharedReader::SharedReader(std::string_view file) {
   const size_t first = number_at(file, 24);
   if (first > file.size()) return;
   rest_ = file.substr(first);
-  left_ = number_at(file, 28);
+  remaining_ = number_at(file, 28);
 }
 
 bool SharedReader::next(SharedValue &value) {
-  if (left_ == 0 || rest_.size() < kEntry) return false;
-  --left_;
+  if (remaining_ == 0 || rest_.size() < kEntry) return false;
+  --remaining_;
   const size_t length = number_at(rest_, 0);
   if (length < kEntry || length > rest_.size()) return false;
   const std::string_view entry = rest_.substr(0, length);

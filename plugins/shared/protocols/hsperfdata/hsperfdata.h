@@ -7,7 +7,7 @@
 
 namespace atalaya::protocols {
 
-// One entry that a JVM shares. Its members point into the file's bytes; empty if they would be outside.
+// One entry of a JVM's shared counters. Its members are views of the file's bytes; empty if they would exceed the file.
 struct SharedValue {
   std::string_view name, bytes;
   char type = 0;
@@ -16,8 +16,7 @@ struct SharedValue {
   std::optional<std::string_view> text() const;
 };
 
-// Iterates over the entries that a JVM shares, in the bytes of its file hsperfdata_USER/PID, until the end or a malformed
-// entry.
+// Iterates over the entries in the bytes of a JVM's file hsperfdata_USER/PID, until its end or a malformed entry.
 class SharedReader {
  public:
   explicit SharedReader(std::string_view file);
@@ -25,15 +24,15 @@ class SharedReader {
 
  private:
   std::string_view rest_;
-  uint32_t left_ = 0;
+  uint32_t remaining_ = 0;  // entries
 };
 
-// The text that a JVM shares under this name, from the bytes of its file hsperfdata_USER/PID. The JVM truncates it to 1023 bytes.
-// Nothing if it is missing or the file has another byte order or version or is malformed. The text points into `file`.
+// The text entry with this name in the bytes of a JVM's file hsperfdata_USER/PID; the JVM truncates texts to 1023 bytes. Nothing
+// if it is missing, or the file is malformed or has another byte order or version. The result is a view of `file`.
 std::optional<std::string_view> text_in(std::string_view file, std::string_view name);
 
-// The JVM's command: main class or jar and its arguments, separated by spaces (sun.rt.javaCommand), from the
-// same bytes. Nothing if it is empty.
+// The JVM's command in these bytes: main class or jar and its arguments, separated by spaces (sun.rt.javaCommand). Nothing if it
+// is empty.
 std::optional<std::string_view> java_command_in(std::string_view file);
 
 }  // namespace atalaya::protocols

@@ -13,11 +13,11 @@
 
 namespace atalaya::protocols {
 
-// The length of the argument `precision` of a request: ns (the default), u, us, ms, s, m or h; nothing if unknown.
+// The time unit in ns of a request's argument `precision`: ns (the default), u, us, ms, s, m or h; nothing if it is unknown.
 std::optional<int64_t> precision_from_name(std::string_view name);
 
-// Each line is a sample without a window. The metric of a field is MEASUREMENT.FIELD, of the field "value" MEASUREMENT. Booleans
-// are 0 and 1; texts are no metrics and are ignored. A line without a time has the time `now_ns`.
+// Each line is a sample without a window. The metric of a field is MEASUREMENT.FIELD; that of the field "value" is MEASUREMENT.
+// Booleans are 0 and 1. Text fields are ignored. A line without a time has the time `now_ns`.
 class InfluxReader {
  public:
   Account read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, Taker &taker);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of MapReduce histories, in a common form.
+// Events of MapReduce histories, independent of the file format.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace atalaya::protocols {
 struct Event {
   enum class Type { other, job_submitted, job_ended, task_started, task_ended, attempt_started, attempt_ended };
   Type type = Type::other;
-  // Absent: empty, and 0 for times, which are in milliseconds.
+  // Absent texts are empty, absent times 0. Times are in milliseconds.
   std::string job, name, task, attempt, task_type;
-  std::string host, places;  // places: of a task's data
-  std::string locality;      // in the framework's words
+  std::string host, places;  // places: hosts with a task's data
+  std::string locality;      // as the framework writes it
   std::string status;
-  std::string error;  // reason of a failure: of an attempt, of a task, diagnostics of a job
+  std::string error;  // reason of the failure of an attempt or a task, diagnostics of a job
   int64_t start = 0, finish = 0, map_finish = 0, shuffle_finish = 0, sort_finish = 0;
   Counters counters, map_counters, reduce_counters;
-  std::string problem;  // of a part that could not be read; the rest is valid
+  std::string problem;  // the error of a part that cannot be read; the other parts are valid
 };
 
 }  // namespace atalaya::protocols

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a line of a .jhist file, Avro JSON, of all versions since 0.21.
+// Reads the lines of a .jhist file (Avro JSON) of Hadoop 0.21 and later.
 #pragma once
 
 #include <simdjson.h>

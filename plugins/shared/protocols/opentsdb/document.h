@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extracts the members of a JSON object that the formats of this source use, as text; json_reader interprets them.
+// Extracts the members of JSON objects that json_reader interprets, as texts.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace atalaya::protocols {
 
-// A value as sent. Numbers stay text, so that no digit is lost before their type is known.
+// A value as its sender wrote it. Numbers remain texts, so that no digit is lost before their type is known.
 struct Scalar {
   enum class Type { absent, null, string, number, boolean, other };  // other: an object or a list
   Type type = Type::absent;
   std::string_view text;
 
   bool is_text() const { return type == Type::string || type == Type::number || type == Type::boolean; }
-  bool is_nothing() const { return type == Type::absent || type == Type::null; }
+  bool is_absent() const { return type == Type::absent || type == Type::null; }
 };
 
 struct Member {
@@ -24,7 +24,7 @@ struct Member {
   Scalar value;
 };
 
-// One object. The last of duplicate keys wins. More than 1,024 tags or fields count as invalid JSON.
+// One object. If a key occurs several times, its last value is used. More than 1,024 tags or fields are invalid.
 struct Document {
   Scalar metric, timestamp, value;                                                    // a point
   Scalar hostname, stack;                                                             // a stack, with timestamp and value
@@ -36,7 +36,7 @@ struct Document {
   void clear();
 };
 
-// Reads JSON texts; reusable without allocation. Texts of documents are valid until the next call.
+// Reads JSON texts. A reused reader allocates nothing. The texts of documents are valid until the next call.
 class DocumentReader {
  public:
   DocumentReader();
@@ -47,8 +47,8 @@ class DocumentReader {
   // Bytes that must be readable after every text.
   static constexpr size_t kPadding = 64;
 
-  // Calls take(document) for the text's single object, or for each object of its list. False: invalid JSON;
-  // take was called for documents before the error.
+  // Calls take(document) for the text's single object, or for each object of its list. False for invalid JSON, after the calls for
+  // the documents before the error.
   template <class Take>
   bool read(std::string_view text, Take &&take) {
     if (!begin(text)) return false;

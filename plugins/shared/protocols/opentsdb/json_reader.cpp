@@ -106,7 +106,7 @@ void append_datapoint(std::string &out, const Document &document, std::string_vi
   append_scalar(out, document.metric);
   out += R"(,"timestamp":)";
   const auto time = parse_integer(text_or_nothing(document.timestamp));
-  if (time || document.timestamp.is_nothing()) {
+  if (time || document.timestamp.is_absent()) {
     core::append_integer(out, time.value_or(0));
   } else {
     append_scalar(out, document.timestamp);
@@ -168,7 +168,7 @@ constexpr std::string_view kNoJson = "Unable to parse the given JSON";
 
 core::Status JsonReader::add_tags(const Document &document, std::string_view except) {
   for (const Member &tag : document.tags) {
-    if (tag.value.is_nothing()) return core::Error{"Invalid tag value: null"};
+    if (tag.value.is_absent()) return core::Error{"Invalid tag value: null"};
     if (!tag.value.is_text()) return core::Error{"Invalid tag value: not a text"};
     if (tag.key.empty()) return core::Error{"Invalid tag name: empty string"};
     if (except.empty() || tag.key != except) record_.tags.push_back({tag.key, tag.value.text});
@@ -246,7 +246,7 @@ core::Status JsonReader::span(const Document &document) {
   if (!start) return core::Error{"start: must be an integer, milliseconds"};
   record_.time_ns = *start;
   record_.duration_ns = -1;
-  if (!document.end.is_nothing()) {
+  if (!document.end.is_absent()) {
     const auto end = scaled(document.end, kNanosPerMilli);
     if (!end || *end < *start || (*start < 0 && *end > INT64_MAX + *start))
       return core::Error{"end: must be an integer, not before start"};
@@ -263,7 +263,7 @@ core::Status JsonReader::sample(const Document &document) {
   const auto time = scaled(document.time, 1);
   if (!time || *time <= 0) return core::Error{"time: must be an integer, nanoseconds after 1970"};
   record_.time_ns = *time;
-  if (!document.duration.is_nothing()) {
+  if (!document.duration.is_absent()) {
     const auto duration = scaled(document.duration, 1);
     if (!duration || *duration < -1) return core::Error{"duration: must be an integer, nanoseconds"};
     record_.duration_ns = *duration;

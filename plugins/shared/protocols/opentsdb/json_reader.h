@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns bodies of requests into records: OpenTSDB's puts, BDWatchdog's stacks, Atalaya's JSON lines. Pure: bytes in, records and an
-// account out.
+// Converts bodies of requests to records: OpenTSDB's puts, BDWatchdog's stacks, Atalaya's JSON lines. Pure.
 #pragma once
 
 #include <string_view>
@@ -11,7 +10,7 @@
 
 namespace atalaya::protocols {
 
-// For one thread. DocumentReader::kPadding bytes after each body must be readable.
+// DocumentReader::kPadding bytes after each body must be readable. One thread.
 class JsonReader {
  public:
   Account read_put(std::string_view body, const Rules &rules, Taker &taker);
@@ -20,7 +19,7 @@ class JsonReader {
   Account read_lines(std::string_view body, const Rules &rules, Taker &taker);
 
  private:
-  // Each fills the record.
+  // Each of these fills record_.
   core::Status point(const Document &document, bool strict);
   core::Status stack(const Document &document);
   core::Status span(const Document &document);

@@ -15,15 +15,15 @@ namespace atalaya::protocols {
 
 constexpr size_t kMaxMembers = 1024;  // per object
 
-// Finds a key among the members of an object: one after the other among few, by hash among many, so that an object costs as much
-// per member however many it has.
+// Finds a key among the members of an object: a linear search for few members, a hash table for many, so that the cost per member
+// does not depend on their number.
 class MemberIndex {
  public:
   void clear() {
     if (used_) slots_.fill(0);
     used_ = false;
   }
-  // The member of this key; null, and the next member must be the one of the key.
+  // Returns the member with this key. Null if it is missing: the caller must then add it as the next member.
   Member *find_or_add(std::string_view key, std::vector<Member> &members) {
     if (members.size() < kFew) {
       const auto same = std::find_if(members.begin(), members.end(), [&](const Member &known) { return known.key == key; });

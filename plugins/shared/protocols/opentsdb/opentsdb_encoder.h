@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points in the form of OpenTSDB's /api/put: elements of a JSON array. Source: opentsdb.net/docs/build/html/api_http/put.html.
+// Points for OpenTSDB's /api/put: elements of a JSON array. Source: opentsdb.net/docs/build/html/api_http/put.html.
 //   {"metric":"proc.cpu.user","timestamp":1795219532000,"value":99.4,"tags":{"host":"vm","pid":"8860","process":"java"}}
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace atalaya::protocols {
 
-// OpenTSDB limits the tags of a point: tags in `droppable` are removed in order, and a sample that still has too many is refused.
+// The limit of tags of a point (OpenTSDB's tsd.storage.max_tags). Of a sample with more tags, those in `droppable` are removed in
+// their order; a sample that still has too many is refused.
 struct TagLimit {
   size_t max_tags = 8;
   std::vector<std::string> droppable;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenTelemetry's protocol over HTTP with protobuf: pieces of ExportMetricsServiceRequest and ExportTraceServiceRequest.
+// Encodes OpenTelemetry's protocol (OTLP/HTTP, protobuf): pieces of ExportMetricsServiceRequest and ExportTraceServiceRequest.
 // Source: opentelemetry.io/docs/specs/otlp, opentelemetry-proto 1.5 (collector, metrics, trace, resource, common). Pure.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace atalaya::protocols {
 // Each sample is one resource with its metrics. Gauges and rates are gauges; deltas are sums of temporality delta from the start of
 // the window; totals are cumulative sums without a start time, because a sample does not have it.
 std::unique_ptr<MessageEncoder> make_otlp_metrics(const core::NameOf &name_of, const MetricOf &metric_of);
-// Spans that have ended. Spans with one `job` (or, without it, one `experiment`) are one trace.
+// Encodes ended spans. Spans with the same tag `job` (if it is missing, `experiment`) are one trace.
 std::unique_ptr<MessageEncoder> make_otlp_traces(const core::NameOf &name_of);
 
 }  // namespace atalaya::protocols

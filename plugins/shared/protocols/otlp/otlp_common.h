@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenTelemetry's resources and attributes as protobuf, the same for all signals. Source: opentelemetry-proto (common, resource).
+// Encodes OpenTelemetry's resources and attributes, which all signals share. Source: opentelemetry-proto (common, resource).
 // Pure.
 #pragma once
 
@@ -22,21 +22,21 @@ constexpr protozero::pbf_tag_type kRequestResource = 1;  // of all requests
 constexpr protozero::pbf_tag_type kScopes = 2;           // ResourceMetrics, ResourceSpans, ResourceProfiles
 constexpr protozero::pbf_tag_type kScopeItem = 2;        // ScopeMetrics, ScopeSpans, ScopeProfiles
 
-// Valid UTF-8.
+// Adds a text as valid UTF-8.
 void add_text(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view text);
-// A message AnyValue.
+// Adds a message AnyValue.
 void add_value(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view text);
-// Messages KeyValue.
+// Add a message KeyValue.
 void add_attribute(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view key, std::string_view text);
 void add_attribute(protozero::pbf_writer &out, protozero::pbf_tag_type tag, std::string_view key, const atalaya_field &field);
-// The message InstrumentationScope.
+// Adds the message InstrumentationScope.
 void add_scope(protozero::pbf_writer &out);
-// Eight bytes of an identifier: equal for what is sent again, never 0.
+// A hash of a text as the 8 bytes of an identifier. It is equal when the same text is sent again, and never 0.
 std::string hash_bytes(std::string_view text, uint64_t seed);
-// The points, spans or profiles that an answer reports as refused.
+// Reads the number of refused points, spans or profiles from an answer.
 MessageEncoder::Rejected rejected(std::string_view answer);
 
-// The tags of samples: those that identify the resource, and the others.
+// Divides the tags of samples into those that identify the resource and those of a point.
 class Entity {
  public:
   explicit Entity(core::NameOf name_of) : name_of_(std::move(name_of)) {}

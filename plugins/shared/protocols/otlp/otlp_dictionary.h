@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that the profiles of a request share. The first entry of each table is empty: index 0 is "none". Pure.
+// The tables of texts, attributes and stacks that the profiles of a request share. The first entry of each table is empty: index
+// 0 means "none". Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ class Dictionary {
 
   int32_t text(std::string_view value);
   int32_t attribute(std::string_view key, std::string_view value);
-  // "main;f;g": the store and the sources have names, no addresses and no lines.
+  // Adds a folded stack, "main;f;g". Frames have names only, without addresses and lines.
   int32_t stack(std::string_view folded);
 
   // The message ProfilesDictionary.
@@ -29,7 +30,7 @@ class Dictionary {
 
   std::vector<std::string> texts_;
   std::unordered_map<std::string, int32_t> text_numbers_;
-  std::vector<int32_t> frames_;  // their texts; a location and a function each
+  std::vector<int32_t> frames_;  // index of each frame's text; a frame is one location and one function
   std::unordered_map<int32_t, int32_t> frame_numbers_;
   std::vector<std::vector<int32_t>> stacks_;  // leaf first
   std::unordered_map<std::string, int32_t> stack_numbers_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of metrics and tags in OpenTelemetry's semantic conventions (opentelemetry.io/docs/specs/semconv, 1.30). Metrics and tags
-// that have no name there keep theirs.
+// Maps metrics and tags to OpenTelemetry's semantic conventions (opentelemetry.io/docs/specs/semconv, 1.30). Metrics and tags
+// without a convention keep their names.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ struct OtlpMetric {
     gauge,   // the value
     amount,  // a rate times the length of its window: a sum of temporality delta
   };
-  std::string_view name;        // ours
-  std::string_view otlp, unit;  // theirs
-  double factor = 1;            // our value, or amount, in their unit
+  std::string_view name;        // in Atalaya
+  std::string_view otlp, unit;  // in OpenTelemetry
+  double factor = 1;            // from Atalaya's unit to OpenTelemetry's
   Shape shape = Shape::gauge;
-  std::string_view attribute, value;  // of its points; "": none
+  std::string_view attribute, value;  // an attribute of its points; "": none
 };
-// Null: the metric keeps its name.
+// The convention for a metric; null if there is none.
 const OtlpMetric *otlp_metric(std::string_view name);
 
 struct OtlpAttribute {
-  std::string_view tag;      // ours
-  std::string_view key;      // theirs
-  bool of_resource = false;  // it identifies what the metrics are about, else one point
-  bool is_number = false;    // where its text is a whole number
+  std::string_view tag;      // in Atalaya
+  std::string_view key;      // in OpenTelemetry
+  bool of_resource = false;  // an attribute of the resource, else of a point
+  bool is_number = false;    // sent as an integer if its text is one
 };
-// Null: the tag keeps its name, as an attribute of points.
+// The convention for a tag; null if there is none: the tag is then an attribute of points with its own name.
 const OtlpAttribute *otlp_attribute(std::string_view tag);
 
 }  // namespace atalaya::protocols

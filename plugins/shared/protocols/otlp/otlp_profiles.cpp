@@ -35,7 +35,7 @@ class OtlpProfiles final : public SampleEncoder {
  public:
   explicit OtlpProfiles(const core::NameOf &name_of) : entity_(name_of) {}
 
-  std::string_view why_not(const atalaya_sample &sample) const override {
+  std::string_view refusal_reason(const atalaya_sample &sample) const override {
     if (sample.kind != ATALAYA_STACK) return "OTLP profiles have a form for stacks only";
     if (sample.text.size == 0) return "has no stack";
     return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as OpenTelemetry's signal "profiles", which is in development: the form may change with each release of the protocol.
+// Encodes stacks as OpenTelemetry's signal "profiles", which is in development: its format may change with each release of the
+// protocol.
 // Source: opentelemetry-proto 1.10.0, profiles/v1development/profiles.proto. Pure.
 #pragma once
 

@@ -114,7 +114,7 @@ void OtlpReader::add_attribute(std::string_view message) {
     }
   }
   if (key.empty() || !text || text->empty() || record_.tags.size() >= kMaxPointTags) return;
-  record_.tags.push_back({tag_of(key), kept(std::move(*text))});
+  record_.tags.push_back({tag_of(key), stored(std::move(*text))});
 }
 
 void OtlpReader::declare(const Metric &metric, uint32_t kind, std::string_view suffix) {
@@ -165,7 +165,7 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
       has_value = true;
     } else if (is_distribution(form) && item == wire(kSumOfValues, pbf_wire_type::fixed64)) {
       sum.f64 = point.get_double();
-      sum.name = kept(std::string(metric.name) + ".sum");
+      sum.name = stored(std::string(metric.name) + ".sum");
     } else if (!is_distribution(form) && item == wire(kAsDouble, pbf_wire_type::fixed64)) {
       value.f64 = point.get_double();
       has_value = std::isfinite(value.f64);
@@ -187,7 +187,7 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
   // The window of an amount; a total has no window.
   const bool amount = metric.kind(form) == ATALAYA_DELTA && start > 0;
   record_.duration_ns = amount ? static_cast<int64_t>(time - start) : 0;
-  if (is_distribution(form)) value.name = kept(std::string(metric.name) + ".count");
+  if (is_distribution(form)) value.name = stored(std::string(metric.name) + ".count");
   record_.fields.push_back(value);
   take();
   if (sum.name.empty() || !std::isfinite(sum.f64)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of OpenTelemetry's protocol: ExportMetricsServiceRequest of opentelemetry-proto 1.5, as protobuf.
+// Reads metrics of OpenTelemetry's protocol: ExportMetricsServiceRequest of opentelemetry-proto 1.5, as protobuf.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ class OtlpReader {
   void declare(const Metric &metric, uint32_t kind, std::string_view suffix);
   void refuse_point(std::string_view why);
   void add_attribute(std::string_view message);
-  std::string_view kept(std::string text) { return texts_.emplace_back(std::move(text)); }
+  std::string_view stored(std::string text) { return texts_.emplace_back(std::move(text)); }
 
   const Rules *rules_ = nullptr;
   Taker *taker_ = nullptr;
   Account account_;
   Record record_;
-  size_t resource_tags_ = 0;       // of the record: those of the resource come first
+  size_t resource_tags_ = 0;       // number of the record's tags that are of the resource; they are the first ones
   std::deque<std::string> texts_;  // of the current resource
 };
 

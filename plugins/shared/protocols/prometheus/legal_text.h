@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and texts as Prometheus takes them.
+// Converts names and texts to the syntax of Prometheus.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace atalaya::prometheus {
 
-// [a-zA-Z_][a-zA-Z0-9_]*: every other byte becomes '_', and a name that begins with a digit gets one in front. The ':' that metrics
-// may have is left to recording rules.
+// Converts a name to [a-zA-Z_][a-zA-Z0-9_]*: every other byte becomes '_', and '_' is put before a leading digit. The character
+// ':', which metrics may have, is reserved for recording rules.
 std::string legal_metric(std::string_view name);
-// The same for a label; two '_' at the beginning are Prometheus's own and become one.
+// Converts the name of a label in the same way. Two '_' at its start, which Prometheus reserves, become one.
 std::string legal_label(std::string_view name);
 
-// With \ as \\, line feeds as \n and " as \"; bytes that are no UTF-8 become U+FFFD. As label values and as OpenMetrics' help.
+// Appends a label value or the help of OpenMetrics: \ as \\, line feeds as \n, " as \"; invalid UTF-8 becomes U+FFFD.
 void append_escaped(std::string &out, std::string_view text);
-// Help of the text format: the same, and " stays.
+// Appends the help of the text format: as append_escaped, but " is not escaped.
 void append_help(std::string &out, std::string_view text);
-// Without escapes, for binary forms; bytes that are no UTF-8 become U+FFFD.
+// Appends a text for binary formats, without escapes; invalid UTF-8 becomes U+FFFD.
 void append_utf8(std::string &out, std::string_view text);
 
 }  // namespace atalaya::prometheus

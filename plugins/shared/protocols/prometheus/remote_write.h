@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus remote write 1.0: pieces of a message "WriteRequest".
+// Encodes Prometheus remote write 1.0: pieces of a message "WriteRequest".
 // Source: prometheus.io/docs/specs/prw/remote_write_spec, prompb/remote.proto and types.proto. Pure.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace atalaya::protocols {
 
 struct RemoteWriteOptions {
-  size_t max_series = 200'000;  // series whose end is noticed; others end after the server's own time
+  size_t max_series = 200'000;  // series whose end is detected; other series end after the server's timeout
 };
 
 // Names, labels and types are those of the sink "prometheus". A series that is missing in two windows of its host and family

@@ -44,7 +44,7 @@ class Pyroscope final : public SampleEncoder {
  public:
   Pyroscope(core::NameOf name_of, int64_t sample_rate) : name_of_(std::move(name_of)), sample_rate_(sample_rate) {}
 
-  std::string_view why_not(const atalaya_sample &sample) const override {
+  std::string_view refusal_reason(const atalaya_sample &sample) const override {
     if (sample.kind != ATALAYA_STACK) return "Pyroscope has a form for stacks only";
     const std::string_view profile = profile_of(sample, name_of_);
     if (type_of(profile) == nullptr) return "Pyroscope has a form for the profiles cpu, offcpu and wall only";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks for Pyroscope: one request for each process and window, POST /ingest?name=...&from=...&until=..., with folded stacks.
+// Encodes stacks for Pyroscope: one request per process and window, POST /ingest?name=...&from=...&until=..., with folded stacks.
 // Source: grafana.com/docs/pyroscope, "Server HTTP API", and the ingest handler of Pyroscope 1.x. Pure.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Riemann's answers. Untrusted bytes: their length is limited before they are parsed.
+// Parses Riemann's answers, which are untrusted input: their length is checked before they are parsed.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace atalaya::protocols {
 
-// An answer is ok or an error text; a longer one is not valid.
+// Maximum bytes of an answer, which is "ok" or an error text.
 constexpr size_t kMaxAnswerLength = 65536;
 
 struct Answer {
@@ -19,9 +19,9 @@ struct Answer {
   std::string words;  // error text; one line
 };
 
-// The length before a message.
+// The length of a message, from the 4 bytes before it (big-endian).
 uint32_t length_of(std::span<const unsigned char, 4> header);
-// Nothing: not an answer of Riemann.
+// Parses an answer. Returns nothing if the bytes are not an answer of Riemann.
 std::optional<Answer> read_answer(std::string_view body);
 
 }  // namespace atalaya::protocols

@@ -19,28 +19,28 @@
 namespace atalaya::protocols {
 
 struct EventConfig {
-  std::string prefix;                     // of the services of profilers; empty: none
+  std::string prefix;                     // of the services of profiler events; empty: none
   bool pid_host = false;                  // the host of an event is pid@host
   std::vector<std::string> service_tags;  // their values are appended to the service
   std::vector<std::string> tags;          // of every event
   int64_t ttl_ns = 0;                     // 0: twice the sample's window
 };
 
-// A batch as events, one per field. The library would allocate every event and each of its texts, so this class fills the
-// library's structures in one reused arena, and the library encodes them.
+// Converts a batch to events, one per field. riemann-c-client would allocate each event and each of its texts, so this class fills
+// the library's structures in one reused arena; the library encodes them.
 class Events {
  public:
   using Intern = std::function<uint32_t(std::string_view name)>;
   Events(EventConfig config, core::NameOf name_of, const Intern &intern);
 
-  // The samples are not used after it returns.
+  // Converts the samples, which are not used after the return.
   void load(std::span<const atalaya_sample> samples);
 
   size_t size() const { return events_.size(); }
   const riemann_event_t &event(size_t i) const { return *events_[i].event; }
   size_t sample(size_t i) const { return events_[i].sample; }
   size_t bytes(size_t i) const { return events_[i].bytes; }  // in a message
-  // Samples without an event, and the reasons.
+  // The samples that cannot be converted to events, and the reasons.
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
 
   // The encoded message of these events, with its length. Valid until the next call.

@@ -15,12 +15,12 @@ namespace atalaya::protocols {
 class Inflater {
  public:
   virtual ~Inflater() = default;
-  // Consumes a decoded piece of at most kMaxDecoded bytes. False: stop.
+  // Receives a decoded piece of at most kMaxDecoded bytes; returns false to stop.
   using Take = std::function<bool(std::string_view)>;
-  // Decodes the stream's next bytes in pieces. Incomplete data waits for more. After an error (damaged data), or if `take`
-  // stopped, do not feed more.
+  // Decodes the next bytes of the stream in pieces. Incomplete data waits for further bytes. Do not call it again after an error
+  // (damaged data), or after `take` has returned false.
   virtual core::Status feed(std::string_view bytes, const Take &take) = 0;
-  // Bytes that wait for more.
+  // Number of bytes that are not decoded yet, because their block is incomplete.
   virtual size_t waiting() const = 0;
 };
 

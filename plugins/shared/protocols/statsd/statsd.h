@@ -13,12 +13,14 @@ namespace atalaya::protocols {
 struct StatsdLimits {
   size_t series = 100'000;  // of a window
   size_t bytes = size_t{64} << 20;
-  size_t members = 100'000;  // different values of all sets of a window
+  size_t members = 100'000;  // distinct values of all sets of a window
 };
 
-// A window has, for each name and tags: of a counter (c) the sum of its values over their rates, as a delta; of a gauge (g) its
-// last value; of a timer, histogram or distribution (ms, h, d) NAME.count, NAME.sum, NAME.min, NAME.max; of a set (s) the number of
-// its different values. What a window did not receive is absent.
+// A window has these values for each name and tags; a value that was not received in the window is absent.
+//   counter (c)                                  the sum of its values divided by their rates, as a delta
+//   gauge (g)                                    its last value
+//   timer, histogram, distribution (ms, h, d)    NAME.count, NAME.sum, NAME.min, NAME.max
+//   set (s)                                      the number of its distinct values
 std::unique_ptr<DatagramProtocol> make_statsd(const StatsdLimits &limits = {});
 
 }  // namespace atalaya::protocols
