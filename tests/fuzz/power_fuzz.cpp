@@ -42,7 +42,7 @@ void readings(std::span<const uint8_t> bytes) {
   Zone zone;
   zone.range = numbers[0];
   if (const auto counts = counted(zone, numbers[1], numbers[2], 5))
-    must(static_cast<double>(*counts) * zone.joules <= zone.most_watts * 5);
+    must(static_cast<double>(*counts) * zone.joules <= zone.max_watts * 5);
 }
 
 }  // namespace

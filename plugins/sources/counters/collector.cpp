@@ -182,9 +182,9 @@ int Collector::open_on_cpus(Target &target, const std::vector<int> &cpus, const 
   for (const EventSet &set : target.sets) counted.push_back(set.place().cpu);
   const procfs::CpuChange change = procfs::change_of(counted, cpus);
   std::erase_if(target.sets, [&change](const EventSet &set) {
-    return std::binary_search(change.gone.begin(), change.gone.end(), set.place().cpu);
+    return std::binary_search(change.removed.begin(), change.removed.end(), set.place().cpu);
   });
-  for (const int cpu : change.come) {
+  for (const int cpu : change.added) {
     EventSet set;
     const int error = set.open(opener_, {.pid = place.pid, .cpu = cpu, .cgroup = place.cgroup}, pmu_of(cpu), slots);
     if (error == ENODEV) continue;  // it went offline again

@@ -74,14 +74,14 @@ void Collector::follow_cpus(const std::vector<procfs::Cpu> &cpus) {
 
 void Collector::log_missing_parts() {
   if (!cpu_states_.has_frequencies())
-    log_missing("no sys.cpu.mhz: " + tree_.named("sys/devices/system/cpu/cpu*/cpufreq") + " is missing");
+    log_missing("no sys.cpu.mhz: " + tree_.full_path("sys/devices/system/cpu/cpu*/cpufreq") + " is missing");
   if (options_.cstates && !cpu_states_.has_cstates())
-    log_missing("no sys.cpu.cstate: " + tree_.named("sys/devices/system/cpu/cpu*/cpuidle") + " is missing");
+    log_missing("no sys.cpu.cstate: " + tree_.full_path("sys/devices/system/cpu/cpu*/cpuidle") + " is missing");
   if (options_.msr && !msr_works_)
     log_missing("no registers, so no sys.cpu.mhz.busy, sys.cpu.cstate.hardware and others: cannot read " +
-                tree_.named("dev/cpu/*/msr") + "; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
+                tree_.full_path("dev/cpu/*/msr") + "; it takes an Intel or AMD CPU, the module msr and CAP_SYS_RAWIO");
   if (options_.sensors && !sensors_.any())
-    log_missing("no temperatures: neither " + tree_.named("sys/class/hwmon") + " nor " + tree_.named("sys/class/thermal") +
+    log_missing("no temperatures: neither " + tree_.full_path("sys/class/hwmon") + " nor " + tree_.full_path("sys/class/thermal") +
                 " has sensors");
 }
 
@@ -136,7 +136,7 @@ void Collector::collect(const Window &window, Batch &batch) {
 
 void Collector::collect_energy(const Window &window, int64_t now_ns) {
   if (!meter_) return;
-  meter_->keep_up(window.interval_ns);
+  meter_->start_polling(window.interval_ns);
   emit_energy(meter_->take(now_ns));
   if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
     log_missing("the energy counter of " + meter_->stopped_zone() + " has stopped: no energy until it counts again");

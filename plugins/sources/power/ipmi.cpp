@@ -20,7 +20,7 @@ constexpr size_t kMaxAnswers = 16;
 
 core::Status DeviceIpmi::open(const procfs::Tree &tree) {
   device_ = core::Descriptor(::openat(tree.folder(), "dev/ipmi0", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!device_) return core::Error{tree.named("dev/ipmi0") + ": " + core::error_text(errno)};
+  if (!device_) return core::Error{tree.full_path("dev/ipmi0") + ": " + core::error_text(errno)};
   return core::Done{};
 }
 

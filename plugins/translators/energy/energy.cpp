@@ -97,7 +97,7 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::modelled(const std::opt
 }
 
 std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &window) {
-  meter_->keep_up(window.interval_ns);
+  meter_->start_polling(window.interval_ns);
   const auto energy = meter_->take(host_.monotonic());
   if (!meter_->stopped_zone().empty() && !std::exchange(stopped_logged_, true))
     host_.log(Level::warning,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by plugins with BPF programs: checks whether such programs can run here.
+// Checks whether BPF programs can run on this host, and reports libbpf's messages.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -16,11 +16,11 @@ struct LinkDeleter {
 };
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
-// Whether a BPF program that reads processes can work here, checked before loading.
+// Whether a BPF program that reads processes can run on this host. Call it before loading.
 core::Status check();
 
-// libbpf prints messages by one function for the whole process. The first line of a failure names the cause, later lines its
-// effects. capture_messages starts to keep that first line; take_message returns and clears it.
+// libbpf calls one print function for the whole process. The first line of a failure states the cause, later lines its effects.
+// capture_messages installs a function that stores the first line; take_message returns and clears it.
 void capture_messages();
 std::string take_message();
 

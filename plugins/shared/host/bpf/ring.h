@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring buffer that BPF programs write records into. A thread drains it when it fills; the kernel wakes it only then.
+// A ring buffer (BPF_MAP_TYPE_RINGBUF) into which BPF programs write records. A thread drains it when the kernel wakes it, which
+// it does only when the buffer fills.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace atalaya::bpf {
 
 class Ring {
  public:
-  // Receives each record, from the thread or from drain(). Lives as long as the ring and must not throw: libbpf (C) calls it.
+  // Receives each record, from the thread or from drain(). Must not throw, because libbpf (C) calls it.
   using Keep = std::function<void(const void *data, size_t size)>;
   explicit Ring(Keep keep) : keep_(std::move(keep)) {}
   Ring(const Ring &) = delete;
@@ -25,8 +26,8 @@ class Ring {
   ~Ring();
   bool open(int map, const char *thread_name);
 
-  // The lock protects the data that `keep` fills. drain() first passes all records in the ring to `keep`; drain_held() does it for
-  // a caller that holds the lock.
+  // The lock protects the data that `keep` fills. drain() locks, then passes all records in the ring to `keep`; drain_held()
+  // passes them for a caller that has the lock.
   std::unique_lock<std::mutex> hold() const { return std::unique_lock(mutex_); }
   std::unique_lock<std::mutex> drain();
   void drain_held();

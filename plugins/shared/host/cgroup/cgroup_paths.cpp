@@ -53,21 +53,21 @@ uint64_t CgroupPaths::same(uint64_t id) {
 const CgroupPaths::Cgroup *CgroupPaths::find(uint64_t id) {
   if (id == 0) return nullptr;
   auto found = cgroups_.find(id);
-  if (found == cgroups_.end() && !looked_) {
-    look();
+  if (found == cgroups_.end() && !searched_) {
+    search();
     found = cgroups_.find(id);
   }
   return found == cgroups_.end() ? nullptr : &found->second;
 }
 
-void CgroupPaths::look() {
-  looked_ = true;
+void CgroupPaths::search() {
+  searched_ = true;
   if (cgroups_.size() > kMaxPaths) {
     first_.clear();
     cgroups_.clear();
   }
-  if (v2_) look_in(*v2_, 0);
-  if (v1_) look_in(*v1_, kCgroupV1);
+  if (v2_) search_in(*v2_, 0);
+  if (v1_) search_in(*v1_, kCgroupV1);
 }
 
 // Numbers are never reused, so a known path stays valid.
@@ -79,7 +79,7 @@ void CgroupPaths::add(uint64_t id, std::string_view path) {
   cgroup.same = first_.try_emplace(cgroup.path, id).first->second;
 }
 
-void CgroupPaths::look_in(const Hierarchy &tree, uint64_t mark) {
+void CgroupPaths::search_in(const Hierarchy &tree, uint64_t mark) {
   walk_.run(root_.get(), tree.path, [this, mark](std::string_view path, int folder) {
     struct stat info {};
     // The number is the inode of the folder (kernfs).

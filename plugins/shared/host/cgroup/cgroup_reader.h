@@ -32,25 +32,25 @@ struct CgroupReading {
   procfs::Pressure cpu, memory, io;
 };
 
-// Whether the option is in the list of a mount, "rw,cpu,cpuacct".
-bool has_option(std::string_view options, std::string_view wanted);
+// Whether the options of a mount, "rw,cpu,cpuacct", contain the option.
+bool has_option(std::string_view options, std::string_view option);
 
 // One mounted hierarchy of cgroups and the controllers that are read from it.
 struct Hierarchy {
-  std::string path;  // of its mount, from the root, without the leading '/'
+  std::string path;  // of its mount point, without the leading '/'
   bool v2 = false;
   bool cpu = false;      // limits and throttling
   bool cpuacct = false;  // time used
   bool memory = false, io = false, tasks = false;
   bool operator==(const Hierarchy &) const = default;
 };
-// A host may have both versions: then version 2 is used for controllers that no hierarchy of version 1 has.
+// Finds the hierarchies to read. On a host with both versions, version 2 is used for the controllers that version 1 lacks.
 std::vector<Hierarchy> find_hierarchies(const std::vector<procfs::Mount> &mounts);
 
-// The major numbers of block devices whose I/O is counted again on the disks beneath them: device mapper, md, loop.
+// The major numbers of stacked block devices (device mapper, md, loop), whose I/O is counted again on the disks below them.
 std::vector<uint64_t> parse_stacked_majors(std::string_view text);  // /proc/devices
 
-procfs::Count parse_amount(std::string_view text);  // a lone number
+procfs::Count parse_amount(std::string_view text);  // a text that is one number
 procfs::Count parse_limit(std::string_view text);   // no limit for "max" and the huge number of version 1
 
 void parse_cpu_stat_v2(std::string_view text, CgroupCounters &out);

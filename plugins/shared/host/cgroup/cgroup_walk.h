@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks a tree of cgroup folders, without allocation for known ones.
+// Walks a tree of cgroup folders. A repeated walk allocates nothing for known folders.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace atalaya::cgroup {
 
 class CgroupWalk {
  public:
-  // Called with each cgroup's path ("/" = the top) and folder, parents first. False: skip its children.
+  // Visits a cgroup, parents first, with its path ("/" for the top) and its open folder. Returns false to skip its children.
   using Visit = std::function<bool(std::string_view path, int folder)>;
 
   explicit CgroupWalk(int64_t depth) : depth_(depth) {}
-  // A folder that is removed meanwhile is skipped.
+  // Walks the folder `top` below `root`. Skips folders that are removed during the walk.
   void run(int root, const std::string &top, const Visit &visit);
 
  private:
@@ -28,7 +28,7 @@ class CgroupWalk {
   int64_t depth_;
   std::string path_;
   std::vector<char> entries_;  // a buffer for getdents64(2)
-  std::string names_;          // a stack of the folders still to enter, each terminated by NUL
+  std::string names_;          // a stack of the folders that are not visited yet, each terminated by NUL
 };
 
 }  // namespace atalaya::cgroup

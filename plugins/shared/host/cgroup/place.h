@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives container, pod, unit, slice and the job of a scheduler from the path of a cgroup. Pure.
+// Derives container, pod, unit, slice and scheduler job from the path of a cgroup. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace atalaya::cgroup {
 
-// `unknown`: an id like those of docker, containerd, CRI-O and podman, in a path that does not identify the runtime.
+// `unknown`: an id as docker, containerd, CRI-O and podman use it, in a path that does not identify the runtime.
 enum class Runtime : uint8_t { none, docker, podman, containerd, crio, lxc, nspawn, unknown };
 std::string_view runtime_name(Runtime runtime);  // "docker"; none and unknown: ""
 
@@ -19,10 +19,10 @@ struct Place {
   std::string pod;                  // UID of the Kubernetes pod, with dashes as in Kubernetes; empty: none
   std::string unit;                 // innermost service or scope, "ssh.service"; "\x2d" is "-"; empty: none
   std::string slice;                // innermost slice, "system.slice"; empty: none
-  // Slurm: the number of the job, "0", "0+1", "batch", "extern" or "interactive", and the uid of its owner where the path has it
-  // (cgroup version 1). YARN: "application_1410901177871_0001". Empty: none.
+  // Slurm: the job's number; its step, "0", "0+1", "batch", "extern" or "interactive"; the uid of its owner (only in paths of
+  // cgroup version 1). YARN: the job is "application_1410901177871_0001". Empty: none.
   std::string job, job_step, job_user;
-  std::optional<uint32_t> user;  // owner of the slice of the container or, without one, of the process
+  std::optional<uint32_t> user;  // uid of the container's user slice; without a container, of the process's
 };
 
 // The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path
@@ -30,16 +30,16 @@ struct Place {
 // systemd's hierarchy); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the
 // root. Empty: none.
 std::string_view parse_cgroup(std::string_view text);
-// All parts of a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) do not count as inside.
+// Parses a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) are outside of their container.
 Place place_of(std::string_view path);
 
-// Two parts of it, without allocation: as written in the path; of the container the short id.
+// The unit, and the short id of the container, as in the path; without allocation.
 std::string_view unit_of(std::string_view path);
 std::string_view container_of(std::string_view path);
 
-// 64 hexadecimal digits: an id of docker, podman, containerd or CRI-O.
+// Whether the text has 64 hexadecimal digits, as ids of docker, podman, containerd and CRI-O.
 bool is_container_id(std::string_view text);
-// The first 12 digits, as in the output of the runtimes' commands; other ids in full.
+// The first 12 digits of such an id, as in the output of the runtimes' commands; other ids are returned unchanged.
 std::string_view short_id(std::string_view id);
 
 }  // namespace atalaya::cgroup

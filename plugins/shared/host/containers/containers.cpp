@@ -28,7 +28,7 @@ const Container &ContainerNames::find(const cgroup::Place &place, int64_t now_ns
   }
   Entry &entry = entry_of(place, now_ns);
   entry.used = ++uses_;
-  if (now_ns >= entry.next_ns) look(place, now_ns, entry);
+  if (now_ns >= entry.next_ns) search(place, now_ns, entry);
   return entry.container;
 }
 
@@ -45,7 +45,7 @@ ContainerNames::Entry &ContainerNames::entry_of(const cgroup::Place &place, int6
   return entries_.emplace(key, std::move(entry)).first->second;
 }
 
-void ContainerNames::look(const cgroup::Place &place, int64_t now_ns, Entry &entry) {
+void ContainerNames::search(const cgroup::Place &place, int64_t now_ns, Entry &entry) {
   Container found;
   if (state_.find(place, found)) {
     entry.container = std::move(found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of containers from the files of their runtimes, without processes or sockets. For one thread, other than the engine's:
-// a file system may hang.
+// Reads the names of containers from the files of their runtimes; starts no processes and opens no sockets. One thread, not the
+// engine's, because a file system may hang.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace atalaya::containers {
 class ContainerNames {
  public:
   struct Options {
-    std::string root = "/";  // the folder that holds var, run and etc
-    size_t capacity = 4096;  // containers kept; the least recently used is evicted first
+    std::string root = "/";  // the folder with var, run and etc
+    size_t capacity = 4096;  // maximum number of cached containers; the least recently used is evicted first
   };
-  // Called once for each reason for missing names that an operator can fix.
+  // Receives each problem that an operator can fix, once.
   using Warn = std::function<void(std::string_view)>;
 
   explicit ContainerNames(Options options, Warn warn = {});
 
-  // The container that the place is in; without one, an empty name. Files are read only for a new container, at intervals for an
-  // unknown one, and once a minute for a known one, because containers can be renamed. `now_ns`: monotonic.
-  // Valid until the next call.
+  // The container of a place; its name is empty if the place is in no container. Reads files for a new container, at intervals for
+  // an unknown one, and once per minute for a known one, because containers can be renamed. `now_ns`: CLOCK_MONOTONIC. Valid until
+  // the next call.
   const Container &find(const cgroup::Place &place, int64_t now_ns);
 
  private:
@@ -40,14 +40,14 @@ class ContainerNames {
   };
 
   Entry &entry_of(const cgroup::Place &place, int64_t now_ns);
-  void look(const cgroup::Place &place, int64_t now_ns, Entry &entry);
+  void search(const cgroup::Place &place, int64_t now_ns, Entry &entry);
   void warn(const RuntimeState::Problem &problem);
 
   Options options_;
   Warn warn_;
   RuntimeState state_;
   std::unordered_map<std::string, Entry> entries_;
-  Container in_path_;  // the current one, when the path alone names it
+  Container in_path_;  // the returned container, if its name is from the path
   uint64_t uses_ = 0;
   std::set<std::string> warned_;
 };

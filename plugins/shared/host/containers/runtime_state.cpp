@@ -69,7 +69,7 @@ bool RuntimeState::in_docker_folder(const StatePath &folder, const std::string &
   std::string text;
   if (read(path, text) != Access::read) return false;
   const Reading reading = read_docker_config(text, id, out);
-  if (reading == Reading::malformed) note(path, "unknown format, not written by docker");
+  if (reading == Reading::malformed) report(path, "unknown format, not written by docker");
   return reading == Reading::found;
 }
 
@@ -121,7 +121,7 @@ bool RuntimeState::in_storage_list(const StatePath &path, const std::string &id,
     list = lists_.insert_or_assign(key, List{.mark = mark}).first;
     list->second.malformed = read_storage_list(text, list->second.containers) == Reading::malformed;
   }
-  if (list->second.malformed) note(path, "unknown format, not written by podman or CRI-O");
+  if (list->second.malformed) report(path, "unknown format, not written by podman or CRI-O");
   const auto found = list->second.containers.find(id);
   if (found == list->second.containers.end()) return false;
   out = found->second;
@@ -138,7 +138,7 @@ bool RuntimeState::in_containerd(const std::string &id, Container &out) {
 bool RuntimeState::in_tasks(const std::string &folder, const std::string &id, Container &out) {
   const Folder tasks(::opendir(folder.c_str()), ::closedir);
   if (!tasks) {
-    if (errno == EACCES || errno == EPERM) note({.base = folder}, kDenied);
+    if (errno == EACCES || errno == EPERM) report({.base = folder}, kDenied);
     return false;
   }
   int seen = 0;
@@ -154,19 +154,19 @@ bool RuntimeState::in_oci_config(const StatePath &path, Container &out) {
   std::string text;
   if (read(path, text) != Access::read) return false;
   const Reading reading = read_oci_config(text, out);
-  if (reading == Reading::malformed) note(path, "not an OCI configuration");
+  if (reading == Reading::malformed) report(path, "not an OCI configuration");
   return reading == Reading::found;
 }
 
 Access RuntimeState::read(const StatePath &path, std::string &text, FileMark *seen) {
   const Access access = read_state(path, text, seen);
-  if (access == Access::denied) note(path, kDenied);
-  if (access == Access::too_large) note(path, "larger than " + std::to_string(path.max_bytes) + " bytes");
-  if (access == Access::not_trusted) note(path, "it is a link, not a regular file, or owned by another user");
+  if (access == Access::denied) report(path, kDenied);
+  if (access == Access::too_large) report(path, "larger than " + std::to_string(path.max_bytes) + " bytes");
+  if (access == Access::not_trusted) report(path, "it is a link, not a regular file, or owned by another user");
   return access;
 }
 
-void RuntimeState::note(const StatePath &path, std::string_view cause) {
+void RuntimeState::report(const StatePath &path, std::string_view cause) {
   if (!problem_.text.empty()) return;
   problem_.key = path.base + " " + std::string(cause);
   problem_.text = "names of containers are missing, their ids are used instead: " + path.base +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of containers in the files of docker, podman, CRI-O and containerd, of the system or in a user's home.
+// Reads the state of containers from the files of docker, podman, CRI-O and containerd, of the system or in a user's home.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ class RuntimeState {
 
   explicit RuntimeState(const std::string &root);
 
-  // Searches a container with an id of 64 digits; false, with `out` untouched, when no file has its name.
+  // Finds a container with an id of 64 digits. If no file has its name, returns false and leaves `out` unchanged.
   bool find(const cgroup::Place &place, Container &out);
   // The first problem of the last search, if any.
   const Problem &problem() const { return problem_; }
 
  private:
-  // A file of containers/storage has all containers: it is read when it has changed.
+  // A file of containers/storage, which has all containers; it is read only if it has changed.
   struct List {
     FileMark mark;
     StorageList containers;
     bool malformed = false;
   };
 
-  // The files to search: a user's containers are only in files of that user.
+  // The user whose files are searched: containers of a user are only in files of that user.
   struct Owner {
     uint32_t user = 0;
-    std::string home;  // empty: unknown, or root, who owns the system's containers
+    std::string home;  // empty if it is unknown, or for root, which owns the containers of the system
   };
 
   Owner owner_of(const cgroup::Place &place) const;
@@ -54,7 +54,7 @@ class RuntimeState {
 
   std::string docker_folder() const;
   Access read(const StatePath &path, std::string &text, FileMark *seen = nullptr);
-  void note(const StatePath &path, std::string_view cause);
+  void report(const StatePath &path, std::string_view cause);
 
   std::string root_;  // "" for "/"
   std::map<std::string, List> lists_;

@@ -23,8 +23,8 @@ struct FileMark {
   }
 };
 
-// A path that may be read. `base` is a folder of the administrator and may contain links; below it no link is followed, because a
-// user could have created it. In a user's folder only regular files of that user or of root are read.
+// A path in two parts. `base` is a folder of the administrator, which may contain links. Links below it are not followed, because
+// a user could have created them. In a user's folder only regular files of that user or of root are read.
 struct StatePath {
   std::string base;
   std::string below;            // "ID/config.v2.json"
@@ -32,9 +32,9 @@ struct StatePath {
   size_t max_bytes = size_t{1} << 20;
 };
 
-enum class Access { read, same, absent, denied, too_large, not_trusted };
+enum class Access { read, same, absent, denied, too_large, not_trusted };  // same: unchanged since the last reading
 
-// `seen`: the mark of the last reading; a file with the same mark is not read again. It is set by a reading.
+// Reads a file. `seen` is the mark of the last reading: a file with the same mark is not read again. Sets `seen` after a reading.
 Access read_state(const StatePath &path, std::string &text, FileMark *seen = nullptr);
 
 }  // namespace atalaya::containers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the state files of container runtimes. Pure; the text may contain anything.
+// Parses the state files of container runtimes. Pure; the text is untrusted input.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace atalaya::containers {
 
-// found: it has a name. nothing: JSON without a name. malformed: not JSON, or not the format of the runtime.
+// found: the file has a name. nothing: JSON without a name. malformed: not JSON, or not the format of the runtime.
 enum class Reading : uint8_t { found, nothing, malformed };
 
 // Longer names are rejected: no runtime creates them.
@@ -22,7 +22,7 @@ inline constexpr size_t kMaxName = 512;
 Reading read_docker_config(std::string_view json, std::string_view id, Container &out);
 // The config.json of the OCI runtime specification, by the annotations of containerd's and CRI-O's CRI and of nerdctl.
 Reading read_oci_config(std::string_view json, Container &out);
-// containers.json of containers/storage, which podman and CRI-O share: the containers by id. Entries without a name are skipped.
+// containers.json of containers/storage, which podman and CRI-O share. Returns the containers by id; skips entries without a name.
 using StorageList = std::unordered_map<std::string, Container>;
 Reading read_storage_list(std::string_view json, StorageList &out);
 // The data folder set in docker's daemon.json, if any.

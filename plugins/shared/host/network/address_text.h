@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of addresses.
+// Addresses as text.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace atalaya::network {
 
-// Of IPv6, or mapped ones of IPv4: "10.0.0.1", "fe80::1"; "*" for any; with a port "10.0.0.1:80", "[fe80::1]:80".
+// The text of an IPv6 address, or of an IPv4-mapped one: "10.0.0.1", "fe80::1"; "*" for the unspecified address; with a port
+// "10.0.0.1:80", "[fe80::1]:80".
 class AddressText {
  public:
   explicit AddressText(const uint8_t (&address)[16], uint16_t port = 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and attributes of netlink. Pure functions on untrusted bytes.
+// Parses messages and attributes of netlink(7). Pure; the bytes are untrusted input.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct NetlinkMessage {
   Bytes payload;
 };
 
-// Bytes beyond the end are 0.
+// Reads a value at an offset; a zero value if the bytes end before.
 template <class Value>
 Value load(Bytes bytes, size_t offset) {
   Value value{};
@@ -27,9 +27,10 @@ Value load(Bytes bytes, size_t offset) {
   return value;
 }
 
-// Takes the first message from the front of a datagram. False at its end, and, with `datagram` not empty, where it is malformed.
+// Removes the first message from a datagram. False at the end of the datagram, or if it is malformed; `datagram` is then not
+// empty.
 bool next_message(Bytes &datagram, NetlinkMessage &message);
-// The content of an NLMSG_ERROR: an errno, or 0 for "done". Empty for other messages.
+// The result in a message NLMSG_ERROR: an errno, or 0 for success. Nothing for other messages.
 std::optional<int> result_of(const NetlinkMessage &message);
 // The payload of the first attribute of this type.
 std::optional<Bytes> attribute(Bytes attributes, uint16_t type);

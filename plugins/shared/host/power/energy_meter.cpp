@@ -13,7 +13,7 @@ namespace atalaya::power {
 std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds) {
   if (now < before && (before > zone.range || now > zone.range)) return std::nullopt;
   const uint64_t counts = now >= before ? now - before : zone.range - before + 1 + now;
-  if (static_cast<double>(counts) * zone.joules > zone.most_watts * seconds) return std::nullopt;
+  if (static_cast<double>(counts) * zone.joules > zone.max_watts * seconds) return std::nullopt;
   return counts;
 }
 
@@ -87,20 +87,20 @@ void EnergyMeter::forget() {
   std::fill(states_.begin(), states_.end(), State{});
 }
 
-int64_t EnergyMeter::longest_pause_ns() const {
+int64_t EnergyMeter::max_interval_ns() const {
   double shortest = 1e9;  // seconds
-  for (const Zone &zone : zones()) shortest = std::min(shortest, static_cast<double>(zone.range) * zone.joules / zone.most_watts);
+  for (const Zone &zone : zones()) shortest = std::min(shortest, static_cast<double>(zone.range) * zone.joules / zone.max_watts);
   return static_cast<int64_t>(shortest / 2 * 1e9);
 }
 
-void EnergyMeter::keep_up(int64_t interval_ns) {
-  if (thread_.joinable() || interval_ns <= longest_pause_ns()) return;
+void EnergyMeter::start_polling(int64_t interval_ns) {
+  if (thread_.joinable() || interval_ns <= max_interval_ns()) return;
   stopping_ = false;
   thread_ = std::thread([this] { run(); });
 }
 
 void EnergyMeter::run() {
-  const auto pause = [this] { return std::chrono::nanoseconds(longest_pause_ns()); };
+  const auto pause = [this] { return std::chrono::nanoseconds(max_interval_ns()); };
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, pause(), [this] { return stopping_; })) poll_locked(core::monotonic());
 }

@@ -15,13 +15,13 @@ namespace atalaya::power {
 
 enum class Domain : uint8_t { package, cores, graphics, memory, platform, core };
 
-// Energy of AMD cores is only in registers, one per core, so it is read on request.
+// The energy of AMD cores is read only on request, because it needs one register access per core.
 enum class Detail : uint8_t { packages, cores };
 
-// More than any package or machine draws: a larger growth means that the counter was reset. Power limits would be closer, but they
-// may change while the machine runs.
+// More power than any package or machine uses: a larger growth means that the counter was reset. Power limits of the hardware
+// would be closer bounds, but they may change at run time.
 constexpr double kMaxWatts = 1500, kMaxPlatformWatts = 20000;
-// A counter of a package or platform that does not advance for longer does not measure, because running hardware draws power.
+// A counter of a package or platform that does not advance for this time does not measure, because running hardware uses power.
 constexpr double kMaxStoppedSeconds = 0.1;
 
 // One counter of energy.
@@ -31,8 +31,8 @@ struct Zone {
   int32_t core = -1;     // of Domain::core: the lowest CPU number of the core
   std::string name;      // for messages
   double joules = 1e-6;  // per count
-  uint64_t range = 0;    // the highest count; the next one is 0
-  double most_watts = kMaxWatts;
+  uint64_t range = 0;    // the highest count, after which the counter wraps to 0
+  double max_watts = kMaxWatts;
 
   bool operator==(const Zone &) const = default;
 };
@@ -49,9 +49,10 @@ struct Energy {
   double watts() const { return joules / seconds; }
 };
 
-// Counts from one reading to a later one. Absent after a reset, when the growth is too large for the time.
+// The counts between two readings, corrected for a wrap. Nothing after a reset, when the growth is too large for the time.
 std::optional<uint64_t> counted(const Zone &zone, uint64_t before, uint64_t now, double seconds);
 
+// Measures the energy of zones between two calls of `take`.
 class EnergyMeter {
  public:
   explicit EnergyMeter(std::unique_ptr<EnergyCounters> counters);
@@ -63,20 +64,20 @@ class EnergyMeter {
   // Replaces the counters; those that existed before keep their energy.
   void change(std::unique_ptr<EnergyCounters> counters);
 
-  // By zone, since the last take. Absent in the first one, when a reading in between failed or was reset, and for a stopped package
-  // or platform. An interval shorter than kMaxStoppedSeconds may be too short to count: then all zones are absent, and the next
-  // take has their energy.
+  // The energy of each zone since the last take. It is absent in the first take, after a failed reading or a reset, and for a
+  // stopped package or platform. In an interval shorter than kMaxStoppedSeconds, counters may not advance: all zones are then
+  // absent, and the next take includes their energy.
   std::vector<std::optional<Energy>> take(int64_t now_ns);
-  // The zone that had stopped in the last take, "" if none; for the thread that calls take.
+  // The zone that was stopped in the last take; "" if none was. For the thread that calls take.
   const std::string &stopped_zone() const { return stopped_zone_; }
   // An additional reading between takes.
   void poll(int64_t now_ns);
   void forget();
 
-  // The maximum interval between readings that misses no wrap.
-  int64_t longest_pause_ns() const;
-  // Starts a thread that reads in between if the interval is longer than that. May be called repeatedly.
-  void keep_up(int64_t interval_ns);
+  // The maximum interval between readings in which a counter wraps at most once.
+  int64_t max_interval_ns() const;
+  // Starts a thread with additional readings if `interval_ns`, between takes, is longer than that. Can be called repeatedly.
+  void start_polling(int64_t interval_ns);
   void stop();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Power from utilisation, for hosts without a meter: a straight line between two numbers from the operator, measured at the wall or
-// from a data sheet. The results carry the tag quality = model.
+// Estimates power from utilisation for hosts without a meter: a linear model between two values of the operator, from a power
+// meter or a data sheet. The results have the tag quality = model.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -28,22 +28,22 @@ inline constexpr Param kModelParam = param::record(
 // Throws Failure for invalid values.
 std::optional<Model> model_of(const Host &host);
 
-// CPU time of all cores: the first lines of /proc/stat, in ticks.
+// CPU time of all cores in ticks, from the first lines of /proc/stat.
 struct Ticks {
   uint64_t busy = 0, idle = 0, stolen = 0;
   size_t cores = 0;
 };
 std::optional<Ticks> parse_ticks(std::string_view text);
 
-// Between two readings.
+// CPU use between two readings.
 struct Busy {
-  double percent = 0;  // of one core, as proc.cpu.*: 200 with two of them busy
+  double percent = 0;  // of one core, as proc.cpu.*: 200 if two cores are busy
   double share = 0;    // of all cores, 0 to 1
 };
 class BusyTime {
  public:
   explicit BusyTime(const procfs::Tree &tree) : tree_(tree) {}
-  // Since the last call; absent in the first one and after forget.
+  // The CPU use since the last call; absent in the first call and after `forget`.
   std::optional<Busy> take();
   void forget() { last_.reset(); }
 

@@ -15,11 +15,11 @@ namespace atalaya::power {
 class Msr {
  public:
   virtual ~Msr() = default;
-  // Absent when the CPU has no such register or it cannot be read.
+  // Reads a register. Absent if the CPU lacks it or it cannot be read.
   virtual std::optional<uint64_t> read(int32_t cpu, uint32_t address) = 0;
 };
 
-// /dev/cpu/N/msr of the module msr.
+// Reads /dev/cpu/N/msr of the kernel module msr.
 class DeviceMsr final : public Msr {
  public:
   explicit DeviceMsr(const procfs::Tree &tree) : tree_(tree) {}
@@ -31,7 +31,7 @@ class DeviceMsr final : public Msr {
   std::map<int32_t, core::Descriptor> devices_;
 };
 
-// Bits low to high of a register.
+// The bits `low` to `high` of a register.
 constexpr uint64_t bits(uint64_t value, unsigned low, unsigned high) {
   return value >> low & ((uint64_t{1} << (high - low + 1)) - 1);
 }

@@ -94,7 +94,7 @@ void add_intel(MsrRapl &rapl, Msr &msr, const std::vector<procfs::Cpu> &cpus, co
         if (cpu.number != cpus.front().number) continue;
         zone.package = 0;
         zone.name = "psys";
-        zone.most_watts = kMaxPlatformWatts;
+        zone.max_watts = kMaxPlatformWatts;
       }
       rapl.add(std::move(zone), cpu.number, one.address);
     }

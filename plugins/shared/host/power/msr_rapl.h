@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAPL by the registers themselves, where the kernel has no powercap: Intel SDM volume 3B, 15.10 "Platform specific power
+// Reads RAPL energy from registers, for kernels without powercap. Sources: Intel SDM volume 3B, 15.10 "Platform specific power
 // management support"; AMD PPR for family 17h, "RAPL".
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace atalaya::power {
 
-// `msr` outlives the counters.
+// Opens the counters of all packages. `msr` must outlive the counters.
 OpenedCounters open_msr_rapl(Msr &msr, const std::vector<procfs::Cpu> &cpus, const CpuModel &model, Detail detail);
-// Of AMD's cores alone, whose packages powercap has; null where there are none that can be read.
+// Opens only the counters of AMD's cores, which powercap lacks. Null if none can be read.
 std::unique_ptr<EnergyCounters> open_amd_cores(Msr &msr, const std::vector<procfs::Cpu> &cpus, const CpuModel &model);
 
 // The units of MSR_RAPL_POWER_UNIT.

@@ -23,7 +23,7 @@ class NumberFile {
   procfs::KeptFile file_;
 };
 
-// Absent stays absent.
+// The scaled value; absent if the value is absent.
 inline std::optional<double> scaled(std::optional<int64_t> value, double scale) {
   return value ? std::optional(static_cast<double>(*value) * scale) : std::nullopt;
 }

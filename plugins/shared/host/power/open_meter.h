@@ -17,11 +17,11 @@ namespace atalaya::power {
 
 struct OpenedMeter {
   std::unique_ptr<EnergyMeter> meter;
-  std::string how;  // "powercap", "powercap, cores by msr", "msr"; without a meter the reason
+  std::string how;  // "powercap", "powercap, cores by msr", "msr"; if `meter` is null, the reason
 };
 
-// `rapl` is auto, powercap, msr or off; with auto, AMD's cores are read in addition to the packages of powercap. Tree and registers
-// outlive the meter.
+// Opens a meter. `rapl` is auto, powercap, msr or off; with auto, AMD's cores are read in addition to the packages of powercap.
+// `tree` and `msr` must outlive the meter.
 OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus, Detail detail);
 // Call it when the online CPUs have changed: packages may have changed, and registers are read on other CPUs.
 void change_meter(EnergyMeter &meter, std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus,

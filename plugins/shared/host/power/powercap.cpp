@@ -39,7 +39,7 @@ bool place_zone(std::string_view name, std::string_view parent, Zone &zone) {
   if (name == "psys") {
     zone.domain = Domain::platform;
     zone.package = 0;
-    zone.most_watts = kMaxPlatformWatts;
+    zone.max_watts = kMaxPlatformWatts;
     return true;
   }
   const auto id = number_after(number, "package-");
@@ -75,7 +75,7 @@ OpenedCounters open_powercap(const procfs::Tree &tree) {
     if (zone.domain == Domain::cores && is_amd) continue;  // on AMD it is the register of one core
     const std::string file = folder + "energy_uj";
     if (const procfs::Tree::Text energy = tree.read(file, kMaxText); !energy.ok()) {
-      if (unreadable.empty()) unreadable = tree.named(file) + ": " + core::error_text(energy.error);
+      if (unreadable.empty()) unreadable = tree.full_path(file) + ": " + core::error_text(energy.error);
       continue;
     }
     known.insert({parent, name});
@@ -85,7 +85,7 @@ OpenedCounters open_powercap(const procfs::Tree &tree) {
     opened->add(std::move(zone), file);
   }
   if (!opened->zones().empty()) return {std::move(opened), ""};
-  if (unreadable.empty()) return {nullptr, tree.named(kFolder) + " has no RAPL zones"};
+  if (unreadable.empty()) return {nullptr, tree.full_path(kFolder) + " has no RAPL zones"};
   return {nullptr, unreadable + "; only root may read it: grant CAP_DAC_READ_SEARCH"};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RAPL from /sys/class/powercap (Documentation/power/powercap/powercap.rst).
+// Reads RAPL energy from /sys/class/powercap (Documentation/power/powercap/powercap.rst).
 #pragma once
 
 #include <memory>
@@ -11,16 +11,17 @@
 
 namespace atalaya::power {
 
-// Readable counters, or the reason why there are none.
+// The readable counters, or the reason why there are none.
 struct OpenedCounters {
   std::unique_ptr<EnergyCounters> counters;
   std::string why;
 };
 
-// `tree` outlives the counters.
+// Opens the counters. `tree` must outlive them.
 OpenedCounters open_powercap(const procfs::Tree &tree);
 
-// Derives the zone from its name and the parent's name ("" for a top-level zone). False for unknown names.
+// Sets the domain and the package of a zone from its name and its parent's name ("" for a top-level zone). False for unknown
+// names.
 bool place_zone(std::string_view name, std::string_view parent, Zone &zone);
 
 }  // namespace atalaya::power

@@ -31,8 +31,8 @@ std::vector<int> online_cpus(const std::string &root) {
 CpuChange change_of(const std::vector<int> &before, const std::vector<int> &online) {
   CpuChange change;
   if (online.empty()) return change;  // impossible: the file could not be read
-  std::set_difference(before.begin(), before.end(), online.begin(), online.end(), std::back_inserter(change.gone));
-  std::set_difference(online.begin(), online.end(), before.begin(), before.end(), std::back_inserter(change.come));
+  std::set_difference(before.begin(), before.end(), online.begin(), online.end(), std::back_inserter(change.removed));
+  std::set_difference(online.begin(), online.end(), before.begin(), before.end(), std::back_inserter(change.added));
   return change;
 }
 
@@ -73,14 +73,14 @@ std::vector<Cpu> read_cpus(const Tree &tree) {
 
 void CpuWatch::start() {
   online_ = online_cpus(root_);
-  again_ = false;
+  report_again_ = false;
 }
 
 bool CpuWatch::changed() {
   std::vector<int> online = online_cpus(root_);
   const bool now = change_of(online_, online).any();
   if (now) online_ = std::move(online);
-  return std::exchange(again_, now) || now;
+  return std::exchange(report_again_, now) || now;
 }
 
 }  // namespace atalaya::procfs

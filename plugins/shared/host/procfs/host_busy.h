@@ -5,7 +5,7 @@
 
 namespace atalaya::procfs {
 
-// Of all cores since boot, from /proc/stat.
+// Busy time of all cores since boot, from /proc/stat.
 struct HostBusy {
   uint64_t user_ns = 0;    // user + nice
   uint64_t kernel_ns = 0;  // system

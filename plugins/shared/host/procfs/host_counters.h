@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel counters: parsing, and growth between two readings.
+// Kernel counters: parsing, and their increase between two readings.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace atalaya::procfs {
 
-// Absent when this kernel does not offer it or its text is not a number.
+// A counter; absent if this kernel lacks it or its text is not a number.
 using Count = std::optional<uint64_t>;
 
-// The numbers of a line, in order. Stops at the first other word.
+// Reads the numbers of a line in their order. Stops at the first word that is not a number.
 inline void take_counts(std::string_view line, std::initializer_list<Count *> counts) {
   uint64_t value = 0;
   for (Count *count : counts) {
@@ -42,7 +42,7 @@ void parse_keyed(std::string_view text, const KeyedCount<Reading> (&keys)[kKeys]
   }
 }
 
-// Two readings of one entity. Without an earlier one, or after a counter decreased (a reset), there is no rate.
+// Two readings of one entity. Rates are absent if there is no earlier reading, or if a counter has decreased (a reset).
 template <class Reading>
 class Readings {
  public:
@@ -61,7 +61,7 @@ class Readings {
     return *(now_.*member) - *(before_->*member);
   }
   std::optional<double> per_second(Member member, double scale = 1) const { return per_second({member}, scale); }
-  // Of a sum; absent when one of its parts is absent.
+  // The rate of a sum of counters; absent if one of them is absent.
   std::optional<double> per_second(std::initializer_list<Member> members, double scale = 1) const {
     double sum = 0;
     for (const Member member : members) {
@@ -99,7 +99,7 @@ class Last {
   bool known_ = false;
 };
 
-// The same for many entities by name. An entity that was missing for a round starts again.
+// The last two readings of many entities, by name. An entity that was missing in a round is treated as new.
 template <class Reading>
 class History {
  public:

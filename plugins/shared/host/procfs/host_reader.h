@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the files of /proc about the whole host. Pure functions; unknown lines are skipped, and values that a kernel does not have
-// are absent. Views point into the text. Documentation/filesystems/proc.rst and
-// Documentation/admin-guide/iostats.rst.
+// Parses the files of /proc about the whole host. Pure. Unknown lines are skipped; values that a kernel lacks are absent. Views
+// refer to the text. Sources: Documentation/filesystems/proc.rst, Documentation/admin-guide/iostats.rst.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace atalaya::procfs {
 
-// Amounts since the process began. They only grow; a smaller one is a reset.
+// Counters since the start of the process. They only increase; a smaller value means a reset.
 enum class Counter : uint8_t {
   user_ns,
   kernel_ns,
@@ -35,18 +35,18 @@ constexpr bool counts_io(Counter counter) {
   return counter == Counter::disk_reads_bytes || counter == Counter::disk_writes_bytes || counts_calls(counter);
 }
 
-// The I/O that a reading counts. Each further number is another unknown beginning: only growth between readings with the same one
-// is that of the process.
+// What the I/O counters of a reading include. Only increases between readings with the same basis are those of the process.
+// Numbers above these mean an unknown start of counting, each a different one.
 enum IoBasis : uint32_t {
-  kIoSinceBirth,   // of all threads, without children
-  kIoOfMainThread  // the same, if the process never had another thread
+  kIoSinceStart,   // all threads since the start, without children
+  kIoOfMainThread  // the main thread; equal to kIoSinceStart if the process never had another thread
 };
 
 // Current values of a process.
 enum class Gauge : uint8_t { resident_kib, virtual_kib, swap_kib, threads, state, parent, open_files };
 constexpr size_t kGauges = 7;
 
-// Numbers by name; each may be unknown.
+// Values by key; each may be unknown.
 template <class Key, size_t size, class Value = uint64_t>
 class Known {
  public:
@@ -65,7 +65,7 @@ class Known {
   uint32_t mask_ = 0;
 };
 
-// The kernel's name of a process, any bytes but 0: 15 at most of a program, up to 63 of a kernel worker.
+// The kernel's name of a process, any bytes but 0: at most 15 of a program, at most 63 of a kernel worker.
 class Name {
  public:
   Name() = default;
@@ -81,7 +81,8 @@ class Name {
   uint8_t size_ = 0;
 };
 
-// The suffix of the name of a kernel worker ("kworker/0:1-events") is its last work: with it, one thread would have many series.
+// The name without the suffix of a kernel worker ("kworker/0:1-events"), which is its last work: with it, one thread would have
+// many series.
 inline std::string_view stable_name(std::string_view name) {
   constexpr std::string_view worker = "kworker/";
   if (!name.starts_with(worker) || name.size() == worker.size()) return name;
@@ -92,16 +93,16 @@ inline std::string_view stable_name(std::string_view name) {
 struct ProcessReading {
   int32_t pid = 0;
   bool kernel_thread = false;
-  bool partial = false;  // its counters could not be read consistently this time, and are absent
-  bool ended = false;    // a zombie, whose end with all its usage has been reported, or will be with the next ends
+  bool partial = false;  // the counters could not be read consistently and are absent
+  bool ended = false;    // a zombie, whose end and total usage are reported separately
   Name name;
   uint64_t start_ns = 0;     // since boot; with the pid it is the identity
   int64_t monotonic_ns = 0;  // time of the reading
   int64_t user = -1;         // effective user id; -1: unknown
-  // Exact CPU time, if known; user_ns and kernel_ns count ticks and only divide it then. 0: unknown.
+  // Exact CPU time; 0: unknown. If it is known, user_ns and kernel_ns, which count ticks, are used only to divide it.
   uint64_t exec_ns = 0;
   uint64_t ended_threads_ns = 0;  // the part of exec_ns of ended threads
-  uint32_t io_basis = kIoSinceBirth;
+  uint32_t io_basis = kIoSinceStart;
   Known<Counter, kCounters> counters;
   Known<Gauge, kGauges> gauges;
 };

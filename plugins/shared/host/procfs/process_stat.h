@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one parser of /proc/PID/stat.
+// Parses /proc/PID/stat (proc(5)).
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ class ProcessStat {
  public:
   static constexpr size_t kLastField = 52;
 
-  // Numbers up to field `last`, as proc(5) counts fields. Nothing without name and state. The name may hold anything, ") (" and
-  // newlines too: it ends at the last parenthesis, as all after it are numbers.
+  // Parses the fields up to number `last`, as proc(5) counts them. Nothing if name or state are missing. The name may contain any
+  // bytes, also ") (" and newlines: it ends at the last parenthesis, because only numbers follow.
   static std::optional<ProcessStat> parse(std::string_view text, size_t last = kLastField);
 
   std::string_view name() const { return name_; }  // within the text
   char state() const { return state_; }
-  // A number at the very end of the text does not count: it may be cut off.
+  // Whether the field is present. A number at the end of the text is not, because it may be truncated.
   bool has(size_t field) const { return field <= fields_; }
-  // From 4; 0 where the text ends before. Negative numbers as two's complement.
+  // The value of a field from number 4 on; 0 if it is missing. Negative numbers are in two's complement.
   uint64_t operator[](size_t field) const { return numbers_[field]; }
 
  private:

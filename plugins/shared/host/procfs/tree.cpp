@@ -60,7 +60,7 @@ core::Status Tree::open() {
   return core::Error{"cannot open root \"" + root_ + "\": " + core::error_text(errno) + "; name a folder that holds proc and sys"};
 }
 
-std::string Tree::named(std::string_view path) const {
+std::string Tree::full_path(std::string_view path) const {
   return (root_ == "/" ? "" : root_) + "/" + std::string(path);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files below a root folder: the host's own /proc, /sys and /etc, or a recorded copy of them.
+// Reads files below a root folder: /proc, /sys and /etc of the host, or a recorded copy of them.
 #pragma once
 
 #include <cstdint>
@@ -29,27 +29,27 @@ class Tree {
   };
 
   explicit Tree(std::string root) : root_(std::move(root)) {}
-  // Call it first; an error when the root is not a folder or cannot be opened.
+  // Opens the root; call it before all others. Returns an error if the root is not a folder or cannot be opened.
   core::Status open();
 
   const std::string &root() const { return root_; }
   int folder() const { return folder_.get(); }  // for openat
-  // The path for messages.
-  std::string named(std::string_view path) const;
+  // The path with the root, for messages.
+  std::string full_path(std::string_view path) const;
 
-  // Paths are relative to the root, with or without a leading '/'. A file with more than the maximum of bytes is EFBIG. Only
-  // regular files: others may block.
+  // Reads a regular file; other files may block. Paths are relative to the root, with or without a leading '/'. A file with more
+  // than `max_bytes` bytes is the error EFBIG.
   Text read(std::string_view path, size_t max_bytes) const;
-  // The text of a small file, trimmed; empty without one.
+  // The text of a small file without blanks at its ends; "" if the file is missing.
   std::string line(std::string_view path) const;
-  // The line as a whole number, if it is one.
+  // The text of a small file as an integer, if it is one.
   std::optional<int64_t> number(std::string_view path) const;
-  // Names with the prefix.
+  // The names in a folder that start with the prefix.
   Listing list(std::string_view path, std::string_view prefix = {}) const;
-  bool is_folder(std::string_view path) const;  // not a link to one
+  bool is_folder(std::string_view path) const;  // false for a link to a folder
   bool has(std::string_view path) const;
-  std::string link_name(std::string_view path) const;  // the last part of the target of a link; empty without one
-  // The identity of a file, equal for all its names. Nothing without a file.
+  std::string link_name(std::string_view path) const;  // the last part of a link's target; "" if the path is not a link
+  // Device and inode of a file, which are equal for all its names. Nothing if the file is missing.
   std::optional<std::pair<uint64_t, uint64_t>> identity(std::string_view path) const;
 
  private:

@@ -202,8 +202,8 @@ class BpfSampler final : public Sampler {
     sampled.reserve(ticks_.size());
     for (const auto &tick : ticks_) sampled.push_back(tick.first);
     const procfs::CpuChange change = procfs::change_of(sampled, procfs::online_cpus());
-    for (const int cpu : change.gone) ticks_.erase(cpu);
-    for (const int cpu : change.come)
+    for (const int cpu : change.removed) ticks_.erase(cpu);
+    for (const int cpu : change.added)
       if (core::Descriptor file = open_on(events_, cpu)) attach_tick(cpu, std::move(file));
   }
 

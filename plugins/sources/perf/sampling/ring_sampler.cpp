@@ -121,8 +121,8 @@ class RingSampler final : public Sampler {
     sampled.reserve(rings_.size());
     for (const auto &ring : rings_) sampled.push_back(ring.first);
     const procfs::CpuChange change = procfs::change_of(sampled, procfs::online_cpus());
-    for (const int cpu : change.gone) rings_.erase(cpu);
-    for (const int cpu : change.come)
+    for (const int cpu : change.removed) rings_.erase(cpu);
+    for (const int cpu : change.added)
       if (core::Descriptor event = open_on(events_, cpu); event && add_ring(cpu, std::move(event))) rings_.at(cpu).enable();
   }
 

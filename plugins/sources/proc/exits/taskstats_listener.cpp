@@ -204,7 +204,7 @@ void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
     last.name = end.name;
     last.start_ns = start_of(end);
     last.counters = end.counters;
-    last.io_basis = end.threaded ? procfs::kIoSinceBirth : procfs::kIoOfMainThread;
+    last.io_basis = end.threaded ? procfs::kIoSinceStart : procfs::kIoOfMainThread;
   };
   const auto take_message = [&](const NetlinkMessage &message) {
     if (message.type != family_) return;

@@ -64,8 +64,8 @@ void divide_cpu_time(const procfs::ProcessReading *before, const procfs::Process
 }
 
 bool counts_same_io(const procfs::ProcessReading *before, const procfs::ProcessReading &after) {
-  const uint32_t basis = before == nullptr ? uint32_t{procfs::kIoSinceBirth} : before->io_basis;
-  return basis == after.io_basis || (basis == procfs::kIoSinceBirth && after.io_basis == procfs::kIoOfMainThread);
+  const uint32_t basis = before == nullptr ? uint32_t{procfs::kIoSinceStart} : before->io_basis;
+  return basis == after.io_basis || (basis == procfs::kIoSinceStart && after.io_basis == procfs::kIoOfMainThread);
 }
 
 // While a thread exits, BPF counts its calls neither with the live threads nor with the ended ones.

@@ -155,7 +155,7 @@ void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
   kept.io_reaped = reaped;
   uint32_t &basis = kept.reading.io_basis;
   if (!of_thread && reaped == 0)
-    basis = procfs::kIoSinceBirth;
+    basis = procfs::kIoSinceStart;
   else if (of_thread && !kept.threaded)
     basis = procfs::kIoOfMainThread;
   else if (!same || basis <= procfs::kIoOfMainThread)

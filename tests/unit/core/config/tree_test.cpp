@@ -44,8 +44,8 @@ TEST_CASE("texts, lines and numbers of files") {
   CHECK_FALSE(files.tree.number("sys/c"));
   CHECK(files.tree.line("sys/c").empty());
   CHECK(files.tree.read("sys/c", 100).missing());
-  CHECK(files.tree.named("sys/a") == files.root / "sys/a");
-  CHECK(procfs::Tree("/").named("sys/a") == "/sys/a");
+  CHECK(files.tree.full_path("sys/a") == files.root / "sys/a");
+  CHECK(procfs::Tree("/").full_path("sys/a") == "/sys/a");
 }
 
 TEST_CASE("a special file is not read, and does not block") {

@@ -14,11 +14,11 @@ namespace {
 using namespace test;
 using doctest::Approx;
 
-Zone zone(uint64_t range, double most_watts = kMaxWatts) {
+Zone zone(uint64_t range, double max_watts = kMaxWatts) {
   Zone result;
   result.name = "package-0";
   result.range = range;
-  result.most_watts = most_watts;
+  result.max_watts = max_watts;
   return result;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("after forget the energy is absent until the second reading") {
 TEST_CASE("readings in between keep several wraps of one window") {
   Metered one(zone(999'999'999, 500));  // full after 2 s at 500 W
   one.take(0, 0);
-  CHECK(one.meter.longest_pause_ns() == Approx(1e9).epsilon(0.01));
+  CHECK(one.meter.max_interval_ns() == Approx(1e9).epsilon(0.01));
   uint64_t counts = 0;
   for (int64_t second = 1; second < 60; ++second) {
     counts += 400'000'000;
@@ -223,10 +223,10 @@ TEST_CASE("a meter reads by itself when windows are longer than the counter last
   auto counters = std::make_unique<Watched>(zone(1'000'000, 1000));  // full after 1 ms
   Watched &watched = *counters;
   EnergyMeter meter(std::move(counters));
-  meter.keep_up(meter.longest_pause_ns());
+  meter.start_polling(meter.max_interval_ns());
   CHECK(watched.readings() == 0);
-  meter.keep_up(60 * kSecond);
-  meter.keep_up(60 * kSecond);
+  meter.start_polling(60 * kSecond);
+  meter.start_polling(60 * kSecond);
   watched.await(5);
   meter.stop();
   meter.stop();

@@ -36,10 +36,10 @@ TEST_CASE("powercap of a server") {
   CHECK(zones["package-1"].domain == Domain::package);
   CHECK(zones["package-1"].package == 1);
   CHECK(zones["package-1"].range == static_cast<uint64_t>(kServerRange));
-  CHECK(zones["package-1"].most_watts == kMaxWatts);  // not of its limit, which may be raised
+  CHECK(zones["package-1"].max_watts == kMaxWatts);  // not of its limit, which may be raised
   CHECK(zones["package-1 dram"].domain == Domain::memory);
   CHECK(zones["package-1 dram"].package == 1);
-  CHECK(zones["package-1 dram"].most_watts == kMaxWatts);
+  CHECK(zones["package-1 dram"].max_watts == kMaxWatts);
 }
 
 TEST_CASE("powercap of a laptop: energy that two control types show counts once") {
@@ -51,7 +51,7 @@ TEST_CASE("powercap of a laptop: energy that two control types show counts once"
   CHECK(zones["package-0 core"].domain == Domain::cores);
   CHECK(zones["package-0 uncore"].domain == Domain::graphics);
   CHECK(zones["psys"].domain == Domain::platform);
-  CHECK(zones["psys"].most_watts == kMaxPlatformWatts);
+  CHECK(zones["psys"].max_watts == kMaxPlatformWatts);
 }
 
 TEST_CASE("names of zones") {

@@ -18,10 +18,10 @@ TEST_CASE("lists of CPUs") {
 
 TEST_CASE("CPUs that came and CPUs that went") {
   const procfs::CpuChange change = procfs::change_of({0, 1, 4}, {0, 2, 4, 5});
-  CHECK(change.gone == std::vector<int>{1});
-  CHECK(change.come == std::vector<int>{2, 5});
-  CHECK(procfs::change_of({0, 1}, {0, 1}).come.empty());
-  CHECK(procfs::change_of({0, 1}, {}).gone.empty());
+  CHECK(change.removed == std::vector<int>{1});
+  CHECK(change.added == std::vector<int>{2, 5});
+  CHECK(procfs::change_of({0, 1}, {0, 1}).added.empty());
+  CHECK(procfs::change_of({0, 1}, {}).removed.empty());
   CHECK(procfs::online_cpus().size() == static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
