@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches only this thread to another user: it creates files as that user, and servers see that user. During this time the user
+// A scope in which only this thread has another effective user: it creates files and connects to servers as that user. The user
 // can neither trace nor signal the process, and the thread has no effective capabilities. Supplementary groups and real ids are
 // unchanged.
 #pragma once

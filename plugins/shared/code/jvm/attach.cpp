@@ -205,11 +205,11 @@ bool has_ended(const Target &target) {
   return mark && *mark != target.mark;
 }
 
-bool is_gone(const Target &target) {
+bool is_unreachable(const Target &target) {
   return has_ended(target) || !symbols::ProcessRoot(target.pid);
 }
 
-core::Status claim_map(const Target &target) {
+core::Status reserve_perf_map(const Target &target) {
   const std::string name = name_of(target, "perf-") + ".map";
   const symbols::ProcessRoot root(target.pid);
   const core::Descriptor folder = folder_of(target, root);
@@ -254,12 +254,12 @@ Trigger::Trigger(core::Descriptor folder, const Target &target)
   if (!user) return;
   const core::Descriptor file(
       ::openat(folder_.get(), name_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kForAll));
-  made_ = static_cast<bool>(file);
+  created_ = static_cast<bool>(file);
 }
 
 Trigger::~Trigger() {
   const AsUser user(user_, group_);
-  if (made_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
+  if (created_ && user) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
 core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
@@ -288,7 +288,7 @@ core::Result<core::Descriptor> Attachment::wake(const Target &target, const Call
 core::Status Attachment::signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
                                 const core::Descriptor &old) {
   trigger_.emplace(core::Descriptor(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), target);
-  if (!trigger_->made()) return core::Error{label(target) + ": cannot create a file in its /tmp: " + core::error_text(errno)};
+  if (!trigger_->created()) return core::Error{label(target) + ": cannot create a file in its /tmp: " + core::error_text(errno)};
   if (find_another(target, folder, old)) return core::Done{};
   auto sent = signal_it(target, process);
   signalled_ = static_cast<bool>(sent);

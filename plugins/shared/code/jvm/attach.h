@@ -22,51 +22,51 @@ struct Target {
   symbols::ProcessStatus status;
 };
 
-// True only if it certainly has: a failed read for lack of descriptors or memory proves nothing.
+// Whether the process has certainly ended. A read that fails for lack of descriptors or memory proves nothing.
 bool has_ended(const Target &target);
-// The same, or it is a zombie, or may not be examined: there is nothing to advise.
-bool is_gone(const Target &target);
+// Whether the process has ended, is a zombie, or may not be examined: no advice can help then.
+bool is_unreachable(const Target &target);
 
 // The trigger file, by which the JVM recognises the signal as an attach request. The destructor removes it.
 class Trigger {
  public:
-  // Creates it in the JVM's /tmp, owned by the JVM's user.
+  // Creates the file in the JVM's /tmp, owned by the JVM's user.
   Trigger(core::Descriptor folder, const Target &target);
   Trigger(const Trigger &) = delete;
   Trigger &operator=(const Trigger &) = delete;
   ~Trigger();
-  bool made() const { return made_; }
+  bool created() const { return created_; }
 
  private:
   core::Descriptor folder_;
   std::string name_;
   uint32_t user_, group_;
-  bool made_ = false;
+  bool created_ = false;
 };
 
 // A command to a JVM.
 struct Call {
   std::string_view operation, argument;
-  int min_version = 0;         // that supports the command
+  int min_version = 0;         // first JVM version that supports the command
   std::string_view purpose{};  // "write a perf map"
   size_t max_answer = size_t{64} << 10;
 };
 
-// The attach state of one JVM. Keep it as long as the JVM is of interest.
+// The attach state of one JVM. It must exist as long as commands are sent to that JVM.
 class Attachment {
  public:
-  // The JVM's answer to a jcmd command such as "Compiler.perfmap". An error if the JVM has ended, does not answer before the
-  // timeout, or reports a failure.
+  // Runs a jcmd command, such as "Compiler.perfmap", and returns the JVM's answer. Returns an error if the JVM has ended, does not
+  // answer before the timeout, or reports a failure.
   core::Result<std::string> run(const Target &target, std::string_view command, int64_t timeout_ns);
-  // The same for any call. The answer's text points into `bytes`, a reusable buffer.
+  // Runs any call in the same way. The answer is a view of `bytes`, a reusable buffer.
   core::Result<std::string_view> ask(const Target &target, const Call &call, int64_t timeout_ns, std::string &bytes);
 
-  // Signalled without an answer yet: the signal may still be pending.
+  // Whether the JVM was signalled and has not opened its socket yet: the signal may be pending.
   bool is_waiting() const { return trigger_.has_value(); }
 
  private:
   core::Result<core::Descriptor> connection(const Target &target, const Call &call, int64_t deadline_ns);
-  // Makes the JVM open a socket other than `old`.
+  // Makes the JVM open a socket that differs from `old`.
   core::Result<core::Descriptor> wake(const Target &target, const Call &call, const symbols::ProcessRoot &root,
                                       const core::Descriptor &folder, const core::Descriptor &old, int64_t deadline_ns);
   core::Status signal(const Target &target, const core::Descriptor &process, const core::Descriptor &folder,
@@ -79,11 +79,11 @@ class Attachment {
 // The first version with Compiler.perfmap.
 inline constexpr int kMinVersion = 17;
 
-// Makes the file of the JVM's perf map for the JVM's user, unless it exists: the JVM creates or follows whatever has that name, for
-// example the symbolic link of another user. An error if another user has made it, or could replace it.
-core::Status claim_map(const Target &target);
+// Creates the file of the JVM's perf map, owned by the JVM's user, if it does not exist: otherwise the JVM would follow a file
+// with that name, such as the symbolic link of another user. Returns an error if another user has created it, or could replace it.
+core::Status reserve_perf_map(const Target &target);
 
-// The bytes of a request, and the text of an answer, whose first line is a number, 0 on success. Pure.
+// Encodes a request; parses an answer, whose first line is a number, 0 on success. Pure.
 std::string request_bytes(std::string_view operation, std::string_view argument);
 core::Result<std::string_view> parse_answer(std::string_view bytes);
 

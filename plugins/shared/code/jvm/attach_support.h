@@ -15,17 +15,18 @@ namespace atalaya::jvm {
 struct AttachSupport {
   int version = 0;                 // 8, 17; 0: unknown
   bool accepts_commands = true;    // not -XX:+DisableAttachMechanism
-  bool options_truncated = false;  // the JVM shares only the first options
+  bool options_truncated = false;  // hsperfdata has only the first options
 };
 
-// From the bytes of hsperfdata_USER/PID. Pure.
+// Parses the bytes of hsperfdata_USER/PID. Pure.
 AttachSupport parse_attach_support(std::string_view shared);
 // Whether these options disable the attach mechanism. Pure.
 bool disables_attach(std::string_view options);
-// The path of the hsperfdata file of a JVM with this pid, from /proc/PID/maps; empty: none. Pure.
+// The path of a JVM's hsperfdata file in the text of /proc/PID/maps; "" if there is none. `inner_pid`: in the JVM's namespace.
+// Pure.
 std::string_view shared_path_in(std::string_view maps, int32_t inner_pid);
 
-// Nothing: the JVM shares no counters, or the file is not readable here.
+// Reads the hsperfdata file of a process. Nothing if the JVM shares no counters, or the file is not readable.
 std::optional<AttachSupport> read_attach_support(int32_t pid, const symbols::ProcessStatus &status,
                                                  const symbols::ProcessRoot &root);
 

@@ -55,7 +55,7 @@ bool PerfMapRefresh::can_become_user(const symbols::ProcessStatus &status) {
 }
 
 core::Result<std::string> PerfMapRefresh::request(const Target &target, Known &known) const {
-  if (auto good = claim_map(target); !good) return core::Error{good.error()};
+  if (auto good = reserve_perf_map(target); !good) return core::Error{good.error()};
   return known.attachment.run(target, "Compiler.perfmap", options_.timeout_ns);
 }
 
@@ -75,7 +75,7 @@ void PerfMapRefresh::refresh(int32_t pid, const symbols::ProcessMark &mark, cons
   spent_ns_ += end - begin;
   known->pause_ns = answer ? options_.every_ns : std::clamp(known->pause_ns * 2, options_.every_ns, kMaxPause);
   known->next_ns = end + known->pause_ns;
-  if (answer || is_gone({pid, mark, *status})) return;
+  if (answer || is_unreachable({pid, mark, *status})) return;
   ++failures_;
   if (asked) report_error(*known, answer.error());
 }

@@ -29,7 +29,7 @@ class PerfMapRefresh {
   void next_window();
   // Sends the request if it is due.
   void refresh(int32_t pid, const symbols::ProcessMark &mark, const std::optional<symbols::ProcessStatus> &status);
-  // Since the last call.
+  // The number of failures since the last call.
   uint64_t take_failures() { return std::exchange(failures_, 0); }
 
  private:
@@ -40,7 +40,7 @@ class PerfMapRefresh {
   };
   Known *known_of(int32_t pid, const symbols::ProcessMark &mark);
   void forget_ended();
-  // False: this process cannot become the JVM's user; reported once for all JVMs.
+  // Whether this process can become the JVM's user. If it cannot, reports it once for all JVMs.
   bool can_become_user(const symbols::ProcessStatus &status);
   core::Result<std::string> request(const Target &target, Known &known) const;
   void report_error(Known &known, const std::string &error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the JVM's answer to "threaddump", line by line. Results point into the text. Pure.
+// Parses the JVM's answer to "threaddump", line by line. Results are views of the text. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace atalaya::jvm {
 
-// Enough for stacks of thousands of threads; longer dumps are too expensive.
+// The call for a thread dump. Its limit is enough for thousands of threads; longer dumps are too expensive.
 inline constexpr Call kThreadDump{
     .operation = "threaddump", .argument = {}, .min_version = 6, .purpose = "dump threads", .max_answer = size_t{8} << 20};
 
-// The JVM's own thread that writes the dump.
-inline constexpr std::string_view kAnswering = "Attach Listener";
+// The JVM's thread that writes the dump.
+inline constexpr std::string_view kDumpWriter = "Attach Listener";
 
 enum class State : uint8_t { none, runnable, blocked, waiting, sleeping };  // none: not a Java thread, or unknown
 
 struct DumpedThread {
   std::string_view name;
-  uint64_t id = 0;     // of the thread while it lives, also while it carries a virtual thread
-  int32_t number = 0;  // of the system's thread, in the namespace of the JVM; 0: unknown
+  uint64_t id = 0;     // of the Java thread; constant, also while it carries a virtual thread
+  int32_t number = 0;  // id of the kernel's thread, in the namespace of the JVM; 0: unknown
   State state = State::none;
   std::optional<int64_t> cpu_ns;         // since its start; JDK 11 and later
   std::vector<std::string_view> frames;  // innermost first, the text after "at "; a carrier's are those of its virtual thread
@@ -37,7 +37,7 @@ class ThreadDump {
 
   explicit ThreadDump(std::string_view text) : rest_(text) {}
 
-  // The next thread, into a reused buffer. False: end of the dump.
+  // Reads the next thread into a reused object. False at the end of the dump.
   bool next(DumpedThread &thread);
 
  private:
@@ -52,7 +52,7 @@ inline bool DumpedThread::is_cut() const {
   return frames.size() >= ThreadDump::kMaxFrames;
 }
 
-// Whether a dump is complete: a JVM that exits may send less.
+// Whether a dump is complete. A JVM that exits may send a part.
 bool is_whole(std::string_view dump);
 
 // A frame of a dump: "java.lang.Object.wait(java.base@17.0.15/Native Method)".
@@ -61,9 +61,10 @@ struct Frame {
   std::string_view type, method, file;
   int line = -1;
 };
-// Nothing: not a frame. Numbers of generated types, such as lambdas, are removed, because they differ in each run.
+// Parses a frame; nothing if the text is not a frame. Numbers of generated types, such as lambdas, are removed, because they
+// differ in each run.
 std::optional<Frame> parse_frame(std::string_view text);
-// Does not parse the rest of the frame.
+// Whether a frame is native, without parsing its other parts.
 bool is_native(std::string_view frame);
 
 }  // namespace atalaya::jvm

@@ -5,7 +5,7 @@
 
 namespace atalaya::jvm {
 
-// The class name that is the same in every JVM: without the numbers and addresses of lambdas and hidden classes.
+// The class name without the numbers and addresses of lambdas and hidden classes, so that it is equal in all JVMs.
 // "T$$Lambda$14/0x00007f7a30000a08" and "T$$Lambda/0x00007f" become "T$$Lambda"; "T/0x0000000800c03000" becomes "T". A part of
 // `name`.
 std::string_view plain_type(std::string_view name);

@@ -3,7 +3,7 @@
 
 namespace atalaya::probes {
 
-// Probes of one region in one file; the destructor detaches them.
+// The attached probes of one region in one file. The destructor detaches them.
 class Attachment {
  public:
   virtual ~Attachment() = default;

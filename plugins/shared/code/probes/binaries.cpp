@@ -46,14 +46,15 @@ void Binaries::update(uint32_t index, Watched &watched, int64_t now_ns) {
   watched.is_current = false;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
-    return note(watched, path + ": " + core::error_text(errno) + (errno == ENOENT ? "; waiting for it" : ""));
+    return set_problem(watched, path + ": " + core::error_text(errno) + (errno == ENOENT ? "; waiting for it" : ""));
   if (version_of(info) == watched.version) {
     if (watched.now) return mark_current(watched);
     if (now_ns < watched.retry_ns) return;
   }
   const core::Descriptor file = symbols::open_regular(path);
   if (!file || ::fstat(file.get(), &info) != 0)
-    return note(watched, "cannot read " + path + " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH");
+    return set_problem(watched,
+                       "cannot read " + path + " as a regular file; check the path, run as root or grant CAP_DAC_READ_SEARCH");
   attach(index, watched, file.get(), version_of(info));
   watched.pause_ns = watched.now ? 0 : std::clamp(2 * watched.pause_ns, kFirstPause, kMaxPause);
   watched.retry_ns = now_ns + watched.pause_ns;
@@ -61,7 +62,7 @@ void Binaries::update(uint32_t index, Watched &watched, int64_t now_ns) {
 
 void Binaries::mark_current(Watched &watched) const {
   watched.is_current = true;
-  note(watched, {});
+  set_problem(watched, {});
 }
 
 void Binaries::attach(uint32_t index, Watched &watched, int file, const FileVersion &version) {
@@ -84,17 +85,17 @@ bool Binaries::try_attach(uint32_t index, Watched &watched, int file) {
   watched.refused = false;
   if (!watched.points) {
     auto points = resolve(watched.region, file);
-    if (!points) return note(watched, points.error()), false;
+    if (!points) return set_problem(watched, points.error()), false;
     watched.points = *points;
   }
   auto attached = attach_(index, file, *watched.points);
   watched.refused = !attached;
-  if (!attached) return note(watched, attached.error()), false;
+  if (!attached) return set_problem(watched, attached.error()), false;
   watched.now = std::move(*attached);
   return true;
 }
 
-void Binaries::note(Watched &watched, std::string problem) const {
+void Binaries::set_problem(Watched &watched, std::string problem) const {
   if (problem == watched.problem) return;
   if (problem.empty())
     report_(false, prefix(watched) + "attached");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that contain regions. A file may appear later, be replaced by a package upgrade, or be rewritten in place.
+// Keeps probes attached to the regions in binary files. A file may appear later, be replaced by a package upgrade, or be
+// rewritten in place.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,15 +22,15 @@ namespace atalaya::probes {
 class Binaries {
  public:
   using Attach = std::function<core::Result<std::unique_ptr<Attachment>>(uint32_t region, int file, const Points &points)>;
-  // Logs a problem once, and its end.
+  // Receives the start of a problem (`problem` is true) or its end, each once.
   using Report = std::function<void(bool problem, std::string_view text)>;
   Binaries(std::vector<Region> regions, Attach attach, Report report);
 
-  // Attaches regions that are not attached, or not to the file that has the name now. Retries failures after a pause that grows
-  // to a minute; `now_ns` is monotonic.
+  // Attaches regions that are not attached to the file which now has the name. Retries failures after a pause that grows to 1
+  // minute. `now_ns`: CLOCK_MONOTONIC.
   void update(int64_t now_ns);
 
-  // Whether it is attached to the file that had the name at the last update.
+  // Whether the region is attached to the file that had the name at the last update.
   bool attached(size_t region) const { return watched_[region].is_current; }
   // The reason if the kernel refuses all regions; else empty. Missing or faulty files are not fatal: they may be fixed later.
   std::string fatal_error() const;
@@ -59,7 +60,7 @@ class Binaries {
   void attach(uint32_t index, Watched &watched, int file, const FileVersion &version);
   bool try_attach(uint32_t index, Watched &watched, int file);
   void mark_current(Watched &watched) const;
-  void note(Watched &watched, std::string problem) const;
+  void set_problem(Watched &watched, std::string problem) const;
 
   Attach attach_;
   Report report_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attaches BPF programs to the begin and end of regions.
+// Attaches BPF programs to the start and end of regions.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -13,17 +13,18 @@
 
 namespace atalaya::probes {
 
-// A region's number is their cookie.
+// The BPF programs at the start of a region (enters) and its end: the return of its function (returns) or another place (leaves).
+// The region's number is their cookie.
 struct Programs {
   bpf_program *enters = nullptr, *returns = nullptr, *leaves = nullptr;
 };
 
-// Since Linux 6.6 the kernel has multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf events, which
-// require CAP_SYS_ADMIN. Programs are loaded for one or the other.
+// Linux 6.6 and later have multi-uprobe links, which require CAP_BPF and CAP_PERFMON. Before, uprobes are perf events, which
+// require CAP_SYS_ADMIN. A program must be loaded for one of the two.
 void use_multi(const Programs &programs);       // before they are loaded
-bool supports_multi(const Programs &programs);  // after they were loaded so
+bool supports_multi(const Programs &programs);  // call it after they were loaded for multi-uprobe links
 
-// Attaches to the open file `file`, which may be closed afterwards.
+// Attaches the programs to the open file `file`, which may be closed afterwards.
 core::Result<std::unique_ptr<Attachment>> attach(const Programs &programs, bool multi, uint32_t region, int file,
                                                  const Points &points);
 

@@ -10,7 +10,7 @@ namespace atalaya::symbols {
 // unchanged.
 std::string demangled(std::string_view name);
 
-// Without the list of parameters, "a::b(int) const" -> "a::b", "a::operator()(int)" -> "a::operator()".
+// The name without its list of parameters: "a::b(int) const" -> "a::b", "a::operator()(int)" -> "a::operator()".
 std::string_view without_parameters(std::string_view name);
 
 }  // namespace atalaya::symbols

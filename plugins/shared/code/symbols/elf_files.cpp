@@ -76,7 +76,7 @@ std::string_view ElfFiles::name_at(int32_t pid, const Mapping &mapping, uint64_t
   const size_t before = entry->symbols->bytes();
   const std::string_view name = entry->symbols->find(address - mapping.begin + mapping.offset);
   bytes_ += entry->symbols->bytes() - before;
-  make_room(*entry);
+  evict_for(*entry);
   return name;
 }
 
@@ -90,7 +90,7 @@ ElfFiles::Entry *ElfFiles::entry_of(const Mapping &mapping) {
 // A failure for one process (ended, or not readable) does not count for other processes that map the same file.
 void ElfFiles::update(int32_t pid, const Mapping &mapping, Entry &entry) {
   if (entry.failed == window_ && entry.failed_pid == pid) return;
-  const core::Descriptor file = open_noted(pid, mapping);
+  const core::Descriptor file = open_stamped(pid, mapping);
   if (!file) {
     entry.failed = window_;
     entry.failed_pid = pid;
@@ -125,19 +125,19 @@ core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, c
   return find_debug_file(image, of, path, false, [](const std::string &candidate) { return open_regular(candidate); });
 }
 
-void ElfFiles::drop(Entry &entry) {
+void ElfFiles::evict(Entry &entry) {
   bytes_ -= entry.symbols->bytes();
   entry.symbols.reset();
 }
 
 // Evicts the least recently used.
-void ElfFiles::make_room(const Entry &wanted) {
+void ElfFiles::evict_for(const Entry &wanted) {
   while (bytes_ > max_bytes_) {
     Entry *oldest = nullptr;
     for (auto &[stamp, entry] : entries_)
       if (entry.symbols && &entry != &wanted && (oldest == nullptr || entry.used < oldest->used)) oldest = &entry;
     if (oldest == nullptr) return;
-    drop(*oldest);
+    evict(*oldest);
   }
 }
 
@@ -145,7 +145,7 @@ void ElfFiles::next_window() {
   ++window_;
   const bool many = entries_.size() > kMaxFiles / 2;
   for (auto &[stamp, entry] : entries_)
-    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) drop(entry);
+    if (entry.symbols && (bytes_ > max_bytes_ || (many && entry.used <= uses_before_))) evict(entry);
   uses_before_ = uses_;
   std::erase_if(entries_, [](const auto &entry) { return !entry.second.symbols; });
 }

@@ -18,17 +18,18 @@
 
 namespace atalaya::symbols {
 
-// The separate debug file of the same build for a file of the host, in the usual places of debuggers; closed: none.
+// Opens the separate debug file of the same build for a file of the host, in the folders where debuggers search; closed if there
+// is none.
 core::Descriptor open_debug_file(const ElfImage &image, const struct stat &of, const std::string &path);
 
 class ElfFiles {
  public:
   explicit ElfFiles(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // A file is read at most once per window: an evicted file has no names until the next window.
+  // Starts a window. A file is read at most once per window: the functions of an evicted file are unknown until the next window.
   void next_window();
 
-  // The function at an address of a mapped file; empty: unknown. Valid until the next call of any of these.
+  // The function at an address of a mapped file; "" if it is unknown. Valid until the next call of a member function.
   std::string_view name_at(int32_t pid, const Mapping &mapping, uint64_t address);
   std::string_view name_in_vdso(const Mapping &mapping, uint64_t address);
 
@@ -36,9 +37,9 @@ class ElfFiles {
 
  private:
   struct Entry {
-    std::unique_ptr<ElfSymbols> symbols;  // null: not readable, or dropped
-    uint64_t read = 0;                    // window
-    uint64_t failed = 0;                  // window in which this process could not open it
+    std::unique_ptr<ElfSymbols> symbols;  // null: not readable, or evicted
+    uint64_t read = 0;                    // window of the last reading
+    uint64_t failed = 0;                  // window in which failed_pid could not open it
     int32_t failed_pid = 0;
     uint64_t used = 0;
   };
@@ -47,8 +48,8 @@ class ElfFiles {
   std::unique_ptr<ElfSymbols> load(int file, int32_t pid, const Mapping &mapping);
   static void add_debug_file(ElfSymbols &symbols, const ElfImage &image, const struct stat &of, int32_t pid,
                              const Mapping &mapping);
-  void make_room(const Entry &wanted);
-  void drop(Entry &entry);
+  void evict_for(const Entry &required);
+  void evict(Entry &entry);
 
   size_t max_bytes_, bytes_ = 0;
   uint64_t window_ = 1, uses_ = 0, uses_before_ = 0;

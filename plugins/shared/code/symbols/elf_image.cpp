@@ -79,8 +79,8 @@ bool ElfImage::has_bounded_names() const {
 }
 
 bool ElfImage::may_read(uint64_t bytes) const {
-  if (bytes > left_) return false;
-  left_ -= bytes;
+  if (bytes > remaining_) return false;
+  remaining_ -= bytes;
   return true;
 }
 

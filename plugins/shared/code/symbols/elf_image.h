@@ -20,8 +20,8 @@ inline constexpr uint64_t kMaxRead = uint64_t{128} << 20;
 
 class ElfImage {
  public:
-  // The descriptor, or the memory, must outlive this. Nothing: not an ELF file of this machine's byte order, or it has more
-  // sections or segments than a linker makes.
+  // Opens a file or memory, which must outlive the image. Nothing if it is not an ELF file of this machine's byte order, or has
+  // more sections or segments than a linker creates.
   static std::optional<ElfImage> of_file(int file);
   static std::optional<ElfImage> of_memory(std::span<const std::byte> bytes);
 
@@ -29,12 +29,11 @@ class ElfImage {
   // The section's raw bytes; empty: missing, too large or damaged.
   std::string_view section(std::string_view name) const;
   std::string_view section_bytes(Elf_Scn *section) const;
-  // Its data, translated by libelf; null: as above.
+  // The section's data in host byte order, by libelf; null if it is missing, too large or damaged.
   Elf_Data *section_data(Elf_Scn *section) const;
-  // Empty: none.
-  std::string_view name_of(Elf_Scn *section) const;
-  std::string build_id() const;  // as bytes; empty: none
-  // The file that .gnu_debuglink names; empty: none.
+  std::string_view name_of(Elf_Scn *section) const;  // "" if it has none
+  std::string build_id() const;                      // as bytes; "" if there is none
+  // The name of the debug file in .gnu_debuglink; "" if there is none.
   std::string debug_link() const;
 
  private:
@@ -48,16 +47,16 @@ class ElfImage {
   bool has_bounded_names() const;
 
   std::unique_ptr<Elf, End> elf_;
-  mutable uint64_t left_ = kMaxRead;
+  mutable uint64_t remaining_ = kMaxRead;  // bytes that may still be read
 };
 
 // The loaded segments of the file.
 class Segments {
  public:
   explicit Segments(const ElfImage &image);
-  // The file's own address for a file offset; nothing: not loaded.
+  // The virtual address (p_vaddr) of a file offset; nothing if it is not loaded.
   std::optional<uint64_t> address_of(uint64_t file_offset) const;
-  // The file offset for an address; nothing: not loaded.
+  // The file offset of a virtual address; nothing if it is not loaded.
   std::optional<uint64_t> offset_of(uint64_t address) const;
 
  private:

@@ -43,7 +43,7 @@ bool ElfSymbols::collect(const ElfImage &image, uint32_t type) {
 }
 
 void ElfSymbols::collect_packed(std::string_view packed) {
-  const std::string bytes = unpacked_debug_data(packed);
+  const std::string bytes = decompress_debug_data(packed);
   if (const auto image = ElfImage::of_memory(std::as_bytes(std::span(bytes)))) collect(*image, SHT_SYMTAB);
 }
 

@@ -24,7 +24,7 @@ class ElfSymbols {
   // Whether the file itself has only exported names.
   bool stripped() const { return stripped_; }
 
-  // The function that holds this offset of the file, demangled; empty: unknown. Valid as long as this.
+  // The demangled name of the function at a file offset; "" if it is unknown. Valid as long as this object.
   std::string_view find(uint64_t file_offset);
   size_t bytes() const { return symbols_.capacity() * sizeof(Symbol) + names_.capacity() + known_bytes_; }
 
@@ -42,7 +42,7 @@ class ElfSymbols {
   std::vector<Symbol> symbols_;  // by address
   std::string names_;
   bool stripped_ = false;
-  std::unordered_map<uint64_t, std::string> known_;  // demangled, by the symbol's address
+  std::unordered_map<uint64_t, std::string> known_;  // demangled names by address of the symbol
   size_t known_bytes_ = 0;
 };
 

@@ -78,7 +78,7 @@ class Search {
     if (look_in_table(image, SHT_SYMTAB)) return;
     stripped_ = true;
     look_in_table(image, SHT_DYNSYM);
-    const std::string bytes = unpacked_debug_data(image.section(".gnu_debugdata"));
+    const std::string bytes = decompress_debug_data(image.section(".gnu_debugdata"));
     if (const auto packed = ElfImage::of_memory(std::as_bytes(std::span(bytes)))) look_in_table(*packed, SHT_SYMTAB);
     const core::Descriptor file = open_debug_file(image, of, path);
     if (!file) return;
@@ -153,7 +153,7 @@ class Search {
 
 }  // namespace
 
-std::string unpacked_debug_data(std::string_view packed) {
+std::string decompress_debug_data(std::string_view packed) {
   // One or more xz streams.
   lzma_stream stream = LZMA_STREAM_INIT;
   std::string out;

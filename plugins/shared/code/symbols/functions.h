@@ -14,21 +14,21 @@
 
 namespace atalaya::symbols {
 
-inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // .gnu_debugdata unpacked
+inline constexpr size_t kMaxDebugData = size_t{32} << 20;  // bytes of the decompressed .gnu_debugdata
 
 // An entry of a symbol table. `address` is in the file's own addresses.
 struct Function {
   uint64_t address = 0, size = 0;  // size 0: unknown
-  bool indirect = false;           // it selects the function at run time (IFUNC)
+  bool indirect = false;           // a resolver, which selects the function at run time (IFUNC)
   std::string_view name;
 };
 
-// Visits the functions of the file's first table of this type (SHT_SYMTAB, SHT_DYNSYM) while `take` returns true. False: no such
-// table.
+// Calls `take` for the functions in the file's first table of this type (SHT_SYMTAB, SHT_DYNSYM) until it returns false. False if
+// the file has no such table.
 bool each_function(const ElfImage &image, uint32_t table, const std::function<bool(const Function &)> &take);
 
-// The ELF file in a section .gnu_debugdata; empty: damaged, or too large.
-std::string unpacked_debug_data(std::string_view packed);
+// Decompresses the ELF file in a section .gnu_debugdata (xz); "" if it is damaged or too large.
+std::string decompress_debug_data(std::string_view compressed);
 
 // A function found by name.
 struct FoundFunction {
@@ -36,8 +36,8 @@ struct FoundFunction {
   uint64_t size = 0;    // 0: unknown
 };
 
-// Finds a function by its name in the table, by its source form (see `demangled`), or by its address (0x401136), in the file at
-// `path`, which is open as `file`, or in its debug file. An error if there is not exactly one.
+// Finds a function by its symbol, by its demangled name, or by its address (0x401136), in the file `path`, which is open as
+// `file`, or in its debug file. Returns an error if the number of matches is not one.
 core::Result<FoundFunction> find_function(int file, const std::string &path, std::string_view name);
 
 }  // namespace atalaya::symbols

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's functions: /proc/kallsyms. Pure.
+// The kernel's functions, from the text of /proc/kallsyms. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class KernelSymbols {
   // Empty if the kernel hides addresses (all are 0), which it does without CAP_SYSLOG.
   explicit KernelSymbols(std::string_view kallsyms);
 
-  // The function at the address; empty: unknown. Valid as long as this.
+  // The function at an address; "" if it is unknown. Valid as long as this object.
   std::string_view find(uint64_t address) const;
   bool empty() const { return symbols_.empty(); }
 

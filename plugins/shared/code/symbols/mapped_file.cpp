@@ -58,7 +58,7 @@ FileStamp note(int32_t pid, const ProcessRoot &root, const Mapping &mapping) {
 
 }  // namespace
 
-void note_files(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier) {
+void set_stamps(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier) {
   static constexpr size_t kMaxFiles = 1024;  // per process; further files have no names
   const ProcessRoot root(pid);
   std::map<std::pair<FileId, std::string_view>, FileStamp> noted;
@@ -72,7 +72,7 @@ void note_files(int32_t pid, std::vector<Mapping> &mappings, std::span<const Map
   }
 }
 
-core::Descriptor open_noted(int32_t pid, const Mapping &mapping) {
+core::Descriptor open_stamped(int32_t pid, const Mapping &mapping) {
   if (!mapping.stamp) return {};
   if (const auto file = by_range(pid, mapping); stamp_of(file) == mapping.stamp) return reopened_if_regular(file);
   if (mapping.path.ends_with(kDeleted)) return {};

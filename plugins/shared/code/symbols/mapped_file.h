@@ -12,11 +12,11 @@
 
 namespace atalaya::symbols {
 
-// Sets the stamp of each mapped file. The mappings must be of this process, before and after the call. Mappings that an earlier
-// reading has, too, keep the stamp of `earlier`: opening each file costs more than the rest of a reading.
-void note_files(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier = {});
+// Sets the stamp of each mapped file. The mappings must belong to this process during the call. Mappings that are also in
+// `earlier`, an earlier reading, get its stamps, because opening each file is expensive.
+void set_stamps(int32_t pid, std::vector<Mapping> &mappings, std::span<const Mapping> earlier = {});
 
-// Opens the file if it still has the stamp; closed: it cannot be opened, or is another file now.
-core::Descriptor open_noted(int32_t pid, const Mapping &mapping);
+// Opens the file of a mapping. The descriptor is closed if the file cannot be opened, or no longer has the mapping's stamp.
+core::Descriptor open_stamped(int32_t pid, const Mapping &mapping);
 
 }  // namespace atalaya::symbols

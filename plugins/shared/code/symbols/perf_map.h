@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file in which a runtime lists its generated code: /tmp/perf-PID.map, lines "START SIZE NAME", numbers in hexadecimal with
-// or without 0x. Runtimes append, and addresses are reused: if two lines overlap, the later one wins. Pure.
+// Parses the perf map of a runtime, which lists its generated code: /tmp/perf-PID.map, lines "START SIZE NAME", with hexadecimal
+// numbers, with or without 0x. Source: tools/perf/Documentation/jit-interface.txt. Runtimes append lines and reuse addresses: if
+// two lines overlap, the later one is used. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace atalaya::symbols {
 
 inline constexpr size_t kMaxPerfMap = size_t{16} << 20;  // maximum bytes read
-inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of more lines, the last ones
+inline constexpr size_t kMaxPerfMapLines = 1 << 17;      // of a longer file, the last lines are used
 inline constexpr size_t kMaxName = 1024;                 // of a symbol; the rest is cut
 
 class PerfMap {
@@ -20,7 +21,7 @@ class PerfMap {
   PerfMap() = default;
   explicit PerfMap(std::string_view text);
 
-  // The name of the code at the address; empty: unknown. Valid as long as the map.
+  // The name of the code at an address; "" if it is unknown. Valid as long as the map.
   std::string_view find(uint64_t address) const;
   size_t size() const { return entries_.size(); }
   size_t bytes() const { return entries_.capacity() * sizeof(Entry) + names_.capacity(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's code in every process (vDSO): it has no file, but this process has the same.
+// The vDSO (vdso(7)), the kernel's code in every process: it has no file, but all 64-bit processes have equal bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace atalaya::symbols {
 
-// Its bytes in this process; empty: none.
+// The bytes of the vDSO in this process; empty if there is none.
 std::span<const std::byte> own_vdso();
-// False: that process has the vDSO of 32-bit programs.
+// Whether the mapping is the same vDSO. False for the vDSO of a 32-bit program.
 bool is_own_vdso(const Mapping &mapping);
 
 }  // namespace atalaya::symbols

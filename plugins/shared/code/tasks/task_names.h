@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task that a thread or process runs, from its name or command line, with the tags of the spans of its framework.
+// Derives the task that a thread or process runs from its name or command line, as the tags that spans of its framework have.
 #pragma once
 
 #include <compare>
@@ -14,15 +14,16 @@
 
 namespace atalaya::tasks {
 
-// Empty: unknown.
+// The tags of a task; unknown ones are empty.
 struct TaskTags {
   std::string job, stage, task, attempt;
   bool empty() const { return task.empty() && attempt.empty(); }
   auto operator<=>(const TaskTags &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
-// Threads of Spark's executors, and threads that the patterns name: "~^query-(?P<task>[0-9]+)". The groups job, stage, task and
-// attempt are tags; a pattern has at least task or attempt. Matching takes time linear in the name.
+// Recognises the names of threads that run tasks: threads of Spark's executors, and threads that match a pattern, such as
+// "~^query-(?P<task>[0-9]+)". The groups job, stage, task and attempt are tags; a pattern must have task or attempt. Matching
+// needs time linear in the name.
 class TaskNames {
  public:
   static constexpr size_t kMaxPatterns = 7;
@@ -32,9 +33,9 @@ class TaskNames {
   TaskNames &operator=(TaskNames &&) noexcept;
   ~TaskNames();
 
-  // The first pattern that matches, Spark's names last.
+  // The tags from the first pattern that matches; Spark's names are tried last.
   std::optional<TaskTags> of_thread(std::string_view name) const;
-  // Each name that can match begins with one of these.
+  // Prefixes: each name that can match starts with one of them.
   std::vector<std::string> prefixes() const;
 
  private:
@@ -43,7 +44,7 @@ class TaskNames {
   std::vector<Pattern> patterns_;
 };
 
-// An attempt of MapReduce, from the arguments of its process, separated by NULs; for an executor of Spark only the job.
+// The tags of a MapReduce attempt from the arguments of its process, separated by NULs; for a Spark executor only the job.
 TaskTags of_process(std::string_view command_line);
 
 }  // namespace atalaya::tasks

@@ -79,7 +79,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   known.is_java = known.is_java || has_code;
   const auto cpu = taken(thread, known, is_new);
   has_cpu_ = has_cpu_ || cpu;
-  if (thread.name == kAnswering) answering_ns_ = cpu.value_or(0);
+  if (thread.name == kDumpWriter) answering_ns_ = cpu.value_or(0);
   if (known.is_java) {
     const int64_t claimed = claim(cpu.value_or(0));
     known.owed_ns += claimed;

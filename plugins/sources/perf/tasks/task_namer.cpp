@@ -164,10 +164,11 @@ void TaskNamer::dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> 
     jvm::DumpedThread one;
     for (jvm::ThreadDump dump(*text); dump.next(one);) {
       if (const auto thread = threads.find(one.number); thread != threads.end()) names.emplace_back(thread->second, one.name);
-      if (one.name == jvm::kAnswering) answering = one.cpu_ns;
+      if (one.name == jvm::kDumpWriter) answering = one.cpu_ns;
     }
   }
-  const bool is_new_error = !text && !jvm::is_gone(jvm.target) && std::exchange(jvm.last_error, text.error()) != text.error();
+  const bool is_new_error =
+      !text && !jvm::is_unreachable(jvm.target) && std::exchange(jvm.last_error, text.error()) != text.error();
   if (is_new_error) report_("tasks of threads are unknown: " + text.error());
   jvm.back_off_ns = text ? 0 : std::clamp(jvm.back_off_ns * 2, kFirstBackOff, kMaxBackOff);
   int64_t cost = end - begin;

@@ -361,18 +361,18 @@ TEST_CASE("a JVM is not made to write through files that others have placed in i
   const Target own{::getpid(), *symbols::read_mark(::getpid()), *symbols::read_status(::getpid())};
   const std::string map = "/tmp/perf-" + std::to_string(own.status.inner_pid) + ".map", other = map + ".other";
   ::unlink(map.c_str());
-  CHECK(claim_map(own));
-  CHECK(claim_map(own));
+  CHECK(reserve_perf_map(own));
+  CHECK(reserve_perf_map(own));
   ::unlink(map.c_str());
   std::ofstream(other) << "1 1 x\n";
   REQUIRE(::symlink(other.c_str(), map.c_str()) == 0);
-  CHECK_FALSE(claim_map(own));
+  CHECK_FALSE(reserve_perf_map(own));
   ::unlink(map.c_str());
   REQUIRE(::link(other.c_str(), map.c_str()) == 0);
-  CHECK_FALSE(claim_map(own));
+  CHECK_FALSE(reserve_perf_map(own));
   ::unlink(other.c_str());
-  CHECK(claim_map(own));
-  if (::chown(map.c_str(), 1234, 1234) == 0) CHECK_FALSE(claim_map(own));
+  CHECK(reserve_perf_map(own));
+  if (::chown(map.c_str(), 1234, 1234) == 0) CHECK_FALSE(reserve_perf_map(own));
   ::unlink(map.c_str());
 }
 

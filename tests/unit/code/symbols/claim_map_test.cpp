@@ -99,7 +99,7 @@ TEST_CASE("a user that races for the name of a perf map never makes the JVM writ
   });
   int claimed = 0, refused = 0;
   while (claimed < kRounds && refused < 100 * kRounds) {
-    const auto done = claim_map(jvm.target());
+    const auto done = reserve_perf_map(jvm.target());
     ++(done ? claimed : refused);
     if (!done) continue;
     write_map(map);
@@ -118,12 +118,12 @@ TEST_CASE("no perf map where other users can replace the file") {
   for (const mode_t mode : {0777U, 0775U, 0770U}) {
     CAPTURE(mode);
     const Child jvm(kVictim, mode, ::pause);
-    const auto claimed = claim_map(jvm.target());
+    const auto claimed = reserve_perf_map(jvm.target());
     CHECK_FALSE(claimed);
     CHECK(claimed.error().find("other users could replace the file in its /tmp") != std::string::npos);
   }
-  CHECK(claim_map(Child(kVictim, 01777, ::pause).target()));
-  const auto refused = claim_map(Child(kVictim, 0755, ::pause).target());  // it cannot write there either
+  CHECK(reserve_perf_map(Child(kVictim, 01777, ::pause).target()));
+  const auto refused = reserve_perf_map(Child(kVictim, 0755, ::pause).target());  // it cannot write there either
   CHECK(refused.error().find("cannot create perf-") != std::string::npos);
 }
 

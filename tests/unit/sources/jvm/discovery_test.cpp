@@ -104,12 +104,12 @@ TEST_CASE("a JVM that has ended gets no advice about its files") {
   REQUIRE(mark);
   REQUIRE(status);
   const Target target{child, *mark, *status};
-  CHECK_FALSE(is_gone(target));
+  CHECK_FALSE(is_unreachable(target));
   ::kill(child, SIGKILL);
   siginfo_t ended{};
   ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);  // a zombie
-  CHECK(is_gone(target));
-  CHECK(claim_map(target).error().find("has ended") != std::string::npos);
+  CHECK(is_unreachable(target));
+  CHECK(reserve_perf_map(target).error().find("has ended") != std::string::npos);
   std::vector<std::string> reports;
   PerfMapRefresh refresh({}, [&reports](std::string_view text) { reports.emplace_back(text); });
   refresh.refresh(child, *mark, *status);

@@ -33,17 +33,17 @@ struct Mapping {
   FileStamp stamp;
   std::string path;  // as the process sees it; "[vdso]"; empty for memory without a name
 
-  // A regular file, not named memory such as /memfd:x or /dev/zero.
+  // Whether the mapping is of a regular file, not of named memory such as /memfd:x or /dev/zero.
   bool is_file() const;
   std::string_view base_name() const { return std::string_view(path).substr(path.rfind('/') + 1); }
 };
 
 inline constexpr size_t kMaxMappings = 65536;
 
-// The executable mappings, by address. Malformed lines are skipped.
+// The executable mappings in the text of /proc/PID/maps, sorted by address. Malformed lines are skipped.
 std::vector<Mapping> parse_maps(std::string_view text);
 
-// The mapping that holds the address; null: none.
+// The mapping that contains the address; null if there is none.
 const Mapping *find_mapping(const std::vector<Mapping> &mappings, uint64_t address);
 
 }  // namespace atalaya::symbols

@@ -31,7 +31,7 @@ bool ProcessMaps::refresh(const ProcessMark &mark) {
     return true;
   }
   std::vector<Mapping> mappings = parse_maps(*text);
-  note_files(pid_, mappings, opens_all ? std::span<const Mapping>() : mappings_);
+  set_stamps(pid_, mappings, opens_all ? std::span<const Mapping>() : mappings_);
   if (read_mark(pid_) != mark) return false;
   if (!mappings_.empty()) before_ = std::move(mappings_);
   mappings_ = std::move(mappings);

@@ -15,16 +15,16 @@ class ProcessMaps {
  public:
   explicit ProcessMaps(int32_t pid) : pid_(pid) {}
 
-  // Reads the mappings if the process still has this mark; false: it does not. The previous mappings are kept for earlier
-  // addresses.
+  // Reads the mappings; false if the process no longer has this mark. The previous mappings remain, for addresses that were
+  // sampled before.
   bool refresh(const ProcessMark &mark);
 
-  // Uses the mappings of an earlier reading for earlier addresses.
+  // Uses the mappings of an earlier object as the previous mappings.
   void follow(const ProcessMaps &earlier) {
     if (before_.empty()) before_ = earlier.mappings_;
   }
 
-  // Null: not mapped. Valid until the next refresh.
+  // The mapping of an address; null if it is not mapped. Valid until the next refresh.
   const Mapping *at(uint64_t address) const;
   const std::vector<Mapping> &mappings() const { return mappings_; }
   int32_t pid() const { return pid_; }
@@ -33,7 +33,7 @@ class ProcessMaps {
  private:
   int32_t pid_;
   int64_t noted_ns_ = 0;  // the last reading that opened all files
-  size_t hash_ = 0;       // of the text of the last reading: the same text has the same mappings and files
+  size_t hash_ = 0;       // of the text of the last reading: equal texts have equal mappings and files
   std::vector<Mapping> mappings_, before_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace atalaya::symbols {
 
-// Distinguishes processes with the same pid, and programs before and after exec.
+// Differs for two processes with the same pid, and for a process before and after exec.
 struct ProcessMark {
   uint64_t start_ticks = 0;  // since boot
   uint64_t image = 0;        // hash of the addresses of program and stack, which exec changes
@@ -17,13 +17,13 @@ struct ProcessMark {
 uint64_t image_mark(uint64_t start_code, uint64_t end_code, uint64_t start_stack);
 std::optional<ProcessMark> parse_mark(std::string_view stat);
 std::optional<ProcessMark> read_mark(int32_t pid);
-// CLOCK_REALTIME; setting the clock changes it.
+// The start of the process in CLOCK_REALTIME. The result changes if the clock is set.
 int64_t start_time_ns(const ProcessMark &mark);
 
 struct ProcessStatus {
   uint32_t user = 0, group = 0;  // effective
-  int32_t inner_pid = 0;         // in its own namespace
-  uint64_t caught = 0;           // signals that it handles
+  int32_t inner_pid = 0;         // its pid in its own namespace
+  uint64_t caught = 0;           // set of the signals that it handles (SigCgt)
 };
 std::optional<ProcessStatus> parse_status(std::string_view text);
 std::optional<ProcessStatus> read_status(int32_t pid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process's code: its mappings, and the names of the code that its runtime generates. The process is identified by pid, start
-// time and image, so that neither exec nor a reused pid leads to wrong names.
+// The code of one process: its mappings, and the perf map of its runtime. The process is identified by pid, start time and image,
+// so that neither exec nor a reused pid leads to wrong names.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ class ProcessMemory {
  public:
   explicit ProcessMemory(int32_t pid) : maps_(pid) {}
 
-  // Reads the mappings and a changed perf map if the process still has this mark; false: it does not.
+  // Reads the mappings and a changed perf map; false if the process no longer has this mark.
   bool refresh(const ProcessMark &mark);
 
-  // Uses the mappings of an earlier reading for earlier addresses.
+  // Uses the mappings of an earlier object as the previous mappings.
   void follow(const ProcessMemory &earlier) { maps_.follow(earlier.maps_); }
 
   // Valid until the next call of refresh, or of find with these files.

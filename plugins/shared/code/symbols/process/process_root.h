@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a process as it sees them. Symbolic links are resolved inside the process's root and never lead out of it.
+// Opens files in the root of a process (/proc/PID/root). Symbolic links are resolved inside that root and cannot leave it.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class ProcessRoot {
   // False: the process has ended, or may not be examined.
   explicit operator bool() const { return static_cast<bool>(folder_); }
 
-  // Like openat2; closed on error, with errno set.
+  // Opens a path with openat2(2). The descriptor is closed on an error (see errno).
   core::Descriptor open(const std::string &path, int flags, unsigned mode = 0) const;
-  // Opens for reading; closed: not a regular file.
+  // Opens a path for reading. The descriptor is closed if it is not a regular file.
   core::Descriptor open_regular(const std::string &path) const;
 
  private:
@@ -26,7 +26,7 @@ class ProcessRoot {
 
 // Reopens an O_PATH descriptor for reading if it is a regular file; devices and pipes are never opened.
 core::Descriptor reopened_if_regular(const core::Descriptor &found);
-// The same for a path of the host.
+// Opens a path of the host for reading if it is a regular file.
 core::Descriptor open_regular(const std::string &path);
 
 }  // namespace atalaya::symbols

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the caller of an address is found on the stack, by DWARF's call frame information (DWARF 5, section 6.4).
+// Rules that find the caller of an address on the stack, from DWARF's call frame information (DWARF 5, section 6.4).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace atalaya::symbols {
 
-// By DWARF numbers: on x86-64 the last is the return address, on arm64 the program counter.
+// Registers by their DWARF numbers. The last one is the return address on x86-64, the program counter on arm64.
 #if defined(__aarch64__)
 inline constexpr size_t kRegisters = 33, kFramePointer = 29, kStackPointer = 31, kReturnAddress = 30, kProgramCounter = 32;
 #else
@@ -34,8 +34,8 @@ struct UnwindRule {
     uint64_t number, number2;
     auto operator<=>(const Operation &) const = default;
   };
-  // same: unchanged. undefined: there is none. offset: the word at these bytes from the frame; the frame itself is at these bytes
-  // from the register `number`. expression: `offset` is its index.
+  // How a value is found. same: unchanged. undefined: it has no value. offset: of a saved register, the word at CFA + offset; of
+  // the CFA, the value of register `number` + offset. expression: the result of expressions[offset].
   enum class Kind : uint8_t { same, undefined, offset, expression };
   struct Place {
     Kind kind = Kind::same;
@@ -46,7 +46,7 @@ struct UnwindRule {
 
   Place frame, caller;       // caller: of the return address
   std::vector<Place> saved;  // registers on the stack, which a caller's rule may need
-  bool signal = false;       // the caller was interrupted here: its address is exact
+  bool signal = false;       // a signal frame: the caller was interrupted, so its address is exact, not a return address
   std::vector<std::vector<Operation>> expressions;
 
   auto operator<=>(const UnwindRule &) const = default;
@@ -55,9 +55,9 @@ struct UnwindRule {
 
 enum class Step : uint8_t { done, root, unknown, beyond_copy, no_room };  // no_room: the table is not in memory
 
-// Unwinds one frame to its caller. `root`: there is no caller.
+// Unwinds one frame: sets the registers to those of its caller. `root`: there is no caller.
 Step step(const UnwindRule &rule, const StackCopy &stack, Registers &registers);
-// The same for code without a rule, by its frame pointer.
+// Unwinds one frame by its frame pointer, for code without a rule.
 Step step_by_frame_pointer(const StackCopy &stack, Registers &registers);
 
 }  // namespace atalaya::symbols

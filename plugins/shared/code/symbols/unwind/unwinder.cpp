@@ -28,7 +28,7 @@ Unwinder::Entry *Unwinder::entry_of(const ProcessMaps &maps, const Mapping &mapp
   entry.used = ++uses_;
   const bool failed_before = entry.failed != 0 && (entry.failed != window_ || entry.failed_pid != maps.pid());
   if (is_new || failed_before || may_read_again(entry)) read(maps.pid(), mapping, entry);
-  if (uses_ % kCountEvery == 0) make_room(entry);  // rules are read on demand
+  if (uses_ % kCountEvery == 0) evict_for(entry);  // rules are read on demand
   return &entry;
 }
 
@@ -40,16 +40,16 @@ bool Unwinder::may_read_again(const Entry &entry) {
 }
 
 void Unwinder::read(int32_t pid, const Mapping &mapping, Entry &entry) {
-  const core::Descriptor file = open_noted(pid, mapping);
+  const core::Descriptor file = open_stamped(pid, mapping);
   entry.failed = file ? 0 : window_;
   entry.failed_pid = pid;
   entry.evicted = 0;
   if (file) entry.table = UnwindTable::of_file(file.get());
-  make_room(entry);
+  evict_for(entry);
 }
 
 // Evicts the least recently used tables; the entries stay, which know what was found.
-void Unwinder::make_room(const Entry &wanted) {
+void Unwinder::evict_for(const Entry &wanted) {
   size_t bytes = 0;
   for (const auto &[stamp, entry] : tables_) bytes += entry.table ? entry.table->bytes() : 0;
   while (bytes > max_bytes_) {
@@ -61,10 +61,10 @@ void Unwinder::make_room(const Entry &wanted) {
     bytes -= oldest->evicted;
     oldest->table.reset();
   }
-  if (tables_.size() > kMaxTabledFiles) forget_oldest(wanted);
+  if (tables_.size() > kMaxTabledFiles) remove_oldest(wanted);
 }
 
-void Unwinder::forget_oldest(const Entry &wanted) {
+void Unwinder::remove_oldest(const Entry &wanted) {
   auto oldest = tables_.end();
   for (auto it = tables_.begin(); it != tables_.end(); ++it)
     if (&it->second != &wanted && (oldest == tables_.end() || it->second.used < oldest->second.used)) oldest = it;

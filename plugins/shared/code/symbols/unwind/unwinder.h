@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unwinds copied stacks by the tables of mapped files; code without tables is unwound by its
-// frame pointer.
+// Unwinds copied stacks by the unwind tables of mapped files, and by frame pointers in code without tables.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +22,18 @@ class Unwinder {
 
   explicit Unwinder(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Retries files that could not be read, and tables that there was no room for.
+  // Starts a window, in which files that could not be read, and evicted tables, are read again.
   void next_window() {
     ++window_;
     read_again_ = 0;
   }
 
-  // Whether all files of a process have frame pointers, as far as their tables show. Each file is examined once.
+  // Whether all files of a process use frame pointers, according to their tables. Each file is examined once.
   bool keeps_frame_pointers(const ProcessMaps &maps);
 
-  // The frames, leaf first, callers as return addresses. Truncated: the copy is too short, the stack too deep, or the tables of the
-  // window's programs do not fit in memory and were read again too often. An unmapped address may be newer than the maps: then
-  // `refresh` is called once.
+  // Returns the frames, leaf first; callers are return addresses. `truncated`: the copy is too short, the stack too deep, or the
+  // tables of the window's programs exceed the memory limit and were read again too often. For an unmapped address, which may be
+  // newer than the maps, `refresh` is called once.
   template <class Refresh>
   Unwound unwind(const ProcessMaps &maps, Registers registers, const StackCopy &stack, std::vector<uint64_t> &frames,
                  const Refresh &refresh) {
@@ -56,9 +55,9 @@ class Unwinder {
   struct Entry {
     std::unique_ptr<UnwindTable> table;  // null: the file has none, this process could not open it, or it was evicted
     std::optional<bool> keeps_frame_pointer;
-    size_t evicted = 0;  // bytes; 0: it was not
+    size_t evicted = 0;  // bytes of the evicted table; 0: it was not evicted
     uint64_t used = 0;
-    uint64_t failed = 0;  // window
+    uint64_t failed = 0;  // window in which failed_pid could not open the file
     int32_t failed_pid = 0;
   };
   Step step_from(const ProcessMaps &maps, uint64_t address, const StackCopy &stack, Registers &registers, bool &exact);
@@ -67,10 +66,10 @@ class Unwinder {
   UnwindTable *vdso_table(const Mapping &mapping);
   void read(int32_t pid, const Mapping &mapping, Entry &entry);
   bool may_read_again(const Entry &entry);
-  void make_room(const Entry &wanted);
-  void forget_oldest(const Entry &wanted);
+  void evict_for(const Entry &required);
+  void remove_oldest(const Entry &required);
 
-  size_t max_bytes_, read_again_ = 0;  // read_again_: bytes of this window
+  size_t max_bytes_, read_again_ = 0;  // read_again_: bytes of evicted tables that were read again in this window
   uint64_t window_ = 1, uses_ = 0;
   std::map<FileStamp, Entry> tables_;
   std::unique_ptr<UnwindTable> vdso_;
