@@ -29,8 +29,8 @@ class DropReport {
     bool ever = false;
   };
   using Component = std::pair<std::string, std::string>;                            // pipeline, component
-  std::map<std::tuple<std::string, std::string, std::string>, Reported> reported_;  // and the reason
-  std::map<Component, uint64_t> spools_;
+  std::map<std::tuple<std::string, std::string, std::string>, Reported> reported_;  // by pipeline, component, reason
+  std::map<Component, uint64_t> spools_;                                            // ids
   void skip_earlier(const LedgerRow &row);
 };
 

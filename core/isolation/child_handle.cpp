@@ -169,15 +169,15 @@ void ChildHandle::read_base() {
 
 void ChildHandle::used(size_t bytes) {
   static constexpr unsigned kLookEvery = 64;
-  peak_ = std::max(peak_, bytes);
-  held_ = std::max(held_, bytes);
+  peak_bytes_ = std::max(peak_bytes_, bytes);
+  touched_bytes_ = std::max(touched_bytes_, bytes);
   if (++uses_ % kLookEvery != 0) return;
-  const size_t wanted = std::max(2 * peak_, kAlwaysHeld);
-  if (held_ > 2 * wanted) {
+  const size_t wanted = std::max(2 * peak_bytes_, kAlwaysHeld);
+  if (touched_bytes_ > 2 * wanted) {
     batches_.free_beyond(wanted);
-    held_ = wanted;
+    touched_bytes_ = wanted;
   }
-  peak_ = 0;
+  peak_bytes_ = 0;
 }
 
 bool ChildHandle::notify(std::string_view message) const {

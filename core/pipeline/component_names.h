@@ -19,9 +19,9 @@ std::string component_label(const std::string &pipeline, const StageDescription 
 // The name of a component in the ledger: "1 source proc", "2 function". Positions start at 1.
 std::string ledger_name(size_t position, const StageDescription &stage);
 
-// The state folder of a source or a stage. Its name has the kind, the name and, from the second on, the ordinal among the
-// components with the same kind and name: a component that is inserted before it does not change the folder. `stage` must be an
-// element of `pipeline`.
+// The state folder of a source or a stage. Its name is the kind, the name and, from the second one on, the ordinal among the
+// components with the same kind and name, so that other components can be inserted before it. `stage` must be an element of
+// `pipeline`.
 std::string component_state_dir(const PipelineDescription &pipeline, const StageDescription &stage);
 
 // Whether a component contains samples for longer than one window (ATALAYA_HOLDS).

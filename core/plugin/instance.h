@@ -68,7 +68,7 @@ class Instance {
   virtual Outcome write(const atalaya_batch &batch, int64_t &retry_after_ns) = 0;
   virtual Outcome flush(int64_t deadline_ns) = 0;
   virtual Outcome command(const std::vector<std::string> &arguments, int32_t &status) = 0;
-  // Sets a time (CLOCK_MONOTONIC) at which calls end that can be interrupted. Any thread.
+  // Sets a deadline (CLOCK_MONOTONIC) for calls that can be interrupted. Any thread.
   virtual void end_by(int64_t /*deadline_ns*/) {}
 
   const atalaya_component &component() const { return *component_.component; }

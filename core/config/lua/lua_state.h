@@ -28,10 +28,10 @@ struct LuaLimits {
   static constexpr size_t kElements = 1'000'000;          // that one call of a library function may visit
   static constexpr size_t kFile = size_t{1} << 20;        // of one Lua file's text
   static constexpr int64_t kEvaluate_ns = 2'000'000'000;  // evaluating a file
-  static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch,
-  static constexpr int64_t kSample_ns = 5'000;            // plus this for each of its samples
-  static constexpr size_t kBatchAdds = size_t{16} << 20;  // bytes that the calls of one batch may add to it,
-  static constexpr size_t kSampleAdds = size_t{4} << 10;  // plus this for each of its samples
+  static constexpr int64_t kBatch_ns = 50'000'000;        // the inline function calls of one batch: this time,
+  static constexpr int64_t kSample_ns = 5'000;            // plus this for each sample of the batch
+  static constexpr size_t kBatchAdds = size_t{16} << 20;  // bytes that the calls of one batch may add to it: this,
+  static constexpr size_t kSampleAdds = size_t{4} << 10;  // plus this for each sample of the batch
   static constexpr int kHookInstructions = 1000;          // between two checks of the time
 };
 

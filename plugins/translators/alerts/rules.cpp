@@ -20,7 +20,7 @@ class RuleReader {
     rule_.texts = {text("severity"), text("summary"), text("advice")};
     for (const auto &[name, member] : {std::pair{"lasts", &Rule::lasts_ns},
                                        {"keep", &Rule::keep_ns},
-                                       {"over", &Rule::over_ns},
+                                       {"over", &Rule::base_written_ns},
                                        {"ahead", &Rule::ahead_ns},
                                        {"absent", &Rule::absent_ns},
                                        {"gone", &Rule::gone_ns}})

@@ -55,7 +55,7 @@ atalaya_field Sum::field(uint32_t name) const {
 void Total::add(const atalaya_field &field, int64_t duration_ns) {
   if (count_ == 0 || less(field, minimum_)) minimum_ = field;
   if (count_ == 0 || less(maximum_, field)) maximum_ = field;
-  differ_ = differ_ || (count_ > 0 && duration_ns != duration_ns_);
+  durations_differ_ = durations_differ_ || (count_ > 0 && duration_ns != duration_ns_);
   duration_ns_ = duration_ns;
   ++count_;
   sum_.add(field);
@@ -77,12 +77,12 @@ atalaya_field Total::result(Function function, Weight weight, int64_t length_ns)
     case Function::count:
       return integer_field(name_, count_);
     case Function::average:
-      if (is_weighted && differ_) return double_field(name_, over_time_.value() / all_ns_);
+      if (is_weighted && durations_differ_) return double_field(name_, over_time_.value() / all_ns_);
       return double_field(name_, sum_.value() / static_cast<double>(count_));
     case Function::sum:
       break;
   }
-  if (is_weighted && (differ_ || duration_ns_ != length_ns))
+  if (is_weighted && (durations_differ_ || duration_ns_ != length_ns))
     return double_field(name_, over_time_.value() / static_cast<double>(length_ns) + instants_);
   return sum_.field(name_);
 }

@@ -48,7 +48,7 @@ class Total {
   int64_t count_ = 0;
   int64_t duration_ns_ = 0;
   double all_ns_ = 0;
-  bool differ_ = false;  // durations
+  bool durations_differ_ = false;
   atalaya_field minimum_{}, maximum_{};
   uint32_t name_;
 };

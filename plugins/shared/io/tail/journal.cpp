@@ -69,7 +69,7 @@ bool parse_file(Words &words, Position &position) {
 
 struct Text {
   Journal journal;
-  std::optional<int64_t> over_ns;
+  std::optional<int64_t> base_written_ns;
   std::vector<FileId> removed;
 };
 
@@ -82,7 +82,7 @@ bool parse_line(std::string_view line, Text &text) {
   if (kind == "batch") return words.number(journal.batch_time_ns), words.good();
   if (kind == "file") return parse_file(words, journal.positions.emplace_back());
   if (kind == "own") return words.text(journal.own.emplace_back()), words.good();
-  if (kind == "over") return words.number(text.over_ns.emplace()), words.good();
+  if (kind == "over") return words.number(text.base_written_ns.emplace()), words.good();
   if (kind == "gone") {
     FileId &id = text.removed.emplace_back();
     return words.number(id.device), words.number(id.inode), words.good();
@@ -179,7 +179,7 @@ std::string journal_text(const Journal &journal) {
 
 std::string recent_text(const Recent &changes) {
   std::string out(kHeader);
-  put(out, "over", changes.over_ns);
+  put(out, "over", changes.base_written_ns);
   for (const FileId &id : changes.removed) put(out, "\ngone", id.device, id.inode);
   out += '\n';
   put_journal(out, changes.journal);
@@ -189,15 +189,15 @@ std::string recent_text(const Recent &changes) {
 core::Result<Journal> parse_journal(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
-  if (parsed->over_ns || !parsed->removed.empty()) return core::Error{"has changes only"};
+  if (parsed->base_written_ns || !parsed->removed.empty()) return core::Error{"has changes only"};
   return std::move(parsed->journal);
 }
 
 core::Result<Recent> parse_recent(std::string_view text) {
   auto parsed = parse_text(text);
   if (!parsed) return core::Error{parsed.error()};
-  if (!parsed->over_ns) return core::Error{"does not name the journal that it changes"};
-  return Recent{*parsed->over_ns, std::move(parsed->removed), std::move(parsed->journal)};
+  if (!parsed->base_written_ns) return core::Error{"does not name the journal that it changes"};
+  return Recent{*parsed->base_written_ns, std::move(parsed->removed), std::move(parsed->journal)};
 }
 
 }  // namespace atalaya::tail

@@ -13,7 +13,7 @@
 namespace atalaya::tail {
 
 struct Journal {
-  int64_t written_ns = 0;  // CLOCK_REALTIME; Recent::over_ns refers to it
+  int64_t written_ns = 0;  // CLOCK_REALTIME; Recent::base_written_ns refers to it
   int64_t began_ns = 0;
   std::vector<Position> positions;  // the sinks have accepted all lines before them
   // The batch in flight, which is not acknowledged yet. After a restart it is built again from the same segments.
@@ -24,7 +24,7 @@ struct Journal {
 
 // Changes since a journal was written.
 struct Recent {
-  int64_t over_ns = 0;  // written_ns of that journal
+  int64_t base_written_ns = 0;  // written_ns of that journal
   std::vector<FileId> removed;
   Journal journal;  // `positions` has only changed and new ones; the other members are complete
 };

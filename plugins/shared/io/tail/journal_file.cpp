@@ -76,9 +76,9 @@ JournalFile::Loaded JournalFile::read() {
 std::string JournalFile::add_recent(Journal &journal) const {
   auto recent = parsed(recent_path_, parse_recent);
   if (!recent) return rename_damaged_file(recent_path_, recent.error());
-  if (recent->over_ns > journal.written_ns)
+  if (recent->base_written_ns > journal.written_ns)
     return rename_damaged_file(recent_path_, recent_path_ + " has changes to another journal than " + path_);
-  if (recent->over_ns == journal.written_ns) journal = changed(std::move(journal), std::move(*recent));
+  if (recent->base_written_ns == journal.written_ns) journal = changed(std::move(journal), std::move(*recent));
   return "";  // changes to an earlier journal are already in this one
 }
 

@@ -54,7 +54,7 @@ class KnownFiles {
   Files files_;
   std::map<FileId, File *> ids_;
   uint32_t last_number_ = 0;
-  bool first_ = true;                   // no scan yet, in any run
+  bool first_ = true;                   // this and earlier runs have not scanned yet
   bool scanned_ = false;                // this run has scanned
   int64_t began_ns_ = 0;                // realtime
   size_t waiting_ = 0;
