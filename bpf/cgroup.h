@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The cgroup of a process, for BPF programs. Needs kernel.h and bpf_core_read.h. */
+/* Reads the cgroup of a process in a BPF program. The includer also includes kernel.h and bpf_core_read.h. */
 #ifndef ATALAYA_BPF_CGROUP_H
 #define ATALAYA_BPF_CGROUP_H
 
-/* Bit of a cgroup's id: version 1, whose ids belong to another hierarchy (kCgroupV1 of plugins/shared/host/cgroup). */
+/* Set in ids of cgroup version 1, so that they differ from ids of version 2 (kCgroupV1 of plugins/shared/host/cgroup). */
 #define CGROUP_V1 (1ULL << 63)
 
-/* The id of the cgroup: of version 2; where that is unused, of version 1's cpu controller. */
+/* Returns the id of the task's cgroup of version 2 or, if version 2 is unused, of the cpu controller of version 1. */
 static __u64 cgroup_of(struct task_struct *task) {
   struct css_set *set = task->cgroups;
   struct cgroup *cgroup = set->dfl_cgrp;

@@ -57,8 +57,8 @@ struct mm_struct {
   struct percpu_counter rss_stat[4]; /* since 6.2: f1a7941243c1 */
 };
 
-/* For a type that is absent from the kernel, libbpf searches the modules, which requires CAP_SYS_ADMIN. So only fields of a flavour
- * may be absent, never a type.
+/* Every type below exists in every supported kernel; only fields may be absent. For a missing type, libbpf would search the kernel
+ * modules, which requires CAP_SYS_ADMIN.
  */
 struct mm_struct___before_6_2 {
   struct {
@@ -98,7 +98,7 @@ struct css_set {
   struct cgroup *dfl_cgrp;
 };
 
-/* A seqlock; its sequence comes first in every version. */
+/* A seqlock; the sequence number is its first member in every kernel version. */
 typedef struct {
   __u32 sequence;
 } seqlock_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Type that oom.bpf.c shares with the source "kernel": plain and fixed-width. */
+/* The record that oom.bpf.c sends to the source "kernel": fixed-width fields with the same layout on both sides. */
 #ifndef ATALAYA_BPF_OOM_H
 #define ATALAYA_BPF_OOM_H
 

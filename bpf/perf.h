@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Types that perf.bpf.c shares with the source "perf": plain and fixed-width. */
+/* Records and map entries that perf.bpf.c shares with the source "perf": fixed-width fields with the same layout on both sides. */
 #ifndef ATALAYA_BPF_PERF_H
 #define ATALAYA_BPF_PERF_H
 
@@ -7,7 +7,7 @@
 
 enum {
   PERF_COMM = 16,
-  PERF_FRAMES = 127, /* of a stack; the kernel's own default limit (kernel.perf_event_max_stack) */
+  PERF_FRAMES = 127, /* maximum frames per stack: the kernel's default limit (kernel.perf_event_max_stack) */
 };
 
 /* Bits of perf_key.flags. */
@@ -15,13 +15,13 @@ enum {
   PERF_HAS_USER = 1, /* a user process, not a kernel thread */
   PERF_OFF_CPU = 2,  /* the thread waited in this stack */
   PERF_QUEUED = 4,   /* also PERF_OFF_CPU: the thread waited for a CPU */
-  PERF_UNENDED = 8,  /* also PERF_OFF_CPU, in a burst: the wait had not ended at its end; set by user space */
+  PERF_UNENDED = 8,  /* also PERF_OFF_CPU: the wait was not over when the burst ended; set by user space */
 };
 
-/* Bits of perf_key.flags from this one: 1 + the number of the code region that the thread was in; 0: none. */
+/* The bits of perf_key.flags from PERF_REGION_SHIFT up contain 1 + the index of the code region that the thread was in; 0: none. */
 enum { PERF_REGION_SHIFT = 8, PERF_REGIONS = 64 };
 
-/* Names of threads that may run tasks begin with one of these; an empty one stands for all names. */
+/* Maximum prefixes. A thread may run tasks if its name starts with one of the prefixes; an empty prefix matches all names. */
 enum { PERF_PREFIXES = 8 };
 struct perf_prefix {
   __u32 size;
@@ -36,13 +36,13 @@ struct perf_process {
   __u32 unused;
 };
 
-/* One stack of one process. */
+/* Key of the counts: one kernel stack and one user stack of one process. */
 struct perf_key {
   struct perf_process process;
   __u64 kernel, user; /* hashes of the stacks; 0: none */
   __u32 flags;
-  __u32 thread; /* that may run a task, else 0 */
-  __u64 epoch;  /* time at which it got its name or entered its region, CLOCK_MONOTONIC; 0: before the first window */
+  __u32 thread; /* id of the thread if it may run tasks, else 0 */
+  __u64 epoch;  /* CLOCK_MONOTONIC time at which the thread got its name or entered its region; 0: before the first window */
 };
 
 struct perf_count {
@@ -64,7 +64,7 @@ struct perf_renamed {
 /* A run of a region that is a task has ended. */
 struct perf_run {
   struct perf_process process;
-  __u64 begin_ns, end_ns; /* CLOCK_MONOTONIC; begin_ns is the epoch of its stacks */
+  __u64 begin_ns, end_ns; /* CLOCK_MONOTONIC; begin_ns equals perf_key.epoch of the stacks of this run */
   __u32 thread, region;
   char comm[PERF_COMM]; /* of the process */
 };
@@ -92,14 +92,14 @@ struct perf_totals {
 /* A thread that waits. */
 struct perf_waiting {
   __u64 since_ns;
-  __u64 woken_ns; /* it waits for a CPU since then; 0: unknown */
+  __u64 woken_ns; /* time at which the thread became runnable; 0: unknown */
   struct perf_key key;
   char comm[PERF_COMM];
   char thread[PERF_COMM];
 };
 
-/* The last wait of a thread that may run tasks: counted when the next one ends. If the thread gets another name first, it waited
- * for a task, not in one.
+/* The last wait of a thread that may run tasks. It is counted when the next wait ends. If the thread is renamed before that, the
+ * wait was between two tasks, not inside one.
  */
 struct perf_held {
   __u64 ns;
@@ -109,7 +109,7 @@ struct perf_held {
   char thread[PERF_COMM];
 };
 
-/* Processes whose stacks are copied to user space: none, those in the map `listed`, all others, or all. */
+/* Selects the processes whose stacks are copied to user space: none, those in the map `listed`, those not in it, or all. */
 enum { PERF_COPY_NONE, PERF_COPY_LISTED, PERF_COPY_UNLISTED, PERF_COPY_ALL };
 
 /* A copy of a thread's stack, for programs built without frame pointers. */
@@ -136,8 +136,7 @@ struct perf_copy {
 
 /* ---- Wakers ---- */
 
-/* What a program of the kernel noted on this CPU just before it woke a thread: data for a socket, or a finished request of a disk.
- */
+/* The event that the kernel handled on this CPU just before it woke a thread: data for a socket, or a finished disk request. */
 struct perf_socket {
   __u8 remote[16]; /* IPv4 in the first bytes */
   __u16 port;      /* of the server */
@@ -147,7 +146,7 @@ struct perf_socket {
 };
 enum { PERF_DISK = 16 };
 
-/* Why a wait ended. */
+/* The waker of a thread: the reason that its wait ended. */
 struct perf_waker {
   struct perf_process process;
   __u32 thread; /* that ran when the wait ended, perhaps interrupted; 0: none, or idle */

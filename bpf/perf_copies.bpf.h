@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Copies of stacks to user space, for programs built without frame pointers.
  *
- * Only frames are copied. Memory above them is often of another thread, and up to 64 KiB: a copy of it would take longer than the
- * rest of the sample, and would evict the caches of the program that is sampled.
+ * Only the memory of frames is copied, not the memory above them: up to 64 KiB that often belong to another thread. To copy it
+ * would take longer than the rest of the sample and would evict the caches of the sampled program.
  */
 #ifndef ATALAYA_BPF_PERF_COPIES_H
 #define ATALAYA_BPF_PERF_COPIES_H
 
 #include "perf_stacks.bpf.h"
 
-/* PERF_COPY_* */
+/* One of PERF_COPY_*. */
 const volatile __u32 copies;
 
-/* Bytes in the ring of copies that wake its reader. */
+/* The reader of the ring is woken when the ring contains more bytes than this. */
 const volatile __u32 wake_above;
 
 struct {
@@ -63,8 +63,9 @@ static void number_registers(__u64 *to, const user_registers *from) {
 #endif
 }
 
-/* An address above the frames of the thread: C libraries place the thread's own data at the top of its stack, and the kernel the
- * arguments of the program at the top of the first thread's. Far above: the stack is neither.
+/* Returns an address above all frames of the thread. C libraries place thread-local data at the top of a thread's stack; the kernel
+ * places the program's arguments at the top of the first thread's stack. For any other stack the returned address is far above the
+ * frames.
  */
 static __always_inline __u64 end_of_frames(const struct task_struct *task, __u64 pointer) {
   const __u64 data = THREAD_POINTER(task);
@@ -79,7 +80,7 @@ struct copy_of {
   __u32 set;
 };
 
-/* All parts, or those below the first one that cannot be read: their bytes. `most`: a constant. */
+/* Reads parts of the stack until one cannot be read; returns the bytes read. `most`: maximum parts, a compile-time constant. */
 static __always_inline __u64 read_parts(struct perf_copy *copy, const struct copy_of *of, __u32 most) {
   __u64 size = (of->end - of->begin + PERF_COPY_PART - 1) & ~(__u64)(PERF_COPY_PART - 1);
   asm volatile("" : "+r"(size)); /* the next comparison is the verifier's: the compiler must not remove it */
@@ -92,7 +93,7 @@ static __always_inline __u64 read_parts(struct perf_copy *copy, const struct cop
   return (__u64)parts * PERF_COPY_PART;
 }
 
-/* False: the ring is full. */
+/* Copies the stack into the ring. Returns false if the ring is full. */
 static __always_inline bool copy_parts(const struct copy_of *of, __u32 most) {
   struct perf_copy *copy =
       bpf_ringbuf_reserve(&stack_copies, __builtin_offsetof(struct perf_copy, bytes) + most * PERF_COPY_PART, 0);
@@ -128,7 +129,8 @@ static __always_inline bool copy_stack(const struct perf_key *key, const char *c
                              .begin = pointer & ~(__u64)(PERF_COPY_PART - 1),
                              .end = end_of_frames(task, pointer),
                              .set = now};
-  /* Records of some constant sizes: what is reserved and not used costs no time. */
+  /* The verifier requires constant record sizes, so a record has one of a few sizes. Reserved bytes that are not used cost no time.
+   */
   const __u64 bytes = of.end - of.begin;
   if (bytes <= 8 * PERF_COPY_PART) return copy_parts(&of, 8);
   if (bytes <= 32 * PERF_COPY_PART) return copy_parts(&of, 32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The code region that each thread is in, if its runs are tasks. */
+/* The code region that each thread is in, for regions whose runs are tasks. */
 #ifndef ATALAYA_BPF_PERF_INSIDE_H
 #define ATALAYA_BPF_PERF_INSIDE_H
 
@@ -10,8 +10,8 @@
 
 #include "perf.h"
 
-/* Set before loading. */
-const volatile __u32 regions;     /* 0: none */
+/* Set by user space before the programs are loaded. */
+const volatile __u32 regions;     /* number of regions; 0: none */
 const volatile __u64 min_task_ns; /* shorter runs are no tasks */
 
 struct inside {
@@ -21,7 +21,7 @@ struct inside {
   __u32 depth; /* begins without an end yet */
 };
 
-/* Not LRU: on_tick reads it, and reading an LRU map also takes its lock. */
+/* The run of each thread that is in a region. Not an LRU map: on_tick reads it, and a read of an LRU map takes its lock. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 16384);
@@ -44,7 +44,9 @@ static __always_inline bool is_in_region(const struct perf_key *key) {
   return key->flags >> PERF_REGION_SHIFT != 0;
 }
 
-/* Until a run is long enough to be a task, its stacks are the region's: else each short run would have stacks of its own. */
+/* Removes thread and epoch from the key while the run is shorter than a task, so that all short runs share the stacks of their
+ * region.
+ */
 static __always_inline void drop_young(struct perf_key *key, __u64 now) {
   if (!is_in_region(key) || now - key->epoch >= min_task_ns) return;
   key->thread = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Follows threads into code regions and out of them. A thread is in one region at most: the outermost one.
+/* Tracks the code region that each thread is in. Invariant: a thread is in at most one region, the outermost one.
  *
- * It may leave a region without its end (longjmp, an exception): the next entry then has a stack pointer that is not below that of
- * the abandoned run. Of a region between two functions this is known only when it is entered again.
+ * A thread may leave a region without passing its end (longjmp, an exception). The next entry detects this: its stack pointer is
+ * not below that of the abandoned run. For a region between two functions, only the next entry into the same region detects it.
  */
 #ifndef ATALAYA_BPF_PERF_REGIONS_H
 #define ATALAYA_BPF_PERF_REGIONS_H
@@ -45,7 +45,7 @@ int region_enters(struct pt_regs *ctx) {
   return 0;
 }
 
-/* Several CPUs may start a new second at once: then a few more are reported. */
+/* Several CPUs may start a new second at the same time; a few runs above the limit are reported then. */
 static bool below_limit(__u32 region, __u64 now) {
   const __u64 second = now / 1000000000;
   region &= PERF_REGIONS - 1;

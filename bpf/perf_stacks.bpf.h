@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Stacks, processes and counts: what all programs of perf.bpf.c use. */
+/* The maps of stacks, processes and counts, which all programs of perf.bpf.c share. */
 #ifndef ATALAYA_BPF_PERF_STACKS_H
 #define ATALAYA_BPF_PERF_STACKS_H
 
 #include "perf_task_names.bpf.h"
 
-/* Index of the set that is written to. */
+/* Index of the set of maps that the programs write to; user space reads the other set. */
 __u32 set;
 
 struct perf_totals totals[2];
@@ -17,12 +17,12 @@ struct counts {
   __type(value, struct perf_count);
 } counts_0 SEC(".maps"), counts_1 SEC(".maps");
 
-/* With a cycle counter, ticks are non-maskable interrupts: a tick that interrupts the other program while it holds the lock of an
- * LRU map would deadlock. So each program has its own LRU maps, and inline functions below select them at compile time.
+/* Ticks of a cycle counter are non-maskable interrupts. A tick that interrupts the switch program while that holds the lock of an
+ * LRU map would deadlock. So each program has its own LRU maps; the inline functions below select them at compile time.
  */
 enum { TICK, SWITCH };
 
-/* LRU: the least recently used are evicted. */
+/* Stacks by hash; a full map evicts the least recently used stack. */
 struct stacks {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -60,7 +60,7 @@ static __u64 hash_of(const struct perf_stack *stack) {
   return hash ? hash : 1;
 }
 
-/* Before the address of `program` is used: from then on the compiler does not know its value. */
+/* The constant `program` is tested before its address is used: afterwards the compiler no longer knows its value. */
 static __always_inline void *stacks_of(__u32 program) {
   return program == TICK ? (void *)&tick_stacks : (void *)&switch_stacks;
 }
@@ -69,7 +69,7 @@ static __always_inline void keep(void *stacks, __u64 hash, const struct perf_sta
   if (!bpf_map_lookup_elem(stacks, &hash)) bpf_map_update_elem(stacks, &hash, stack, BPF_NOEXIST);
 }
 
-/* The innermost frames of the current stack, in a buffer of the program; null: no stack. */
+/* Reads the innermost frames of the current stack into the program's buffer; null: no stack. */
 static __always_inline struct perf_stack *read_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
   struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
   if (!stack) return 0;
@@ -79,8 +79,8 @@ static __always_inline struct perf_stack *read_frames(void *context, __u64 flags
   return stack;
 }
 
-/* Stores the innermost frames of the current stack and returns its hash; 0: no stack. If the map is full, user space does not find
- * the hash there.
+/* Stores the innermost frames of the current stack and returns their hash; 0: no stack. If the map is full, the hash is returned
+ * but not in the map.
  */
 static __always_inline __u64 keep_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
   void *stacks = stacks_of(program);
@@ -106,7 +106,9 @@ static void describe(struct perf_process *process, const struct task_struct *tas
   process->image = (BPF_CORE_READ(mm, start_code) * factor + BPF_CORE_READ(mm, end_code)) * factor + BPF_CORE_READ(mm, start_stack);
 }
 
-/* User space reads a process's maps while it lives. It prefers processes that are seen twice to short-lived ones. */
+/* Reports a process to user space, which reads its memory maps before it ends. A second report marks a process that is not
+ * short-lived.
+ */
 static __always_inline void announce(const struct perf_process *process, const char *comm, __u32 program) {
   if (process->image == 0) return;
   void *known = program == TICK ? (void *)&tick_known : (void *)&switch_known;
@@ -130,7 +132,7 @@ static __always_inline struct perf_count *count_of(const struct perf_key *key, _
   return now ? bpf_map_lookup_elem(&counts_1, key) : bpf_map_lookup_elem(&counts_0, key);
 }
 
-/* Null: the map is full. */
+/* Adds the first count of a key; null: the map is full. */
 static struct perf_count *first_count(const struct perf_key *key, const char *comm, const char *thread, __u32 now) {
   struct perf_count first = {};
   __builtin_memcpy(first.comm, comm, PERF_COMM);
@@ -155,12 +157,12 @@ static void add(const struct perf_key *key, const char *comm, const char *thread
   add_to(count, ns, now);
 }
 
-/* The name of the process. */
+/* Reads the name of the task's process. */
 static __always_inline void read_comm(char *comm, const struct task_struct *task) {
   bpf_probe_read_kernel_str(comm, PERF_COMM, &BPF_CORE_READ(task, group_leader)->comm);
 }
 
-/* Sets the process and the thread. */
+/* Sets process and thread of the key, and the thread's name. */
 static __always_inline void begin_key(struct perf_key *key, char *thread, const struct task_struct *task) {
   describe(&key->process, task);
   add_thread(key, thread, task);
@@ -172,7 +174,7 @@ static __always_inline void add_stacks(struct perf_key *key, void *context, __u3
   if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
 }
 
-/* Whether a thread that leaves its CPU voluntarily is still runnable: it only yields. */
+/* Returns true for a thread that leaves its CPU but stays runnable (sched_yield). */
 static bool is_runnable(const struct task_struct *task) {
   if (bpf_core_field_exists(task->__state)) return BPF_CORE_READ(task, __state) == 0;
   return BPF_CORE_READ((const struct task_struct___before_5_14 *)task, state) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads whose names may be those of tasks. */
+/* Threads that may run tasks, selected by the prefixes of their names. */
 #ifndef ATALAYA_BPF_PERF_TASK_NAMES_H
 #define ATALAYA_BPF_PERF_TASK_NAMES_H
 
@@ -16,7 +16,8 @@
 const volatile __u32 prefixes;
 const volatile struct perf_prefix prefix[PERF_PREFIXES];
 
-/* The epoch of each renamed thread that may run tasks. Not LRU: on_tick reads it, and reading an LRU map also takes its lock. */
+/* The epoch of each renamed thread that may run tasks. Not an LRU map: on_tick reads it, and a read of an LRU map takes its lock.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 32768);

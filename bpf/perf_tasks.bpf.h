@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reports when threads that may run tasks get their names, and holds their last wait until its task is certain. */
+/* Reports the renames of threads that may run tasks, and delays the last wait of each until its task is known. */
 #ifndef ATALAYA_BPF_PERF_TASKS_H
 #define ATALAYA_BPF_PERF_TASKS_H
 
@@ -25,7 +25,7 @@ static __always_inline void add_wait(struct perf_held *wait, __u32 into) {
   add(&key, wait->comm, wait->thread, wait->queued_ns, into);
 }
 
-/* in_task: the wait was followed by another one, so that the thread did not wait for its next task. */
+/* Counts the delayed wait. in_task: another wait followed, so the thread waited inside its task, not for the next one. */
 static void release(__u32 thread, bool in_task, __u32 into) {
   struct perf_held *last = bpf_map_lookup_elem(&held, &thread);
   if (!last) return;
@@ -46,7 +46,7 @@ static void report_name(const struct task_struct *task, const char *name, __u64 
   bpf_ringbuf_submit(record, 0);
 }
 
-/* A thread that gets the name of another task waited for it; a thread that gets no such name ended its task just now. */
+/* A thread that is renamed to another task has waited for that task; a thread with a name of no task has ended its task now. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name) {
   const __u64 now = bpf_ktime_get_ns();

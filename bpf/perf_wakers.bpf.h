@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Bursts: the time that each thread does not run, by what ended its wait. The programs are attached during bursts only.
+/* Bursts: short intervals in which the time that each thread does not run is measured by waker. The programs are attached only
+ * during bursts.
  *
- * Each wait is within the burst: one that began before it counts from the start of the burst. User space adds those that have not
- * ended. So the waits of a thread and its CPU time are the length of the burst.
+ * Invariant: the waits of a thread and its CPU time add up to the length of the burst. A wait that began before the burst counts
+ * from the burst's start; user space adds the waits that have not ended at the burst's end.
  */
 #ifndef ATALAYA_BPF_PERF_WAKERS_H
 #define ATALAYA_BPF_PERF_WAKERS_H
@@ -32,7 +33,7 @@ struct {
   __type(value, struct perf_blocked);
 } new_blocked SEC(".maps");
 
-/* The last socket that got data on this CPU, and the last disk that finished a request. */
+/* The last socket that received data on this CPU, and the last disk that finished a request on it. */
 struct cause {
   __u64 socket_ns, disk_ns;
   struct perf_socket socket;
@@ -45,7 +46,9 @@ struct {
   __type(value, struct cause);
 } causes SEC(".maps");
 
-/* Wakers' stacks are read for the function that woke. Interrupted code below it would make each one different. */
+/* Maximum frames of a waker's stack, which is read to find the function that woke the thread. Frames of interrupted code would make
+ * each stack different.
+ */
 enum { WAKER_FRAMES = 24, WAKER_USER_FRAMES = 64 };
 
 static struct perf_blocked *cleared_blocked(void) {
@@ -77,7 +80,7 @@ static void add_owner(struct perf_blocked *entry, __u64 ns) {
   __sync_fetch_and_add(&count->ns, ns);
 }
 
-/* Both parts of a wait: until it was woken, and until it ran. */
+/* Adds both parts of a wait: until the thread was woken, and from then until it ran. */
 static void add_both(struct perf_blocked *entry, __u64 now) {
   if (entry->woken_ns > entry->since_ns) add_owner(entry, entry->woken_ns - entry->since_ns);
   if (now <= entry->woken_ns) return;
@@ -86,7 +89,7 @@ static void add_both(struct perf_blocked *entry, __u64 now) {
   add_owner(entry, now - entry->woken_ns);
 }
 
-/* Its first event in the burst: it was runnable since the start of the burst, or since it exists. */
+/* Adds the wait before a thread's first event in the burst: it was runnable since the burst's start or since its own creation. */
 static void add_first(const struct task_struct *task, __u64 since, __u64 now) {
   struct perf_blocked *entry = burst.unknown ? 0 : cleared_blocked();
   if (!entry) return;
@@ -136,7 +139,9 @@ int BPF_PROG(on_burst_switch, bool preempted, struct task_struct *from, struct t
   return 0;
 }
 
-/* The cause was noted by the same call chain. An interrupt may replace it: user space compares it with the waker's stack. */
+/* Adds the last event of this CPU as the cause of the wake-up. An interrupt may have replaced it, so user space checks it against
+ * the waker's stack.
+ */
 static void add_cause(struct perf_waker *waker, __u64 now) {
   static const __u64 kWithin = 1000000;
   const __u32 zero = 0;
@@ -161,7 +166,7 @@ static void add_waker(struct perf_blocked *entry, void *context, __u64 now) {
     waker->user = keep_frames(context, BPF_F_USER_STACK, SWITCH, WAKER_USER_FRAMES);
 }
 
-/* A thread that waits since before the burst. Its stack is readable from here, except for its user part. */
+/* Starts the record of a thread that has waited since before the burst. Only the kernel part of its stack can be read from here. */
 static void begin_woken(struct task_struct *task, __u64 since) {
   const __u32 thread = task->pid, program = SWITCH;
   struct perf_blocked *entry = burst.unknown || task->on_cpu ? 0 : cleared_blocked();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Records of proc.bpf.c for the source "proc": plain fixed-width types, the same on both sides. */
+/* Records that proc.bpf.c sends to the source "proc": fixed-width types with the same layout on both sides. */
 #ifndef ATALAYA_BPF_PROC_H
 #define ATALAYA_BPF_PROC_H
 
@@ -37,7 +37,7 @@ struct proc_head {
   __s32 pid;
 };
 
-/* Amounts since the process began, of live and ended threads. Times are in ns. */
+/* Counters of a process since its start, summed over live and ended threads. Times are in ns. */
 struct proc_counts {
   __u64 exec_ns;            /* on a CPU, exactly */
   __u64 user_ns, system_ns; /* as the kernel divides it, by ticks */
@@ -71,7 +71,7 @@ struct proc_calls {
   __u64 rchar, wchar, syscr, syscw;
 };
 
-/* A process between its exit and its freeing: values known only at the exit. */
+/* Values of a process that are readable only at its exit; kept until the kernel frees the process. */
 struct proc_leaving {
   __u64 exit_ns; /* monotonic */
   __u64 cgroup;

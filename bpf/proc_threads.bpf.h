@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The counters of a process: of its live threads, and of those that ended. */
+/* Sums the counters of a process over its live and ended threads. */
 #ifndef ATALAYA_BPF_PROC_THREADS_H
 #define ATALAYA_BPF_PROC_THREADS_H
 
@@ -12,7 +12,7 @@
 
 #define PF_EXITING 0x00000004
 
-/* Set before the load: the hooks of proc.bpf.c are attached. */
+/* Set by user space before the programs are loaded: the exit hooks of proc.bpf.c are attached. */
 const volatile bool follows_exits;
 
 struct {
@@ -23,7 +23,9 @@ struct {
   __type(value, struct proc_calls);
 } ended_threads SEC(".maps");
 
-/* Inlined: `from` is a pointer whose type the verifier knows, or a copy, and one load cannot be both. */
+/* Must be inlined: `from` is either a kernel pointer that the verifier knows or a local copy, and one load instruction cannot read
+ * both.
+ */
 static __always_inline void add_calls(struct proc_counts *to, const struct task_io_accounting *from) {
   if (!bpf_core_field_exists(from->rchar)) return;
   to->rchar += from->rchar;
@@ -42,8 +44,7 @@ struct pair {
   __u64 first, second;
 };
 
-/* Copies two fields. A copy takes as long as many loads, whatever its size, and in most kernels the second field follows the first.
- */
+/* Copies two fields in one call, because a call costs as much as many loads. In most kernels the second field follows the first. */
 #define READ_PAIR(pair, from, type, one, two)                                                          \
   do {                                                                                                 \
     if (bpf_core_field_offset(type, two) - bpf_core_field_offset(type, one) == sizeof(__u64)) {        \
@@ -54,7 +55,9 @@ struct pair {
     }                                                                                                  \
   } while (0)
 
-/* Equal numbers only for the same thread without CPU time in between: total and last start of execution. */
+/* Returns a mark that stays equal only while the thread uses no CPU time: its total CPU time mixed with its last start of
+ * execution.
+ */
 static __u64 mark_of_thread(__u64 exec_start, __u64 exec_ns) {
   return exec_start ^ exec_ns * 0x9e3779b97f4a7c15;
 }
@@ -67,7 +70,9 @@ struct walk {
   __u32 threads;
 };
 
-/* One step along the threads of a process; 1 ends the walk. The list is RCU-protected, and a reader of iter/task is inside RCU. */
+/* Visits the next thread of a process; returns 1 at the end of the list. The list is RCU-protected, and iter/task programs run
+ * under RCU.
+ */
 static long visit_thread(__u32 index, struct walk *walk) {
   if (walk->at == walk->head || !walk->at) return 1;
   const struct task_struct *thread = (void *)walk->at - bpf_core_field_offset(struct task_struct, thread_node);
@@ -91,14 +96,14 @@ static long visit_thread(__u32 index, struct walk *walk) {
     struct task_io_accounting io = {};
     bpf_probe_read_kernel(&io, sizeof(io), &thread->ioac);
     add_disk(counts, &io);
-    /* Those of a thread that exits are in the map. */
+    /* The calls of an exiting thread are already in the map. */
     if (thread == walk->leader || !(BPF_CORE_READ(thread, flags) & PF_EXITING)) add_calls(counts, &io);
   }
   walk->at = BPF_CORE_READ(thread, thread_node.next);
   return 0;
 }
 
-/* False when there were too many. */
+/* Visits all threads of a process. Returns false if there are too many. */
 static bool walk_threads(struct walk *walk, const struct signal_struct *signal) {
   walk->head = (struct list_head *)&signal->thread_head;
   walk->at = BPF_CORE_READ(signal, thread_head.next);
@@ -111,8 +116,9 @@ static bool walk_threads(struct walk *walk, const struct signal_struct *signal) 
   return walk->at == walk->head;
 }
 
-/* Sums of ended threads, which the process keeps. It keeps no run-queue delay. Its ioac also has the I/O of all children that it
- * has reaped, and of theirs: the same bytes would count once more in each ancestor. Only inblock and oublock are of its threads.
+/* Adds the sums of ended threads, which the kernel keeps in signal_struct (without the run-queue delay). Its ioac is not used: it
+ * includes the I/O of all reaped descendants, so the same bytes would count again in each ancestor. inblock and oublock include the
+ * process's threads only.
  */
 static void add_ended(struct proc_counts *counts, const struct signal_struct *signal) {
   counts->exec_ns += signal->sum_sched_runtime;
@@ -130,7 +136,7 @@ static struct proc_key key_of(const struct task_struct *leader) {
   return (struct proc_key){leader->start_boottime, leader->tgid};
 }
 
-/* Returns false when they are unknown. */
+/* Adds the read and write calls of ended threads. Returns false if they are unknown. */
 static bool add_ended_calls(struct proc_counts *counts, struct task_struct *leader) {
   const struct signal_struct *signal = leader->signal;
   if (signal->sum_sched_runtime == 0) return true; /* no thread has ended */
@@ -148,7 +154,7 @@ static bool add_ended_calls(struct proc_counts *counts, struct task_struct *lead
   return true;
 }
 
-/* Flags for the counters that this kernel has. */
+/* Returns the flags of the counters that this kernel has. */
 static __u32 kernel_flags(void) {
   __u32 flags = 0;
   if (bpf_core_field_exists(struct task_io_accounting, read_bytes)) flags |= PROC_HAS_IO;

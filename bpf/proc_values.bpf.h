@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The record of a process. Its usage changes only while it runs, so a process with the same CPU time as at its last record gets one
- * of 8 bytes. Values that others may change meanwhile (memory that is reclaimed, a new parent, another cgroup) are read again in
- * turn, once in PROC_TURNS turns.
+/* Writes the record of a process. Invariant: usage changes only while a process runs, so a process whose CPU time is unchanged
+ * since its last record gets a record of 8 bytes. Values that change without it (reclaimed memory, a new parent, another cgroup)
+ * are read once in PROC_TURNS passes.
  */
 #ifndef ATALAYA_BPF_PROC_VALUES_H
 #define ATALAYA_BPF_PROC_VALUES_H
@@ -13,17 +13,17 @@
 /* Indices of rss_stat, include/linux/mm_types_task.h. */
 enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES };
 
-/* Set before each pass: the remainder of the pids that are read in full; PROC_TURNS: of none. */
+/* Set by user space before each pass: a pid is read in full if pid modulo PROC_TURNS equals `turn`. PROC_TURNS: no pid. */
 __u32 turn;
 
-/* By pid (modulo): the CPU time at the last record, mixed with the identity of the process. */
+/* By pid modulo PROC_SEEN: the CPU time at the last record, mixed with the identity of the process. */
 __u64 seen[PROC_SEEN];
 
-/* The offset of per-CPU pointers on each CPU; 0 CPUs when unknown. */
+/* The offset of per-CPU pointers on each CPU; the number of CPUs is 0 if they are unknown. */
 __u64 cpu_offsets[PROC_MAX_CPUS];
 __u32 cpu_count;
 
-/* A per-CPU counter of the kernel: its common part alone may be off by a batch per CPU. */
+/* Returns the exact value of a per-CPU counter; its common part alone may be wrong by one batch per CPU. */
 static __s64 sum_of(struct percpu_counter *counter) {
   __s64 sum = counter->count;
   __s32 *counters = counter->counters;
@@ -89,12 +89,12 @@ static __u32 state_of(struct task_struct *task) {
 }
 
 static bool has_one_thread(struct task_struct *leader) {
-  /* The list runs through the threads and the head in the process: with one thread both neighbours are the head. */
+  /* The circular list consists of the threads and a head in signal_struct: with one thread both neighbours are the head. */
   return leader->thread_node.next == leader->thread_node.prev;
 }
 
-/* A thread that ends adds its sums to the process under this lock (__exit_signal in kernel/exit.c): a read in between would count
- * it twice or not at all. Odd during the transfer.
+/* Returns the sequence number of the lock under which an ending thread adds its sums to the process (__exit_signal in
+ * kernel/exit.c). It is odd during the transfer; a read then would count the thread twice or not at all.
  */
 static __u32 transfer_count(struct signal_struct *signal) {
   __u32 sequence = 0;
@@ -160,7 +160,7 @@ static void fill(struct proc_record *record, struct task_struct *task) {
   read_counts(record, task);
 }
 
-/* Changes when the process has run; computed with the fewest memory accesses. */
+/* Returns a number that changes when the process runs; it needs the fewest possible memory accesses. */
 static __u64 mark_of(struct task_struct *leader) {
   const __u64 state = (__u64)state_of(leader) << 32; /* waiting for a CPU is not sleeping */
   if (has_one_thread(leader)) return state ^ mark_of_thread(leader->se.exec_start, leader->se.sum_exec_runtime);
@@ -169,7 +169,7 @@ static __u64 mark_of(struct task_struct *leader) {
   return state ^ walk.mark;
 }
 
-/* Differs between processes, and is never 0, the value of unused slots. */
+/* Returns mark_of mixed with the identity of the process; never 0, the value of unused slots. */
 static __u64 identified_mark_of(struct task_struct *leader) {
   return mark_of(leader) + (__u64)leader->pid * 0xd6e8feb86659fd93;
 }
@@ -182,7 +182,7 @@ static bool rests(__s32 pid, __u64 mark) {
   return *seen_of(pid) == mark && (__u32)pid % PROC_TURNS != turn;
 }
 
-/* Incomplete counters are read again in the next pass. */
+/* Stores the mark of a complete record. A record with incomplete counters gets none, so the next pass reads the process again. */
 static void keep_mark(const struct proc_record *record, __u64 mark) {
   *seen_of(record->head.pid) = record->flags & PROC_PARTIAL ? ~mark : mark;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which call a uretprobe ends: a recursion returns from inner calls first. */
+/* Finds the call that a uretprobe ends: a recursive function returns from its inner calls first. */
 #ifndef ATALAYA_BPF_RETURNS_H
 #define ATALAYA_BPF_RETURNS_H
 
@@ -9,8 +9,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* True: the call that began with this stack pointer returns, or one outside it. On x86 the return has popped the return address, so
- * the stack pointer is above that of the entry. */
+/* Returns true if the call that was entered with the stack pointer `stack`, or one of its callers, returns. On x86 the return has
+ * popped the return address, so the stack pointer is above that of the entry.
+ */
 static inline bool returns_from(struct pt_regs *ctx, __u64 stack) {
 #if defined(__TARGET_ARCH_x86)
   return PT_REGS_SP(ctx) > stack;

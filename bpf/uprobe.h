@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Types that uprobe.bpf.c shares with the source "uprobe": plain and fixed-width. */
+/* Records and map entries that uprobe.bpf.c shares with the source "uprobe": fixed-width fields with the same layout on both sides.
+ */
 #ifndef ATALAYA_BPF_UPROBE_H
 #define ATALAYA_BPF_UPROBE_H
 
@@ -9,7 +10,7 @@ enum {
   UPROBE_COMM = 16,
   UPROBE_REGIONS = 64,
 
-  /* Source of a run's bytes: none, the first to fifth argument of its first function, or the function's result. */
+  /* Source of the byte count of a run: none, an argument (first to fifth) of its first function, or the function's result. */
   UPROBE_NO_BYTES = 0,
   UPROBE_BYTES_RETURNED = 6,
 };
@@ -28,7 +29,7 @@ struct uprobe_key {
   char comm[UPROBE_COMM];
 };
 
-/* Since the start. runs = reported + brief + dropped. */
+/* Numbers of runs since the start. runs = reported + brief + dropped. */
 struct uprobe_counts {
   __u64 runs, time_ns; /* of ended runs */
   __u64 brief;         /* of these, shorter than the minimum */

@@ -17,9 +17,9 @@
 
 namespace atalaya::btrace {
 
-// Emits lines as batches, one at a time. Before a batch is emitted, the journal records its lines and times; when the
-// sinks hold it, its completion. After a kill in between, the restarted agent builds the identical batch again, so a store has each
-// sample once.
+// Follows trace files and emits their lines, one batch at a time. The journal records the lines and times of a batch before it is
+// emitted, and its completion when the sinks have stored it. If the agent is killed in between, it builds the identical batch again
+// after the restart, so a store has each sample once.
 class BtraceSource final : public PushSource {
  public:
   static constexpr Param params[] = {
@@ -72,7 +72,7 @@ class BtraceSource final : public PushSource {
   void acked(uint64_t batch_id, Code status) noexcept override;
 
  private:
-  // Counts since the start.
+  // Counters since the start of the source.
   struct Totals {
     LineCounts lines;
     SpanCounts spans;
@@ -85,7 +85,7 @@ class BtraceSource final : public PushSource {
 
   bool stopping();
   Totals begin_batch(int64_t time_ns);
-  // Each emits one batch and waits for the sinks. False: nothing to emit, or the host is stopping.
+  // Both emit one batch and wait for the sinks. They return false if there is nothing to emit, or the host is stopping.
   bool next_lines(int64_t time_ns, bool limited);
   bool next_expired(int64_t time_ns);
   void replay();
@@ -104,16 +104,16 @@ class BtraceSource final : public PushSource {
   const Rules rules_;
   const int64_t poll_ns_;
 
-  // Used by the thread of run, and by start and stop while there is none.
+  // Used by the thread of run(), and by start() and stop() while that thread does not run.
   std::optional<tail::Tail> tail_;
   std::optional<LineReader> reader_;
   RecordBuilder builder_;
   atalaya_batch *batch_ = nullptr;
   tail::Journal journal_;
-  std::optional<tail::JournalFile> journal_file_;  // nothing: no state folder
-  Totals reported_;                                // by add_account
-  int64_t batch_time_ns_ = 0;                      // of the current batch
-  int64_t last_time_ns_ = 0;                       // the latest time given to a sample
+  std::optional<tail::JournalFile> journal_file_;  // empty: no state folder
+  Totals reported_;                                // the totals at the last call of add_account
+  int64_t batch_time_ns_ = 0;                      // time of the current batch
+  int64_t last_time_ns_ = 0;                       // the latest time of an emitted sample
 
   std::mutex mutex_;
   std::condition_variable wake_;

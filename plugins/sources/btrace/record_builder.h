@@ -13,7 +13,7 @@
 
 namespace atalaya::btrace {
 
-// Adds records to a batch. Names come from files, so their number is limited.
+// Adds trace records to a batch. Metric names come from the trace files, so their number is limited.
 class RecordBuilder {
  public:
   RecordBuilder(Host host, size_t max_names) : host_(host), max_names_(max_names) {}
@@ -32,13 +32,13 @@ class RecordBuilder {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
 
-  uint32_t id_of(std::string_view name);  // 0: limit reached
+  uint32_t id_of(std::string_view name);  // returns 0 if the limit of names is reached
   void declare(uint32_t field, std::string_view name, bool is_count);
 
   Host host_;
   const size_t max_names_;
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
-  std::unordered_set<uint32_t> declared_;  // fields
+  std::unordered_set<uint32_t> declared_;  // ids of declared metrics
   bool names_full_ = false;
   std::unique_ptr<Batch> batch_;
   int64_t time_ns_ = 0;

@@ -30,7 +30,7 @@ struct Options {
   Groups groups = Groups().set();
   io::MatcherList processes, cgroups;  // empty: none
   size_t max_processes = 50, max_cgroups = 50;
-  size_t max_events = 0;  // descriptors; 0: half of the limit of the program
+  size_t max_events = 0;  // maximum open descriptors; 0: half of the process's limit
 };
 
 class Collector {
@@ -41,11 +41,11 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // The events of one entity, on all its CPUs or threads.
+  // The open events of one entity (host, process or cgroup), on all its CPUs or threads.
   struct Target {
     std::vector<EventSet> sets;
     int64_t read_ns = 0;
-    bool seen = false;  // in this round
+    bool seen = false;  // still exists in this window
   };
   struct ProcessTarget {
     Process process;
@@ -89,7 +89,7 @@ class Collector {
   Slots slots_;  // selected events that this host counts
   std::optional<ProcessList> process_list_;
   std::optional<CgroupList> cgroup_list_;
-  std::map<int, Target> hosts_;  // by core; -1: all together
+  std::map<int, Target> hosts_;  // by core; -1: all cores
   std::map<int32_t, ProcessTarget> processes_;
   std::map<std::string, CgroupTarget, std::less<>> cgroups_;
   std::set<std::string> warnings_;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The metrics of the host, of cgroups and of processes: the same numbers with three prefixes.
+// SPDX-License-Identifier: Apache-2.0 The metrics of the host, of cgroups and of processes: the same values under three name
+// prefixes.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -10,7 +10,7 @@
 
 namespace atalaya::counters {
 
-// In the order of the tables below.
+// Index of a value; the tables below have the same order.
 enum Value : size_t {
   kValueIpc,
   kValueCycles,
@@ -46,7 +46,7 @@ enum Value : size_t {
   kValueMigrations,
   kValueFaults,
   kValueMajorFaults,
-  kValueClock,  // not of the host, where it is the elapsed time
+  kValueClock,  // not for the host, whose clock equals the elapsed time
   kValues,
 };
 

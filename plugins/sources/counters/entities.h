@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The existing processes and cgroups that are selected.
+// SPDX-License-Identifier: Apache-2.0 Finds the processes and cgroups that the operator selected.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace atalaya::counters {
 
 struct Process {
   int32_t pid = 0;
-  uint64_t start_ns = 0;  // since boot; with the pid it is the identity
+  uint64_t start_ns = 0;  // since boot; pid and start_ns identify the process
   std::string name;
   bool operator==(const Process &) const = default;
 };
@@ -25,9 +24,9 @@ struct Process {
 class ProcessList {
  public:
   ProcessList(const std::string &root, io::MatcherList names);
-  // The selected processes, by pid.
+  // Returns the selected processes in ascending order of pid.
   const std::vector<Process> &read();
-  // The threads of a process; empty when it has ended.
+  // Returns the threads of a process; empty if it has ended.
   std::vector<int32_t> threads(int32_t pid) const;
 
  private:
@@ -41,22 +40,22 @@ class ProcessList {
 
 class CgroupList {
  public:
-  // A path and its folder: a cgroup created again has another inode.
+  // Called with each cgroup: its path, inode and folder descriptor. A cgroup that is created again has another inode.
   using Visit = std::function<void(std::string_view path, uint64_t inode, int folder)>;
 
   CgroupList(const std::string &root, io::MatcherList paths, int64_t depth);
-  // Whether a hierarchy of cgroups supports perf events.
+  // Returns true if a cgroup hierarchy supports perf events.
   bool any() const { return tree_.has_value(); }
   void read(const Visit &visit);
 
  private:
   core::Descriptor root_;
   io::MatcherList paths_;
-  std::optional<std::string> tree_;  // from the root, without the leading '/'
+  std::optional<std::string> tree_;  // relative to the root, without the leading '/'
   cgroup::CgroupWalk walk_;
 };
 
-// The hierarchy that perf events use: version 1 with the controller perf_event, else version 2.
+// Returns the mount point of the cgroup hierarchy that perf events use: version 1 with the controller perf_event, else version 2.
 std::optional<std::string> perf_tree(std::string_view mountinfo);
 
 }  // namespace atalaya::counters

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The events of a CPU, thread or cgroup: opened in groups, read group by group.
+// SPDX-License-Identifier: Apache-2.0 Opens the events of a CPU, thread or cgroup in groups, and reads them group by group.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,13 @@
 
 namespace atalaya::counters {
 
-// Opens events within a limit of descriptors.
+// Opens events up to a maximum number of descriptors.
 class Opener {
  public:
   Opener(PerfCalls &calls, size_t max_events, bool kernel) : calls_(calls), max_events_(max_events), kernel_(kernel) {}
   bool kernel() const { return kernel_; }
 
-  // A descriptor, or the negative error number: -EMFILE beyond the limit.
+  // Returns a descriptor or a negative error number: -EMFILE if the maximum is reached.
   int open(size_t slot, const Place &place, uint32_t pmu, int leader);
   void close(int event);
   PerfCalls &calls() { return calls_; }
@@ -32,7 +31,7 @@ class Opener {
   bool kernel_;
 };
 
-// An open event, closed at the end.
+// The descriptor of an open event; the destructor closes it.
 class EventFile {
  public:
   EventFile(Opener &opener, int event) : opener_(&opener), event_(event) {}
@@ -50,10 +49,10 @@ class EventFile {
 
 class EventSet {
  public:
-  // 0, or the error number; then nothing is open. Events that do not fit into their group lead a new one. The next reading covers
-  // the time from here on.
+  // Opens the events. Returns 0, or an error number; after an error nothing is open. An event that does not fit into its group
+  // starts a new group. The next read() covers the time from this call on.
   int open(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
-  // Adds the counts since the last reading, or since the opening, `elapsed_ns` ago.
+  // Adds the counts since the last read() or, for the first one, since open(). `elapsed_ns`: the time since then.
   void read(Opener &opener, int64_t elapsed_ns, Tally &tally);
   const Place &place() const { return place_; }
 
@@ -64,7 +63,7 @@ class EventSet {
     uint64_t last = 0;
   };
   struct Group {
-    std::vector<Counted> events;  // the first leads
+    std::vector<Counted> events;  // the first event leads the group
     uint64_t enabled_ns = 0, running_ns = 0;
   };
   int add(Opener &opener, uint32_t pmu, size_t slot);
@@ -74,10 +73,10 @@ class EventSet {
   std::vector<Group> groups_;
 };
 
-// The selected events that the unit counts, each tried alone.
+// The selected events that the PMU supports; each was opened alone to find out.
 struct Probe {
   Slots counted;
-  int error = 0;  // the last error other than a missing event
+  int error = 0;  // the last error number, except for unsupported events
 };
 Probe probe(Opener &opener, const Place &place, uint32_t pmu, const Slots &wanted);
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// The events and their groups: a CPU counts all events of a group at the same time or none of them, so their ratio is exact even
-// when groups are multiplexed. Few events per group: a CPU has four to eight counters.
+// SPDX-License-Identifier: Apache-2.0 The events and their groups. A CPU counts all events of a group at the same time or none of
+// them, so ratios within a group are exact even when groups are multiplexed. Groups are small, because a CPU has four to eight
+// counters.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -15,18 +15,18 @@ namespace atalaya::counters {
 
 enum class Group : uint8_t { pipeline, branches, cache, llc, l1d, l1i, tlb, software, clock };
 inline constexpr size_t kGroups = 9;
-// The groups that can be selected; the clock belongs to the software events.
+// The groups that can be selected. The clock is not among them: it is selected with the software events.
 inline constexpr std::array<std::string_view, kGroups - 1> kGroupNames = {"pipeline", "branches", "cache", "llc",
                                                                           "l1d",      "l1i",      "tlb",   "software"};
 using Groups = std::bitset<kGroups>;
 
-// An event within its group.
+// Index of an event; events of one group are adjacent.
 enum Slot : size_t {
   kCycles,
   kInstructions,
   kStalledFrontend,
   kStalledBackend,
-  kBranchInstructions,  // instructions again, while branches are counted
+  kBranchInstructions,  // instructions, counted a second time within the group of branches
   kBranches,
   kBranchMisses,
   kCacheInstructions,
@@ -48,14 +48,14 @@ enum Slot : size_t {
   kMigrations,
   kFaults,
   kMajorFaults,
-  kClock,  // a separate group: in a cgroup that is never left, kernels stop one of two units in a group
+  kClock,  // a group of its own: in a cgroup whose tasks never leave the CPU, kernels stop one of two PMUs in a group
   kSlots,
 };
 using Slots = std::bitset<kSlots>;
 
 struct Event {
   Group group;
-  std::string_view name;  // as perf(1) calls it
+  std::string_view name;  // the name in perf(1)
   uint32_t type;
   uint64_t config;
 };

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The counting units of the CPUs: one for all, or one per kind of core (performance and efficiency cores).
+// SPDX-License-Identifier: Apache-2.0 Performance monitoring units (PMUs) of the CPUs: one for all cores, or one per core type
+// (performance and efficiency cores).
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 namespace atalaya::counters {
 
 struct Pmu {
-  uint32_t type = 0;      // the kernel's number; 0: the only one
+  uint32_t type = 0;      // the kernel's number of the PMU; 0: the only one
   std::vector<int> cpus;  // empty: all
 };
 
-// From /sys below the root. Without two kinds of cores, one unit for all CPUs, even if it does not exist.
+// Reads the PMUs from /sys below the root. A host with one core type has one PMU for all CPUs in the result, even if the hardware
+// has none.
 std::vector<Pmu> find_pmus(const std::string &root);
 
 }  // namespace atalaya::counters

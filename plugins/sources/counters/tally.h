@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// The counts of a window, over all CPUs or threads of an entity, and the metrics derived from them.
+// SPDX-License-Identifier: Apache-2.0 Sums the counts of a window over all CPUs or threads of an entity.
 //
-// When a CPU has fewer counters than events, groups are multiplexed: a group is enabled for some time and counts for a part of it.
-// Its counts are scaled to the whole time: an estimate, whose quality `running` shows.
+// If a CPU has fewer counters than events, the kernel multiplexes the groups: a group is enabled all the time but counts only for a
+// part of it (perf_event_open(2), time_enabled and time_running). Its counts are scaled by enabled / running: an estimate, whose
+// quality `running` reports.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace atalaya::counters {
 
-// The growth of one event on one CPU or thread.
+// The difference between two readings of one event on one CPU or thread.
 struct Growth {
   uint64_t count = 0, enabled_ns = 0, running_ns = 0;
 };
@@ -23,19 +23,19 @@ struct Growth {
 class Tally {
  public:
   void add(size_t slot, const Growth &growth);
-  // One of its counters could not be read, or restarted: the sum is unknown.
+  // Marks the sum of an event as unknown: one of its counters could not be read, or was reset.
   void lose(size_t slot) { sums_[slot].lost = true; }
 
-  // Absent if the event is not counted, or was enabled but never ran.
+  // Returns the scaled count; absent if the event is not counted, or never ran while enabled.
   std::optional<double> count(size_t slot) const;
-  // The running share of the least active group, in per cent; absent if no group was enabled.
+  // Returns running / enabled of the group with the smallest ratio, in per cent; absent if no group was enabled.
   std::optional<double> running() const;
 
  private:
   struct Sum {
-    double count = 0;  // sum over CPUs or threads on which it ran, each scaled to its time
+    double count = 0;  // sum over CPUs or threads on which the event ran, each scaled by enabled / running
     uint64_t enabled_ns = 0, running_ns = 0;
-    uint64_t counted_ns = 0;  // the part of enabled_ns of those
+    uint64_t counted_ns = 0;  // enabled time of the CPUs or threads on which it ran
     bool known = false, lost = false;
   };
   std::array<Sum, kSlots> sums_{};

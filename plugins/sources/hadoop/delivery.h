@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Tracks batches in flight: the position of a history is saved when the sinks hold its spans.
+// SPDX-License-Identifier: Apache-2.0 Tracks batches in flight. The position in a history file is saved when the sinks have stored
+// all spans up to it.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,7 +19,7 @@
 
 namespace atalaya::hadoop {
 
-// acked and interrupt may be called from any thread, other methods from the thread that sends.
+// Any thread may call acked and interrupt; only the sending thread calls the other methods.
 class Delivery {
  public:
   Delivery(const Host &host, size_t max_names) : host_(host), writer_(host, max_names) {}
@@ -30,28 +30,31 @@ class Delivery {
   void interrupt() noexcept;
   bool stopping();
 
-  // The position up to which the sinks hold a history.
+  // Returns the position up to which the sinks have stored a history.
   std::optional<protocols::Position> held(const std::string &key);
-  // Sends spans of the history in the file `path` up to this position. False: the host is stopping.
+  // Sends the spans of the history in the file `path` up to `position`. Returns false if the host is stopping.
   bool send(const std::string &path, const std::string &key, const protocols::Spans &spans, protocols::Position position);
-  // The file has been read to its end; saved after its spans.
+  // Records that the file has been read to its end; saved when its spans are stored.
   void note_read(const std::string &path, const Mark &mark);
   void acked(uint64_t batch_id, Code status) noexcept;
 
-  // Saves the positions that the sinks hold. Returns files whose spans a sink refused: read them again from the held position.
+  // Saves the positions up to which the sinks have stored the spans. Returns the files whose spans a sink refused: the caller reads
+  // them again from the saved position.
   std::set<std::string> settle();
-  // Whether a refused file must wait before it is read again.
+  // Returns true if a refused file must not be read again yet.
   bool must_wait(const std::string &path) const;
-  // The time at which the first refused file may be read again; nothing: none.
+  // Returns the time at which the first refused file may be read again; empty: no file was refused.
   std::optional<int64_t> next_try() const;
 
-  // Both return when there is something to settle. wait_until: false at the deadline. Check stopping() after either.
+  // Both return when acknowledgements have arrived for settle(). wait_until returns false at the deadline. Check stopping() after
+  // either.
   bool wait_until(int64_t deadline);
   void wait_for_all();
 
-  // Counts an attempt for refused files that could have been read again since then, but were not. Call it when all is settled.
+  // Counts an attempt for each refused file that could have been read again since `since`, but was not. Call it when no batch is in
+  // flight.
   void count_tries(int64_t since);
-  // Forgets all other files.
+  // Forgets all files except `paths`.
   void forget_all_but(const std::set<std::string> &paths);
   uint64_t left_out() const { return writer_.left_out(); }
 
@@ -61,10 +64,10 @@ class Delivery {
     uint64_t id = 0;
     bool settled = false;
     Code status = Code::ok;
-    uint64_t attempt = 0;  // of its path
+    uint64_t attempt = 0;  // number of the attempt to send this path
     Positions::Progress progress;
   };
-  // A path whose spans a sink refused: earlier batches in flight of it are ignored.
+  // A path whose spans a sink refused. Acknowledgements of its earlier batches in flight are ignored.
   struct Refusal {
     uint64_t attempt = 0;
     int64_t again_at = 0;  // monotonic
@@ -86,8 +89,8 @@ class Delivery {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Flight> flights_;      // in the order of the texts
-  std::map<uint64_t, Code> early_;  // acked before emit returned the id
+  std::deque<Flight> flights_;      // in sending order
+  std::map<uint64_t, Code> early_;  // acknowledgements that came before emit() returned the batch id
   bool emitting_ = false, stopping_ = false;
 };
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Texts of failures, as spans of their own: tags identify a span, and an open span has no error yet.
+// SPDX-License-Identifier: Apache-2.0 Error texts as separate spans. They are no tags of the failed span, because tags identify a
+// span, and an open span has no error yet.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@ namespace atalaya::hadoop {
 inline constexpr size_t kMaxErrorLines = 5;   // the message and the first frames of a stack
 inline constexpr size_t kMaxErrorText = 500;  // bytes
 
-// The first lines, without the blanks around them.
+// Returns the first kMaxErrorLines lines without leading and trailing blanks.
 std::string first_lines(std::string_view text);
-// Appends the reason of the end of a job, stage, attempt or executor, at its end; nothing if there is no text.
+// Appends a span with the error text of a failed job, stage, attempt or executor `of`, at the end time of `of`. Appends nothing if
+// the text is empty.
 void append_error(const protocols::Span &of, std::string_view text, protocols::Spans &out);
 
-// "ExceptionFailure: java.lang.IllegalStateException: ..." of a "Task End Reason" of Spark.
+// Returns Spark's "Task End Reason" as text: "ExceptionFailure: java.lang.IllegalStateException: ...".
 std::string end_reason(const io::JsonObject &reason);
 
 }  // namespace atalaya::hadoop

@@ -11,7 +11,7 @@ inline constexpr MetricTag kSpanTags[] = {metric::identity("host"),     metric::
                                           metric::identity("executor"), metric::identity("source"),    metric::identity("quality"),
                                           metric::identity("fact"),     metric::identity("value"),     metric::identity("error")};
 
-// In addition, every counter is a field counter.GROUP.NAME.
+// The fixed metrics. In addition, each Hadoop counter becomes a field counter.GROUP.NAME.
 inline constexpr Metric kMetrics[] = {
     metric::gauge("span.bytes", "By", metric::count, kSpanTags,
                   "input format, file system and shuffle counters; Input and Shuffle Read Metrics",

@@ -16,7 +16,7 @@
 
 namespace atalaya::hadoop {
 
-// Turns histories below a path into spans: scans the folders, reads new data and sends it to the sinks.
+// Converts the history files of Hadoop and Spark below a path to spans: scans the folders, reads new data and emits batches.
 class HadoopSource final : public PushSource {
  public:
   static constexpr Description description = {.name = "hadoop"_str,
@@ -33,17 +33,17 @@ class HadoopSource final : public PushSource {
   void acked(uint64_t batch_id, Code status) noexcept override { delivery_.acked(batch_id, status); }
 
  private:
-  // State of a running history.
+  // Read state of the history of a running job.
   struct Running {
-    std::unique_ptr<Reading> reading;  // null: no more data; a file whose growth is not listed
+    std::unique_ptr<Reading> reading;  // null: no new data, or a file whose growth is not listed
     int64_t grown_at = 0;              // monotonic time of the last growth
   };
 
-  // Summary of a run with follow = false.
+  // Totals of an import (follow = false) for its summary.
   struct Import {
     std::set<std::string> read, skipped;  // paths
     uint64_t spans = 0;
-    std::set<std::string> found, too_old, foreign;  // files that are not read, too
+    std::set<std::string> found, too_old, foreign;  // files that were found, including those that are not read
   };
 
   bool wait(int64_t until);
@@ -70,9 +70,9 @@ class HadoopSource final : public PushSource {
   const Rules rules_;
   Places places_;
   Delivery delivery_;
-  std::map<std::string, Mark> marks_;         // of files that were read
-  std::map<std::string, Running> running_;    // by path
-  std::map<std::string, uint64_t> reported_;  // damaged pieces
+  std::map<std::string, Mark> marks_;         // size and time of completely read files
+  std::map<std::string, Running> running_;    // running histories by path
+  std::map<std::string, uint64_t> reported_;  // number of reported damaged pieces by path
   Import import_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace atalaya::hadoop {
 
-// Both throw Failure (bad_config).
+// Both throw Failure (bad_config) for an invalid value.
 Rules rules_of(const Host &host);
 WebHdfsOptions webhdfs_of(const Host &host);
 

@@ -10,10 +10,10 @@
 
 namespace atalaya::hadoop {
 
-// Converts spans to samples.
+// Converts spans to samples of a batch.
 class SpanWriter {
  public:
-  // max_names: maximum distinct names of counters; further ones are left out and counted.
+  // max_names: maximum distinct counter names; counters with further names are omitted and counted.
   SpanWriter(Host host, size_t max_names);
 
   void write(const protocols::Span &span, Batch &batch);
@@ -28,12 +28,12 @@ class SpanWriter {
     uint32_t host, framework, job, name, stage, task, attempt, phase, locality, executor, source, quality, fact, value, error;
     uint32_t bytes, records, remote_bytes, gc_time, outcome, slots;
   } ids_;
-  std::unordered_map<std::string, uint32_t> counters_;  // by group and name
+  std::unordered_map<std::string, uint32_t> counters_;  // metric ids by counter group and name
   std::string scratch_;
   uint64_t left_out_ = 0;
 };
 
-// "counter.GROUP.NAME" with the characters allowed in metric names.
+// Writes "counter.GROUP.NAME" with the characters that metric names allow.
 void counter_metric(const protocols::Counter &counter, std::string &out);
 
 }  // namespace atalaya::hadoop

@@ -46,8 +46,8 @@ class Collector {
 
   procfs::Tree tree_;
   FactHistory history_;
-  std::string file_;        // of the history; empty: not stored
-  bool first_ever_ = true;  // no history before the next collection
+  std::string file_;        // path of the saved history; empty: not saved
+  bool first_ever_ = true;  // no collection has run and no history was loaded
   std::optional<int64_t> all_emitted_ns_;
   std::set<std::string> warnings_;
 };

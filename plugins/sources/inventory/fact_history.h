@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The start of each fact, and its changes between two readings, also across restarts of the agent.
+// SPDX-License-Identifier: Apache-2.0 Tracks the start of each fact and detects changes between two collections, also across
+// restarts of the agent.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Record {
 
 class FactHistory {
  public:
-  // The facts that ended and those that began with this reading. A changed fact ends and begins with it.
+  // Compares with the last facts; returns the facts that ended and the facts that started. A changed value is one of each.
   std::vector<Record> update(const Facts &facts, int64_t now_ns);
-  // All current facts.
+  // Returns all current facts.
   std::vector<Record> open() const;
-  // The facts that ended with the last reading that had changes: after a crash they are emitted again.
+  // Returns the facts that ended in the last update with changes. They are emitted again after a crash.
   const std::vector<Record> &ended() const { return ended_; }
   size_t size() const { return known_.size(); }
 

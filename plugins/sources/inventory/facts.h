@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Facts about a host at one time: names and values, both texts.
+// SPDX-License-Identifier: Apache-2.0 Facts about a host at one time, as pairs of name and value.
 #pragma once
 
 #include <map>
@@ -14,15 +13,15 @@ inline constexpr size_t kMaxName = 512, kMaxValue = 1024;  // bytes
 
 class Facts {
  public:
-  // Trims blanks around the value and replaces control characters by blanks; an empty value is not a fact. A long value is cut and
-  // ends with a hash of the whole, so that a change after the cut is visible.
+  // Adds a fact. The value is trimmed, control characters become blanks, and an empty value is ignored. A value above kMaxValue is
+  // truncated and ends with a hash of the complete value, so that a change after the cut is visible.
   void add(std::string_view name, std::string_view value);
-  // Facts with this prefix could not be read: their known values stay.
+  // Marks all facts with this prefix as unreadable: FactHistory keeps their last values.
   void unread(std::string_view beginning) { unread_.emplace_back(beginning); }
 
   bool is_unread(std::string_view name) const;
   const std::map<std::string, std::string, std::less<>> &values() const { return values_; }
-  bool full() const { return full_; }  // more facts than the maximum
+  bool full() const { return full_; }  // the maximum number of facts is exceeded
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

@@ -11,7 +11,7 @@ namespace atalaya::inventory {
 
 inline constexpr MetricTag kFactTags[] = {metric::identity("host"), metric::identity("fact"), metric::identity("value")};
 
-// The only field of the spans.
+// The only field of inventory spans.
 inline constexpr Metric kNumber =
     metric::gauge("fact.number", "1", metric::count, kFactTags, "the value", "Value of the fact, where it is a whole number");
 inline constexpr std::array kOwnMetrics = {

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Parses texts of keys and values. Pure functions on untrusted bytes.
+// SPDX-License-Identifier: Apache-2.0 Parses files of keys and values. Pure functions on untrusted bytes.
 #pragma once
 
 #include <string>
@@ -8,17 +7,18 @@
 
 namespace atalaya::inventory {
 
-inline constexpr size_t kMaxProperties = 20000;  // the rest is ignored
+inline constexpr size_t kMaxProperties = 20000;  // further properties are ignored
 
 struct Property {
   std::string key, value;
   bool operator==(const Property &) const = default;
 };
 
-// os-release, a JDK's release: lines KEY=value or KEY="value", `#` begins a comment.
+// Parses os-release(5) and the file "release" of a JDK: lines KEY=value or KEY="value"; `#` starts a comment.
 std::vector<Property> parse_assignments(std::string_view text);
-// spark-defaults.conf, as Java's Properties reads it: the key ends at a blank, `=` or `:`; `#` or `!` begins a comment, `\` at the
-// end continues in the next line and elsewhere escapes the next character. A repeated key has the last value.
+// Parses the format of java.util.Properties, which spark-defaults.conf has: the key ends at a blank, `=` or `:`; `#` or `!` starts
+// a comment; `\` at the line end joins the next line, elsewhere it escapes the next character. The last value of a repeated key
+// wins.
 std::vector<Property> parse_java_properties(std::string_view text);
 
 }  // namespace atalaya::inventory

@@ -13,21 +13,21 @@
 
 namespace atalaya::inventory {
 
-// Reports a problem that an operator can fix.
+// Called with a problem that the operator can fix.
 using Warn = std::function<void(const std::string &)>;
 
-// jdk.PATH.version, jdk.PATH.vendor of each in these folders; links count as names of the same JDK.
+// Adds jdk.PATH.version and jdk.PATH.vendor for each JDK in these folders. A symbolic link is not a further JDK.
 void read_jdks(const procfs::Tree &tree, const std::vector<std::string> &folders, Facts &facts);
 
 struct Configurations {
-  std::vector<std::string> places;  // files, or folders with files of well-known names
-  io::MatcherList keys;           // to report
+  std::vector<std::string> places;  // files, or folders in which files with well-known names are read
+  io::MatcherList keys;           // keys to report
 };
-// config.PATH:KEY of each file, once per file whatever its names. Keys that name a secret are never reported, and possible secrets
-// in values are "***".
+// Adds config.PATH:KEY for each file, once for a file with several paths. Keys that name a secret are never reported; possible
+// secrets in values are replaced by "***".
 void read_configurations(const procfs::Tree &tree, const Configurations &wanted, const Warn &warn, Facts &facts);
 
-// Whether the value of the key may be a password, a token or a key.
+// Returns true if the key's value may be a password, a token or a cryptographic key.
 bool names_secret(std::string_view key);
 
 }  // namespace atalaya::inventory

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Turns the counters and thread dumps of all JVMs in a window into samples.
+// SPDX-License-Identifier: Apache-2.0 Converts the counters and thread profiles of all JVMs to the samples of a window.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -35,30 +34,30 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // The state of a JVM at the last window.
+  // State of a JVM at the end of the last window.
   struct Known {
     std::optional<Reading> before;
     JvmClock clock;
-    Identity identity;   // of the last reading before it was up, and of the first one after that
-    bool is_up = false;  // has started, so that its identity is complete
+    Identity identity;   // read at every window until the JVM is up, and once after that
+    bool is_up = false;  // the JVM has started, so its identity is complete
     std::string comm;
-    int64_t seen_ns = 0;  // the end of the last window with it
+    int64_t seen_ns = 0;  // end of the last window in which the JVM existed
     uint64_t windows = 0;
-    int64_t start_ns = 0;  // of the process
+    int64_t start_ns = 0;  // start of the process
   };
   struct Names {
     explicit Names(Host host);
-    std::vector<uint32_t> counters;  // in the order of kCounterMetrics
+    std::vector<uint32_t> counters;  // metric ids, in the order of kCounterMetrics
     uint32_t process, pid, cause, function, profile, bias, version, vm, collector, flags, job, stage, task, attempt;
     uint32_t start, quality, cause_seen, pauses, pause_mean, pause_max, running, native, blocked, waiting, sleeping;
     uint32_t rate, cost, pause, cpu, unseen, excess, failures, skipped, lost, self, samples, ns, on_cpu, count, unshared,
         source_cost;
   };
-  // The tags of one JVM, in the batch.
+  // The tags of one JVM; the texts are in the batch's arena.
   struct JvmTags {
     atalaya_str process, pid;
   };
-  // A JVM's counters in this window; nothing: it shares none.
+  // A JVM and its counters in this window; absent counters: it has no hsperfdata file.
   struct JvmReading {
     FoundJvm jvm;
     int64_t start_ns = 0;
@@ -66,11 +65,11 @@ class Collector {
   };
 
   bool is_wanted(const FoundJvm &jvm, std::string_view bytes) const;
-  // The selected JVMs.
+  // Reads all selected JVMs.
   std::vector<JvmReading> read_all(const Window &window);
-  // The bytes were read after `begin_ns`.
+  // Parses the bytes of a JVM's file, which were read after `begin_ns`.
   JvmReading read(const FoundJvm &jvm, std::string_view bytes, int64_t begin_ns, const Window &window);
-  // For a JVM that has ended since it was profiled.
+  // Returns the last counters of a JVM that has ended since its profile began.
   JvmReading read_ended(const Profiled &profiled, const Window &window);
   static void set_readings(JvmReading &seen, std::optional<Reading> before, Reading now, const Known &known);
   Known &known_of(const FoundJvm &jvm, bool &is_new);
@@ -79,7 +78,7 @@ class Collector {
   void emit(const JvmReading &seen, const Profiled *profiled, int64_t passed_ns, Batch &batch);
   void put_shared(const JvmReading &seen, Sample &sample, Batch &batch);
   void put_exports(const JvmReading &seen, Sample &sample, Batch &batch);
-  // Nothing: too many names.
+  // Returns the metric id of an exported field; empty if there are too many names.
   std::optional<uint32_t> export_id(const std::string &name);
   void report_excess(const Profiled &window);
   void put_profile(const Profiled &window, int64_t passed_ns, Sample &sample, Batch &batch);
@@ -104,9 +103,9 @@ class Collector {
   std::map<JvmId, Known> known_;
   std::map<std::string, uint32_t> export_ids_;
   size_t unshared_ = 0;
-  bool logged_excess_ = false;                          // a JVM reports more CPU time than its process
-  bool logged_missing_ = false;                         // JVMs of other users may be missing
-  bool logged_exports_ = false, logged_names_ = false;  // a limit was reached
+  bool logged_excess_ = false;                          // logged: a JVM reports more CPU time than its process
+  bool logged_missing_ = false;                         // logged: JVMs of other users may be missing
+  bool logged_exports_ = false, logged_names_ = false;  // logged: a limit of exported fields or names was reached
   int64_t last_ns_ = 0, sampler_cpu_ns_ = 0;
   double spent_ = 0;  // share of a core that this thread used in the last window
 };

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Finds the JVMs of this host, including those in containers: processes that have HotSpot's library mapped. It neither contacts nor
-// changes them.
+// SPDX-License-Identifier: Apache-2.0 Finds the JVMs of this host and its containers: processes that have mapped libjvm.so.
+// Discovery neither contacts nor changes a JVM.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +14,30 @@ namespace atalaya::jvm {
 
 struct FoundJvm {
   Target target;
-  std::string comm;         // the kernel's name of it, "java"
-  std::string shared_path;  // of its file hsperfdata_USER/PID in its root; empty: none, or not yet
+  std::string comm;         // the kernel's process name, "java"
+  std::string shared_path;  // path of hsperfdata_USER/PID in the JVM's root folder; empty: it does not exist (yet)
 };
 
-// Whether a process is a JVM, and the path of its hsperfdata file, from /proc/PID/maps. Pure.
+// Parses /proc/PID/maps: whether the process is a JVM, and the path of its hsperfdata file. Pure.
 struct JvmMaps {
   bool is_jvm = false;
   std::string_view shared_path;
 };
 JvmMaps parse_jvm_maps(std::string_view maps, int32_t inner_pid);
-// The name of a process in /proc/PID/stat. Pure.
+// Returns the process name in the text of /proc/PID/stat. Pure.
 std::string_view comm_in(std::string_view stat);
 
 class Discovery {
  public:
-  // The running JVMs, by pid. A new JVM is found once its file exists, or after a delay.
+  // Returns the running JVMs in ascending order of pid. A new JVM is included when its hsperfdata file exists, or after a delay.
   const std::vector<FoundJvm> &find();
-  // A process that this one must not read, possibly a JVM; 0: none.
+  // Returns the pid of a process whose files access control denies, possibly a JVM; 0: none.
   int32_t closed_pid() const { return closed_pid_; }
 
  private:
   struct Known {
     symbols::ProcessMark mark;
-    int64_t since_ns = 0;  // start of this program, since boot
+    int64_t since_ns = 0;  // start of the agent, since boot
     bool is_jvm = false, is_settled = false;
     int64_t looked_ns = 0;
     uint64_t looks = 0, seen = 0;

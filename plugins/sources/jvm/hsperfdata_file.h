@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Reads a JVM's hsperfdata file. Uses pread, because a mapped file that its owner truncates would crash the reader. Has no effect
-// on the JVM.
+// SPDX-License-Identifier: Apache-2.0 Reads a JVM's hsperfdata file with pread, because a reader of a mapped file crashes (SIGBUS)
+// when the owner truncates it. Reading has no effect on the JVM.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace atalaya::jvm {
 
 class HsperfdataFile {
  public:
-  // Opens it as the JVM's user, if permitted.
+  // Opens the file with the JVM's user id, if the agent may change it.
   explicit HsperfdataFile(const FoundJvm &jvm);
   explicit operator bool() const { return static_cast<bool>(file_); }
   int get() const { return file_.get(); }
@@ -22,14 +21,15 @@ class HsperfdataFile {
   core::Descriptor file_;
 };
 
-// A buffer for the bytes of such files. They contain command lines, which may hold secrets, so the buffer is cleared after use.
+// A reusable buffer for the bytes of hsperfdata files. The destructor clears it, because the bytes contain command lines, which may
+// contain secrets.
 class HsperfdataBytes {
  public:
   HsperfdataBytes() = default;
   HsperfdataBytes(const HsperfdataBytes &) = delete;
   HsperfdataBytes &operator=(const HsperfdataBytes &) = delete;
   ~HsperfdataBytes() { wipe(); }
-  // The file's current bytes; empty: none.
+  // Returns the current bytes of the file; empty if it cannot be read.
   std::string_view read(const HsperfdataFile &file);
   void wipe();
 

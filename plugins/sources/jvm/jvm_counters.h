@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// A JVM's own counters, from the bytes of its file hsperfdata_USER/PID. Pure.
+// SPDX-License-Identifier: Apache-2.0 Extracts the counters of a JVM from the bytes of its file hsperfdata_USER/PID. Pure.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ enum class Counter : uint8_t {
   classspace_used,
   young_count,
   young_ticks,
-  young_entry,  // of the last collection: ticks of the JVM's clock
+  young_entry,  // start of the last collection, in ticks of the JVM's clock
   young_exit,
   full_count,
   full_ticks,
@@ -52,33 +51,33 @@ enum class Counter : uint8_t {
   compile_count,
   compile_failed,
   compile_ticks,
-  ticks,  // of the JVM's clock, some times per second
+  ticks,  // the JVM's clock in ticks, updated several times per second
   frequency,
   begin_ms,
   made_ms,
 };
 inline constexpr size_t kCounters = static_cast<size_t>(Counter::made_ms) + 1;
-// The counter's name in the file.
+// Returns the counter's name in the file.
 std::string_view shared_name(Counter counter);
 
-// A field that a BTrace script shares (@Export).
+// A field that a BTrace script exports (@Export).
 struct Export {
   std::string name;  // btrace.CLASS.FIELD, a valid metric name
   int64_t value = 0;
   bool operator==(const Export &) const = default;
 };
-// Limits, because any program may share fields of any number and name.
+// Limits, because a program may export any number of fields with any name.
 inline constexpr size_t kMaxExports = 64, kMaxExportName = 256;
 
-// Absent numbers: not reported by this JVM.
+// The counters of a JVM; a counter that this JVM does not report is absent.
 struct JvmCounters {
   std::array<std::optional<int64_t>, kCounters> numbers;
-  std::string last_cause;  // of the last completed collection
+  std::string last_cause;  // cause of the last completed collection
   std::vector<Export> exports;
-  bool has_more_exports = false;  // more than kMaxExports, or longer names
+  bool has_more_exports = false;  // more fields than kMaxExports, or names above kMaxExportName
   const std::optional<int64_t> &operator[](Counter counter) const { return numbers[static_cast<size_t>(counter)]; }
 };
-// Of one kind of collections, each of which stops the threads.
+// Counters of one garbage collector, each of whose collections stops all threads.
 struct CollectorCounters {
   Counter count, ticks, entry, exit;
 };
@@ -86,23 +85,23 @@ inline constexpr std::array kCollectors = {
     CollectorCounters{Counter::young_count, Counter::young_ticks, Counter::young_entry, Counter::young_exit},
     CollectorCounters{Counter::full_count, Counter::full_ticks, Counter::full_entry, Counter::full_exit},
     CollectorCounters{Counter::concurrent_count, Counter::concurrent_ticks, Counter::concurrent_entry, Counter::concurrent_exit}};
-// A collection has begun and has not ended.
+// Returns true if a collection runs.
 bool is_running(const JvmCounters &shared, const CollectorCounters &collector);
 
-// Nothing: not the bytes of such a file.
+// Parses the bytes of an hsperfdata file; empty if they are not one.
 std::optional<JvmCounters> parse_counters(std::string_view bytes);
 
-// Whether it has started: before, it accepts no commands.
+// Returns true if the JVM has started and accepts attach commands.
 bool is_up(const JvmCounters &shared);
 
-// Properties that rarely or never change.
+// Properties of a JVM that rarely or never change.
 struct Identity {
   std::string version;    // "17.0.15"
   std::string vm;         // "OpenJDK 64-Bit Server VM 17.0.15+6-Debian-1deb12u1"
   std::string collector;  // "G1", "Serial", "Parallel", "ZGC"; otherwise the JVM's name for it
   std::string main;       // main class or file of the jar, without arguments
-  std::string flags;      // options that begin with -X
-  int64_t begin_ns = 0;   // Unix time of the JVM's start, as it reports it; 0: unknown
+  std::string flags;      // options with the prefix -X
+  int64_t begin_ns = 0;   // the JVM's start as it reports it, Unix time; 0: unknown
   bool operator==(const Identity &) const = default;
 };
 Identity parse_identity(std::string_view bytes);

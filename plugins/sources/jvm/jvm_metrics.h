@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The metrics of a JVM, and the counters that they are computed from.
+// SPDX-License-Identifier: Apache-2.0 The metrics of a JVM, and for each the counters whose sum it is computed from.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -16,15 +15,15 @@ namespace atalaya::jvm {
 
 inline constexpr int kPercentDecimals = 3, kSecondDecimals = 6, kRateDecimals = 2, kPauseDecimals = 3;
 
-// The conversion of a sum of counters to a metric's value.
+// Conversion of a sum of counters to the metric's value.
 enum class Conversion : uint8_t {
   bytes,    // unchanged
-  count,    // unchanged, current
-  total,    // unchanged, since the JVM's start
-  seconds,  // ticks of the JVM's clock, since its start
-  delta,    // since the last reading
-  share,    // ticks since the last reading, as a percentage of that time
-  pause,    // the same of pauses, in the windows in which they last
+  count,    // unchanged: a current number
+  total,    // unchanged: a total since the JVM's start
+  seconds,  // ticks of the JVM's clock since its start, in seconds
+  delta,    // difference to the last reading
+  share,    // difference in ticks as a percentage of the elapsed time
+  pause,    // share of pauses, attributed to the windows in which they last
 };
 
 struct CounterMetric {
@@ -40,7 +39,7 @@ constexpr CounterMetric of_counter(std::string_view name, Conversion conversion,
   return {name, conversion, {counter, counter, counter, counter}, 1, source, summary};
 }
 
-using enum Counter;  // NOLINT(google-global-names-in-headers): of this plugin only
+using enum Counter;  // NOLINT(google-global-names-in-headers): only this plugin includes this header
 
 inline constexpr std::array kCounterMetrics = {
     CounterMetric{"jvm.heap.used",

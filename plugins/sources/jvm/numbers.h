@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Computes metrics from a JVM's counters. Pure.
+// SPDX-License-Identifier: Apache-2.0 Computes metric values from two readings of a JVM's counters. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,17 @@ namespace atalaya::jvm {
 
 struct Reading {
   JvmCounters shared;
-  int64_t time_ns = 0;  // CLOCK_MONOTONIC, just before it
-  PauseTime paused{};   // until this reading
+  int64_t time_ns = 0;  // CLOCK_MONOTONIC time just before the reading
+  PauseTime paused{};   // pause time until this reading
 };
 
 using Number = std::variant<int64_t, double>;
-// Absent: the JVM lacks the counter, it decreased since `before`, or there is no earlier reading.
+// Returns the metric's value; absent if the JVM lacks the counter, the counter decreased since `before`, or `before` is null and
+// needed.
 std::optional<Number> number_of(const CounterMetric &metric, const Reading &now, const Reading *before);
-// Collections of all kinds since the JVM's start.
+// Returns the number of collections of all collectors since the JVM's start.
 int64_t collections(const JvmCounters &shared);
-// The reading of a JVM at its start at this time: all counters 0.
+// Returns the reading at the start of a JVM: all counters that `now` has are 0.
 Reading first_reading(const JvmCounters &now, int64_t time_ns);
 
 }  // namespace atalaya::jvm

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// The time of a JVM's pauses, by windows. The JVM adds a pause to its counters when it ends; here a pause counts in the windows in
-// which it lasts, and a window has at most its own length of it. Pure.
+// SPDX-License-Identifier: Apache-2.0 Attributes the pause time of a JVM to windows. The JVM adds a pause to its counters when the
+// pause ends; here it counts in the windows in which it lasts. Invariant: the pause time of a window never exceeds the window's
+// length. Pure.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace atalaya::jvm {
 inline constexpr std::array kPauseCounters = {Counter::young_ticks, Counter::full_ticks, Counter::concurrent_ticks,
                                               Counter::safepoint_ticks, Counter::safepoint_sync_ticks};
 
-// Time in pauses since the JVM's start that windows until a reading have, by counter. Absent: the JVM lacks the counter.
+// Pause time since the JVM's start, by counter, that was attributed to windows up to a reading. Absent: the JVM lacks the counter.
 class PauseTime {
  public:
   std::optional<int64_t> &operator[](Counter counter) { return counted_ns_.at(place(counter)); }
@@ -27,20 +27,21 @@ class PauseTime {
   std::array<std::optional<int64_t>, kPauseCounters.size()> counted_ns_;
 };
 
-// The JVM's clock. It updates a counter of its ticks some times per second, so the time of a tick is known to be not later than a
-// reading that has it.
+// Converts ticks of the JVM's clock to CLOCK_MONOTONIC. The JVM publishes its tick counter several times per second, so a published
+// tick is not later than the reading that contains it.
 class JvmClock {
  public:
-  // Counters that were read before this time (CLOCK_MONOTONIC).
+  // Adds counters that were read before this CLOCK_MONOTONIC time.
   void see(const JvmCounters &shared, int64_t read_before_ns);
-  // Time since this tick, maybe less; 0: unknown.
+  // Returns a lower bound of the time since this tick; 0: unknown.
   int64_t since(int64_t tick, int64_t frequency, int64_t now_ns) const;
 
  private:
-  std::optional<int64_t> start_ns_;  // of the JVM's ticks, maybe too late
+  std::optional<int64_t> start_ns_;  // upper bound of the time of tick 0
 };
 
-// `before`: at the start of the window, of `passed_ns`; null: no window, all time until now counts before it.
+// Returns the pause time at the end of a window. `before`: the pause time at the window's start; null: first reading, all time so
+// far belongs to earlier windows. `passed_ns`: length of the window.
 PauseTime count_pauses(const JvmCounters &now, int64_t now_ns, const JvmClock &clock, const PauseTime *before, int64_t passed_ns);
 
 }  // namespace atalaya::jvm

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The collections that ended between two readings of a JVM's counters: each stops its threads. Pure.
+// SPDX-License-Identifier: Apache-2.0 Pauses by garbage collections that ended between two readings of a JVM's counters. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +11,11 @@ namespace atalaya::jvm {
 struct Pauses {
   int64_t count = 0;
   std::optional<double> mean_ms;     // absent: no pause
-  std::optional<double> longest_ms;  // absent: no pause, or the counters do not tell
-  bool is_exact = true;              // of the longest; else at least so long
+  std::optional<double> longest_ms;  // absent: no pause, or not derivable from the counters
+  bool is_exact = true;              // longest_ms is exact; otherwise it is a lower bound
 };
 
-// Absent: the JVM lacks the counters, or one decreased.
+// Returns the pauses; absent if the JVM lacks the counters or one decreased.
 std::optional<Pauses> pauses_between(const JvmCounters &before, const JvmCounters &now);
 
 }  // namespace atalaya::jvm

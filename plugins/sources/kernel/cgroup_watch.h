@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Throttled cgroups, their OOM kills, and their paths by the kernel's number.
+// SPDX-License-Identifier: Apache-2.0 Detects CPU throttling and OOM kills of cgroups, and finds the path of a cgroup by its id.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 namespace atalaya::kernel {
 
 struct Throttled {
-  std::string_view cgroup;  // valid until the next look
+  std::string_view cgroup;  // valid until the next call of look
   uint64_t time_ns = 0, periods = 0;
 };
 struct CgroupKills {
@@ -26,14 +25,16 @@ struct CgroupKills {
 
 class CgroupWatch {
  public:
-  // Finds the hierarchies among the mounts below the root. False: none.
+  // Finds the cgroup hierarchies among the mounts below the root. Returns false if there is none.
   bool open(const std::string &root, const std::vector<procfs::Mount> &mounts);
 
-  // Reads all cgroups. The differences to the last look; with the first one, and for new cgroups that were there before it, none.
+  // Reads all cgroups and computes the differences to the last call. The first call, and cgroups that existed before it but are
+  // first seen later, yield no differences.
   void look(bool reads_kills);
   const std::vector<Throttled> &throttled() const { return throttled_; }
   const std::vector<CgroupKills> &kills() const { return kills_; }
-  // By the number of the cgroup that memory is charged to. Empty: unknown. A removed cgroup has its path for one more look.
+  // Returns the path of the memory cgroup with this id; empty: unknown. A removed cgroup stays known until the second next call of
+  // look.
   std::string path_of(uint64_t memory_cgroup) const;
   void clear();
 
@@ -50,7 +51,7 @@ class CgroupWatch {
 
   core::Descriptor root_;
   std::vector<cgroup::Hierarchy> trees_;
-  std::vector<Cgroups> known_;  // of each hierarchy
+  std::vector<Cgroups> known_;  // one entry per hierarchy
   cgroup::CgroupWalk walk_{64};
   std::vector<char> buffer_;
   std::unordered_map<uint64_t, std::string> paths_, former_paths_;

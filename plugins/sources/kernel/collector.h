@@ -38,17 +38,17 @@ class Collector {
     explicit Names(Host host);
     uint32_t event, process, pid, cgroup, container, kind, file, disk, mount, cause, memory, throttled, periods;
   };
-  // An event, without the tags that are empty.
+  // An event that becomes a span; empty members become no tags.
   struct Event {
     std::string_view name;
-    int64_t time_ns = 0, duration_ns = 0;  // the start, in Unix time
+    int64_t time_ns = 0, duration_ns = 0;  // time_ns: start, Unix time
     std::vector<std::pair<uint32_t, std::string_view>> tags;
   };
   struct LoggedCrash {
     int64_t time_ns = 0, thread = 0;
     std::string process, kind, file;
   };
-  struct Episode {  // of a throttled cgroup
+  struct Episode {  // an interval in which a cgroup was throttled
     int64_t start_ns = 0;
     uint64_t time_ns = 0, periods = 0;
     bool continues = false;
@@ -76,10 +76,10 @@ class Collector {
   ReadOnlyWatch read_only_;
   std::optional<Victims> victims_;
   std::vector<LoggedCrash> crashes_;
-  std::vector<std::string> failed_devices_;  // in this window
+  std::vector<std::string> failed_devices_;  // devices that failed in this window
   std::map<std::string, Episode, std::less<>> episodes_;
   uint64_t lost_messages_ = 0;
-  int64_t last_ns_ = 0;  // the last collection, monotonic
+  int64_t last_ns_ = 0;  // time of the last collection, monotonic
   int64_t unix_offset_ns_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// New messages of /dev/kmsg, each once.
+// SPDX-License-Identifier: Apache-2.0 Reads the messages that the kernel writes to /dev/kmsg after open(), each once.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,20 @@ class KernelLog {
   using Take = std::function<void(const LogRecord &)>;
 
   KernelLog() = default;
-  explicit KernelLog(core::Descriptor file);  // that returns one record per read
-  // Begins after the messages that are there.
+  explicit KernelLog(core::Descriptor file);  // a descriptor that returns one record per read
+  // Opens the log after its last existing message.
   core::Status open(const std::string &path);
   void close();
   bool is_open() const { return static_cast<bool>(file_); }
 
-  // Passes the kernel's own messages; returns the number of messages that were overwritten or could not be read.
+  // Calls `take` with each new message of the kernel itself. Returns the number of messages that were lost (overwritten or
+  // unreadable).
   uint64_t read(const Take &take);
 
  private:
   core::Descriptor file_;
   std::vector<char> buffer_;
-  std::optional<uint64_t> next_;  // the sequence number that is expected
+  std::optional<uint64_t> next_;  // expected sequence number of the next record
 };
 
 }  // namespace atalaya::kernel

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Parses records of /dev/kmsg and the messages that report events. Pure functions on foreign bytes; views point into the text.
-// Documentation/ABI/testing/dev-kmsg.
+// SPDX-License-Identifier: Apache-2.0 Parses records of /dev/kmsg and the messages that report events. Pure functions on untrusted
+// input; views point into the input. A record "PRIORITY,SEQUENCE,TIME_US,FLAGS;TEXT". Source: Documentation/ABI/testing/dev-kmsg of
+// Linux.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace atalaya::kernel {
 
 struct LogRecord {
   uint64_t sequence = 0;
-  int64_t time_ns = 0;        // of the kernel's log: about CLOCK_MONOTONIC
-  bool is_of_kernel = false;  // programs can write into the log, too
-  std::string_view text;      // the first line; the kernel escapes other characters than printable ASCII
+  int64_t time_ns = 0;        // clock of the kernel log, close to CLOCK_MONOTONIC
+  bool is_of_kernel = false;  // false: a program wrote the message
+  std::string_view text;      // the first line; the kernel escapes all characters except printable ASCII
 };
 std::optional<LogRecord> parse_record(std::string_view bytes);
 
@@ -25,18 +25,18 @@ struct Kill {
   uint64_t resident_kib = 0;
   bool operator==(const Kill &) const = default;
 };
-// The cgroup of a victim; the kernel omits it if kills are frequent.
+// The cgroup of an OOM victim. The kernel omits this message if kills are frequent.
 struct KillPlace {
   int64_t pid = 0;
   std::string_view cgroup;
   bool operator==(const KillPlace &) const = default;
 };
-// A thread that a signal for a forbidden operation ended, or would end.
+// A thread that received a fatal signal for an invalid operation.
 struct Crash {
   int64_t thread = 0;
-  std::string_view process;  // the name of the thread
+  std::string_view process;  // name of the thread
   std::string_view kind;     // "segfault", "general protection fault", "divide error"
-  std::string_view file;     // of the code; empty: unknown
+  std::string_view file;     // file with the code; empty: unknown
   bool operator==(const Crash &) const = default;
 };
 // A file system that became read-only because of an error.

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Interface to the hook on the OOM killer's choice of a victim.
+// SPDX-License-Identifier: Apache-2.0 Interface to the hook that runs when the OOM killer chooses a victim.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,11 @@ namespace atalaya::kernel {
 class Marks {
  public:
   virtual ~Marks() = default;
-  virtual std::vector<oom_mark> take() = 0;  // since the last call
-  virtual uint64_t lost() const = 0;         // since the start
+  virtual std::vector<oom_mark> take() = 0;  // victims since the last call
+  virtual uint64_t lost() const = 0;         // records lost since the start
 };
 
-// An error text if BPF is unavailable.
+// Attaches the BPF hook. Returns an error if BPF is unavailable.
 core::Result<std::unique_ptr<Marks>> open_marks();
 
 }  // namespace atalaya::kernel

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Joins the two reports of an OOM kill: the kernel's log has one message for each kill; the hook on the choice of a victim has its
-// cgroup, also if kills are frequent, but it also reports victims that were about to end anyway, which the kernel does not count.
+// SPDX-License-Identifier: Apache-2.0 Joins the two reports of an OOM kill. The kernel log has one message for each kill. The BPF
+// hook reports the victim's cgroup, also if kills are frequent, but it also reports victims that were already exiting, which the
+// kernel does not count.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,19 @@ struct Victim {
   std::optional<double> resident_mib;
 };
 
-inline constexpr size_t kMaxVictims = 4096;  // that wait, and that are known; the oldest is forgotten
+inline constexpr size_t kMaxVictims = 4096;  // maximum unmatched marks and maximum known kills; the oldest is removed
 
 class Victims {
  public:
   explicit Victims(uint64_t page_size) : page_size_(page_size) {}
 
-  // The log is read first: then the mark of each logged kill is already there.
+  // Read the log before the marks: the hook runs before the kernel writes the message, so the mark of each logged kill is available
+  // then.
   void add(const Kill &kill, int64_t time_ns);
   void add(const KillPlace &place);
   void add(const oom_mark &mark, std::string cgroup);
 
-  // The kills since the last call. `is_logged`: the log is readable, and lost no message.
+  // Returns the kills since the last call. `is_logged`: the log is readable and has lost no message.
   std::vector<Victim> take(bool is_logged);
 
  private:
@@ -46,7 +47,7 @@ class Victims {
   };
   struct Known {
     uint64_t start_ns = 0;
-    int age = 0;  // in calls of take
+    int age = 0;  // number of calls of take since the mark
   };
   bool is_new(const Mark &mark);
 
@@ -54,7 +55,7 @@ class Victims {
   std::vector<Victim> logged_;
   std::map<int64_t, std::string> places_;  // by pid
   std::map<int64_t, Mark> marks_;          // by pid
-  std::map<int64_t, Known> known_;         // by pid: reported by their mark, or with it
+  std::map<int64_t, Known> known_;         // by pid: kills that were reported from their mark
 };
 
 }  // namespace atalaya::kernel

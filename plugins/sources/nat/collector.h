@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The samples of translations.
+// SPDX-License-Identifier: Apache-2.0 Emits a sample per translated service.
 #pragma once
 
 #include <atalaya/plugin.hpp>

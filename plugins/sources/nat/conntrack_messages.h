@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Parses the kernel's list of tracked connections (ctnetlink). Pure.
+// SPDX-License-Identifier: Apache-2.0 Parses netlink messages of the kernel's list of tracked connections (ctnetlink,
+// linux/netfilter/nfnetlink_conntrack.h). Pure.
 #pragma once
 
 #include <array>
@@ -12,27 +12,28 @@
 
 namespace atalaya::nat {
 
-using Address = std::array<uint8_t, 16>;  // one of IPv4 is mapped
+using Address = std::array<uint8_t, 16>;  // IPv4 addresses are mapped into IPv6
 
 struct Tuple {
   Address source{}, target{};
   uint16_t source_port = 0, target_port = 0;
 };
 
-// A connection of TCP or UDP: as its first packet was addressed by the client, and as the answers are by the server.
+// A tracked TCP or UDP connection: addresses of the client's first packet before translation, and addresses of the server's
+// replies.
 struct Connection {
   uint8_t protocol = 0;
   Tuple request, answer;
 };
 
-// The end of a datagram: more datagrams follow, the list is complete, or an errno.
+// Result of one datagram: more datagrams follow, the list is complete, or an errno.
 struct ListEnd {
   bool done = false;
   int error = 0;
 };
 
 ListEnd take_connections(network::Bytes datagram, const std::function<void(const Connection &)> &take);
-// The payload of one message. Empty for other protocols and malformed messages.
+// Parses the payload of one message. Empty for other protocols and malformed messages.
 std::optional<Connection> connection_of(network::Bytes payload);
 
 }  // namespace atalaya::nat

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The kernel's table of tracked connections, of the network namespace of the agent.
+// SPDX-License-Identifier: Apache-2.0 Reads the kernel's table of tracked connections in the agent's network namespace.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +11,13 @@
 
 namespace atalaya::nat {
 
-// Whether the kernel tracks connections. Without this a query would load the module that does.
+// Returns true if the kernel tracks connections. Check it before read(), because a query would load the kernel module.
 bool tracks_connections();
 
 class ConntrackTable {
  public:
-  // All connections; the error says what is missing. They change while the kernel lists them: one that begins or ends meanwhile may
-  // be missing.
+  // Reads all connections; an error names the missing feature. The table changes while the kernel lists it: a connection that
+  // starts or ends meanwhile may be missing.
   core::Status read(const std::function<void(const Connection &)> &take);
 
  private:

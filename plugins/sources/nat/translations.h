@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Connections whose addresses or ports the host translates, summed by service.
+// SPDX-License-Identifier: Apache-2.0 Counts the connections whose addresses or ports the host translates (NAT), by service.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace atalaya::nat {
 
-// Connections of one client to one service; the client's ports are omitted, as in flows.
+// Key of a sum: one client address and one service address and port. The client's ports are omitted, as in flows.
 struct Service {
   Address client{}, server{};
   uint16_t port = 0;
@@ -21,14 +20,14 @@ struct Service {
 
 struct Translation {
   uint8_t protocol = 0;
-  Service seen;  // by the client
-  Service real;  // as the server sees it
+  Service seen;  // addresses that the client uses
+  Service real;  // addresses that the server uses
   auto operator<=>(const Translation &) const = default;
 };
 
 struct Sums {
-  std::vector<std::pair<Translation, uint64_t>> largest;  // with their connections
-  uint64_t others = 0;                                    // connections of all others
+  std::vector<std::pair<Translation, uint64_t>> largest;  // translation and its number of connections
+  uint64_t others = 0;                                    // connections of all other translations
 };
 
 class Translations {
@@ -36,15 +35,15 @@ class Translations {
   explicit Translations(size_t max) : max_(max) {}
 
   void clear();
-  // Ignores connections that keep their addresses and the service's port.
+  // Counts a connection; ignores it if addresses and server port are not translated.
   void add(const Connection &connection);
-  // At most `max`, those with the most connections.
+  // Returns the translations with the most connections.
   Sums sums() const;
 
  private:
   size_t max_;
   std::map<Translation, uint64_t> counts_;
-  uint64_t others_ = 0;  // without room in the map
+  uint64_t others_ = 0;  // connections beyond the maximum size of the map
 };
 
 }  // namespace atalaya::nat

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The samples of processes and flows.
+// SPDX-License-Identifier: Apache-2.0 Emits the samples of processes and flows.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -25,7 +24,7 @@ struct CollectorOptions {
   BackendOptions sockets;
   ModelOptions model;
   bool processes = true, flows = true;
-  size_t exited_groups = 100;  // of ended processes per window
+  size_t exited_groups = 100;  // maximum groups of ended processes per window
 };
 
 class Collector {
@@ -37,23 +36,23 @@ class Collector {
 
  private:
   std::unique_ptr<Backend> open_backend();
-  // Null, and logged once, when no backend works.
+  // Opens the backend "diag" after BPF failed for `reason`. Null, logged once, if it fails too.
   std::unique_ptr<Backend> open_fallback(const std::string &reason);
   void read(const Window &window);
   void part_processes();
-  // Whether the last window had its pid.
+  // Returns true if the last window had a sample with its pid.
   bool was_shown(const Owner &owner) const;
   void add_exited(const NetProcess &process);
-  // Whether the process is alive at the end of the window.
+  // Returns true if the process is alive at the end of the window.
   bool lives(const NetProcess &process) const;
   bool is_gone(const Owner &owner) const;
-  // An ended process, as it is shown.
+  // Returns the group in which an ended process is reported.
   Owner group_of(const Owner &owner) { return owner.group(cgroups_.same(owner.cgroup)); }
 
   enum class State { living, ended };
   void show(const NetProcess &process, State state, Batch &batch);
   void show_tcp(const NetProcess &process, State state, Sample &sample, Batch &batch);
-  // Four metrics, from `first` on.
+  // Adds the four call metrics that start at index `first`.
   void show_calls(Show first, const Traffic &moved, Sample &sample, Batch &batch) const;
   void show_flows(Batch &batch);
   void show(const Flow &flow, Batch &batch);
@@ -78,13 +77,13 @@ class Collector {
   uint32_t own_space_ = 0;
   std::unique_ptr<SocketModel> model_;
   FlowTable shown_flows_;
-  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended: with the pid that was shown before
-  std::vector<NetProcess> exited_;                             // those that are gone, by name and cgroup
-  std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start: in the last window, in this one
+  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended_: its pid had a sample in the last window
+  std::vector<NetProcess> exited_;                             // ended processes summed by name and cgroup
+  std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start of reported processes: in the last window, in this window
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   uint64_t lost_before_ = 0;
-  uint64_t lost_ = 0, vanished_ = 0;  // not reported yet
+  uint64_t lost_ = 0, vanished_ = 0;  // not reported in a sample yet
 };
 
 }  // namespace atalaya::net

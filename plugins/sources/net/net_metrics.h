@@ -50,7 +50,7 @@ enum class Show : uint8_t {
 };
 constexpr size_t kShown = 28;
 
-// In the order of Show.
+// In the order of the enum Show.
 inline constexpr std::array<Metric, kShown> kNetMetrics = {{
     metric::rate("proc.net.tcp.in.mb", "Mibit/s", 4, kProcessTags, "tcp_sock.bytes_received", "Payload received, in order"),
     metric::rate("proc.net.tcp.in.packets", "/s", 2, kProcessTags, "tcp_sock.segs_in", "Segments received, also without payload"),

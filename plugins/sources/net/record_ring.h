@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Records of connections and calls from the BPF programs, kept until they are taken.
+// SPDX-License-Identifier: Apache-2.0 Buffers the records of connections and calls that the BPF programs send, until the collector
+// reads them.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace atalaya::net {
 
 class RecordRing {
  public:
-  // `max_kept` limits the records, the sums of brief connections, the pairs of process and socket, and for UDP those with a peer,
-  // each separately.
+  // `max_kept`: separate maximum for the records, the sums of brief connections, the pairs of process and socket, and the UDP pairs
+  // with a peer.
   RecordRing(size_t max_kept, bool merge_ports) : max_kept_(max_kept), merge_ports_(merge_ports) {}
   bool open(int map) { return ring_.open(map, "net"); }
 
-  // The records since the last call, without single calls.
+  // Reports the records since the last call, except those of single system calls.
   void take(const Backend::Take &take, const Backend::TakeBrief &take_brief);
-  // The sums of the single calls.
+  // Reports the sums of the single system calls.
   void take_uses(const Backend::TakeUse &take);
   uint64_t lost() const;
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Parses the records of a walk. Pure; their frame is checked, although they come from our program.
+// SPDX-License-Identifier: Apache-2.0 Parses the records of a walk over all sockets. Pure. Sizes are checked, although the records
+// come from the agent's own BPF program.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace atalaya::net {
 
-// Takes whole records from the front of the bytes; returns their size in bytes.
+// Passes each complete record at the front of the bytes to `take`; returns the bytes consumed.
 size_t take_records(std::span<const std::byte> bytes, const Backend::Take &take);
 
 }  // namespace atalaya::net

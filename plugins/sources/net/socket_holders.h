@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The processes that hold sockets, from /proc/PID/fd.
+// SPDX-License-Identifier: Apache-2.0 Finds the process that has a socket open, from /proc/PID/fd.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +11,15 @@
 
 namespace atalaya::net {
 
-// The number in "socket:[12345]".
+// Returns the inode in the link text "socket:[12345]".
 std::optional<uint32_t> socket_inode(std::string_view link);
 
 class SocketHolders {
  public:
   explicit SocketHolders(std::string proc = "/proc") : proc_(std::move(proc)) {}
-  // Reads the open files of every process, where permitted: many system calls.
+  // Reads the open files of each process, where permitted. Expensive: a system call per open file.
   void refresh();
-  // Null when no holder is known.
+  // Returns the process; null if it is unknown.
   const net_owner *find(uint32_t inode) const;
 
  private:

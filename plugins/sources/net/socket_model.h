@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// From records of sockets to the traffic of a window: growth, owners, directions. Independent of files, kernel and ABI.
+// SPDX-License-Identifier: Apache-2.0 Computes the traffic of a window from socket records: increments, owners, directions. Pure:
+// no files, no kernel, no ABI.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ namespace atalaya::net {
 
 struct ModelOptions {
   bool merge_ports = true;   // drop ephemeral ports
-  bool amounts = true;       // else only begins and ends of connections
-  bool tcp_by_call = false;  // TCP traffic comes from use(), by caller
+  bool amounts = true;       // count bytes; false: only starts and ends of connections
+  bool tcp_by_call = false;  // TCP traffic is passed to use(), by the calling process
   size_t max_flows = 10000;  // per window
-  size_t vanished = 4096;    // connections without an end whose last reading is kept
+  size_t vanished = 4096;    // maximum connections without a reported end whose last reading is kept
 };
 
 // A process and its network usage in this window.
 struct NetProcess {
   Owner owner;
-  uint64_t connections = 0;  // open ones, of TCP
-  // Whether it has, or had in this window, sockets of the kind, and their traffic.
+  uint64_t connections = 0;  // open TCP connections
+  // The process has or had sockets of this protocol in this window, and their traffic.
   bool tcp = false, udp = false, local = false;
   Traffic moved_tcp, moved_udp, moved_local;
   uint64_t connects = 0, accepts = 0, failures = 0;
@@ -37,29 +37,29 @@ struct NetProcess {
   void add(const NetProcess &more);
 };
 
-// A window: begin; all records of a walk, then end_walk; the ends; the uses; end.
+// Order of calls in a window: begin, then all records of a walk, end_walk, the ends of connections, the uses, end.
 class SocketModel {
  public:
   explicit SocketModel(const ModelOptions &options);
 
-  // A baseline takes readings without traffic. A whole walk reports all sockets, others only changed ones.
+  // `baseline`: readings are stored but no traffic is computed. `whole`: the walk reports all sockets, not only changed ones.
   void begin(bool baseline, bool whole);
   void add(const net_record &record);
-  // Ended connections that were never added.
+  // Adds the sum of connections that started and ended without a record of their own.
   void add_brief(const net_record &like, const Traffic &together);
-  // The holder of each socket is known only at the end of a walk.
+  // Ends the walk and assigns the sockets to processes: all processes of a socket are known only now.
   void end_walk();
-  // Traffic of a process through a socket, for UDP with one peer, since the first counted call. True when it is idle: then it may
-  // be reported a last time, with `gone` set, and later calls count from 0.
+  // Adds the traffic of a process through a socket (UDP: with one peer) since the first counted call. Returns true if it is idle:
+  // the caller may then remove it and report it a last time with `gone` set.
   bool use(const net_use_key &key, const net_use &use, bool gone = false);
   void end();
 
-  // Of this window, until the next begin.
+  // Returns the processes of this window; valid until the next begin.
   const std::vector<const NetProcess *> &processes() const { return shown_; }
   const FlowTable &flows() const { return flows_; }
-  // Connections of this window that were reported before but have been forgotten: their traffic since then is lost.
+  // Returns the number of connections in this window whose last reading was removed: their traffic since then is lost.
   uint64_t lost() const { return lost_; }
-  // Connections that were closed from their last reading in this window: nobody holds them, and no end was reported.
+  // Returns the number of connections that ended in this window without a reported end: no process has them open any more.
   uint64_t vanished() const { return vanished_count_; }
   size_t sockets() const { return sockets_.size(); }
 
@@ -69,12 +69,12 @@ class SocketModel {
     net_amounts now{};
     net_ends ends{};
     uint32_t flags = 0;
-    uint32_t walk = 0;        // the last one that reported it
-    uint32_t seen_whole = 0;  // the last whole walk up to its last report
-    bool counted = false;     // its beginning, and what it had moved then
+    uint32_t walk = 0;        // number of the last walk that reported the socket
+    uint32_t seen_whole = 0;  // number of the last complete walk at its last report
+    bool counted = false;     // its start, and its amounts then, were counted
     Owner owner, candidate;
-    std::optional<Direction> direction;  // fixed in the first window: the listener may close later
-    bool owned = false;                  // it counts among the owner's connections
+    std::optional<Direction> direction;  // decided in the first window, because the listener may close later
+    bool owned = false;                  // counted in NetProcess::connections of its owner
   };
   struct Use {
     uint64_t in_bytes = 0, out_bytes = 0, in_calls = 0, out_calls = 0;
@@ -102,8 +102,8 @@ class SocketModel {
   uint64_t lost_ = 0, vanished_count_ = 0;
   uint32_t walk_ = 0, wholes_ = 0;
   Sockets sockets_;
-  std::vector<Socket *> touched_;  // reported in this walk
-  Sockets vanished_;               // a late record continues from the last reading
+  std::vector<Socket *> touched_;  // sockets that this walk reported
+  Sockets vanished_;               // removed sockets; a late record continues from the last reading
   std::deque<uint64_t> vanished_order_;
   std::unordered_map<net_use_key, Use, UseHash, SameUse> uses_;
   std::unordered_set<uint64_t> listening_;              // network namespace and port

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// net_use_key as the key of a table.
+// SPDX-License-Identifier: Apache-2.0 Hash and equality of net_use_key, for hash tables.
 #pragma once
 
 #include <cstddef>

@@ -10,15 +10,16 @@
 namespace atalaya::hadoop {
 
 struct Discovery {
-  std::vector<std::string> paths;      // folders, and webhdfs:// for those in HDFS
+  std::vector<std::string> paths;      // local folders, and webhdfs:// URLs of folders in HDFS
   std::vector<std::string> problems;   // unreadable configuration, unsupported file systems (s3a://)
-  std::vector<std::string> looked_in;  // folders with configuration
+  std::vector<std::string> looked_in;  // configuration folders that were searched
 };
 
-// root: prefix of all paths, including those of histories. Environment variables (HADOOP_CONF_DIR, ...) are used if root is "/".
+// root: prefix of all paths, including the found history folders. Environment variables (HADOOP_CONF_DIR, ...) are used only if
+// root is "/".
 Discovery discover(const std::string &root);
 
-// The format of Spark: a key, spaces, = or :, a value; # begins a comment.
+// Parses spark-defaults.conf. A line has a key, a separator (blanks, `=` or `:`) and a value; `#` starts a comment.
 std::vector<std::pair<std::string, std::string>> read_spark_defaults(std::string_view text);
 
 }  // namespace atalaya::hadoop

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Resolves the parameter `path`, and lists the files there.
+// SPDX-License-Identifier: Apache-2.0 Resolves the parameter `path` (a file, folder, glob, URL or "auto") and lists the history
+// files there.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -24,12 +24,12 @@ class Places {
     std::vector<Found> found;
     bool complete = true;  // false: some folders could not be read
   };
-  // Logs unreadable folders.
+  // Lists all history files; logs unreadable folders.
   Listing list();
-  // The storage of a path that was found.
+  // Returns the storage of a listed path.
   Storage &storage_of(const std::string &path);
   const std::string &path() const { return path_; }
-  // Whether the operator configured exactly this path.
+  // Returns true if this path is the value of the parameter `path`.
   bool is_named(const std::string &path) const { return path == path_; }
 
  private:
@@ -42,12 +42,12 @@ class Places {
   const WebHdfsOptions webhdfs_;
   std::vector<std::string> discovered_;
   bool link_logged_ = false;
-  std::map<std::string, std::unique_ptr<Storage>> storages_;  // by server; "" = local
+  std::map<std::string, std::unique_ptr<Storage>> storages_;  // by server; "": local files
 };
 
-// The path before the first component with a wildcard: "/logs" of "/logs/*/app".
+// Returns the path before the first component with a wildcard: "/logs" for "/logs/*/app".
 std::string fixed_part(const std::string &pattern);
-// The paths that match.
+// Returns the paths that match the glob.
 std::vector<std::string> globbed(const std::string &pattern);
 
 }  // namespace atalaya::hadoop

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Saves the positions that the sinks hold, over restarts.
+// SPDX-License-Identifier: Apache-2.0 Persists, across restarts, the position up to which the sinks have stored each history, in a
+// database.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace atalaya::hadoop {
 
-// Size and time of a file, to detect changes.
+// Size and modification time of a file, to detect changes.
 struct Mark {
   uint64_t size = 0;
   int64_t changed_ms = 0;
@@ -21,22 +21,22 @@ struct Mark {
 
 class Positions {
  public:
-  // file: the database; created if missing, replaced if damaged.
+  // file: path of the database; it is created if missing and replaced if damaged.
   explicit Positions(const std::string &file);
 
-  // Files read to their end, by path.
+  // Returns the files that were read to their end, by path.
   std::map<std::string, Mark> files();
-  // The position of a history, independent of its file's path; nothing: new.
+  // Returns the saved position of a history, also if its file was moved; empty: a new history.
   std::optional<protocols::Position> of(const std::string &key);
 
   struct Progress {
-    std::string key;  // empty: of a file only
+    std::string key;  // key of the history; empty: the entry has a file only
     protocols::Position position;
     std::string path;
-    std::optional<Mark> mark;  // the file has been read to its end
+    std::optional<Mark> mark;  // set if the file has been read to its end
   };
   void save(const std::vector<Progress> &progress, int64_t now_s);
-  // Forgets other files, and histories without progress since then.
+  // Forgets all files except `paths`, and histories without progress since `since_s`.
   void forget_all_but(const std::set<std::string> &paths, int64_t since_s);
 
  private:

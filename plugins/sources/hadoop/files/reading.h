@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Continues reading one history, and leaves out spans that the sinks already hold.
+// SPDX-License-Identifier: Apache-2.0 Reads one history incrementally, and omits spans that the sinks have already stored.
 #pragma once
 
 #include <functional>
@@ -12,30 +11,30 @@
 
 namespace atalaya::hadoop {
 
-// Whether it is an open file whose storage lists neither its last change nor its full size.
+// Returns true for an open file whose last change and full size the storage does not list yet.
 inline bool is_listed_late(const Storage &storage, const Found &found) {
   return !storage.reads_at_end() && !found.parts.empty() && found.parts.back().open;
 }
-// Whether its storage lists no size at all: each read may return more.
+// Returns true if the storage lists no size of the file, so that each read may return more bytes than listed.
 inline bool grows_unseen(const Storage &storage, const Found &found) {
   return is_listed_late(storage, found) && found.parts.back().size == 0;
 }
 
 class Reading {
  public:
-  // The position up to which a history is held; called once, when its key is known.
+  // Returns the position up to which the sinks have stored a history; called once, when its key is known.
   using Lookup = std::function<std::optional<protocols::Position>(const std::string &key)>;
-  // Sends spans, and the position after them. False: stop.
+  // Sends spans and the position after them. Returns false to stop the reading.
   using Send = std::function<bool(const std::string &key, protocols::Spans &spans, protocols::Position position)>;
 
   Reading(const Rules &rules, const Found &found) : history_(rules, found.name), path_(found.path) {}
 
-  // Reads new data, and with `report_open` reports open spans. Throws Unreadable. False: stopped.
+  // Reads new data; with `report_open` also reports open spans. Returns false if `send` stopped the reading. Throws Unreadable.
   bool read_on(Storage &storage, const Found &found, bool report_open, const Lookup &lookup, const Send &send);
 
   const History &history() const { return history_; }
-  uint64_t read() const { return read_; }  // bytes
-  // Whether it has shrunk or its parts were replaced: then read it from the start.
+  uint64_t read() const { return read_; }  // bytes read
+  // Returns true if the file has shrunk or its parts were replaced, so that it must be read from the start.
   bool outdated(const Storage &storage, const Found &found) const;
 
  private:
@@ -47,10 +46,10 @@ class Reading {
   History history_;
   const std::string path_;
   std::string key_;
-  std::optional<protocols::Position> held_;  // by the sinks at the start of the reading
-  protocols::Position sent_;                 // sent since then
+  std::optional<protocols::Position> held_;  // stored by the sinks when the reading started
+  protocols::Position sent_;                 // position after the last sent spans
   bool looked_up_ = false, begun_ = false;
-  uint64_t part_ = 0, offset_ = 0;  // raw bytes of the part that were fed
+  uint64_t part_ = 0, offset_ = 0;  // bytes of part_ that were parsed
   uint64_t read_ = 0;
   protocols::Spans spans_;
 };

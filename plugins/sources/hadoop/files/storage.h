@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Access to the files of histories: local or WebHDFS.
+// SPDX-License-Identifier: Apache-2.0 File access for history files: a local file system or WebHDFS.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +17,18 @@ struct Entry {
   bool folder = false;
 };
 
-// A file or folder cannot be read now; the text has its path.
+// Thrown if a file or folder cannot be read now; the text contains its path.
 class Unreadable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-// The path is missing: a file may have been moved since it was listed.
+// Thrown if the path does not exist, for example because the file was moved after it was listed.
 class Missing : public Unreadable {
  public:
   using Unreadable::Unreadable;
 };
 
-// The path is a symbolic link, which is not followed.
+// Thrown if the path is a symbolic link, which is not followed.
 class Linked : public Missing {
  public:
   using Missing::Missing;
@@ -38,13 +37,13 @@ class Linked : public Missing {
 class Storage {
  public:
   virtual ~Storage() = default;
-  // The entry of a path. Throws Unreadable.
+  // Returns size, time and type of a path. Throws Unreadable.
   virtual Entry look(const std::string &path) = 0;
-  // The files and folders in a folder, without links. Throws Unreadable.
+  // Lists the files and folders in a folder, without symbolic links. Throws Unreadable.
   virtual std::vector<Entry> list(const std::string &folder) = 0;
   // Reads `size` bytes at `offset`, fewer only at the file's end. Throws Unreadable.
   virtual std::string read(const std::string &path, uint64_t offset, size_t size) = 0;
-  // False: reading at a file's end is an error, and the listed size of an open file is out of date.
+  // Returns false if a read at the end of a file is an error, and the listed size of an open file is out of date.
   virtual bool reads_at_end() const = 0;
 };
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// HDFS by WebHDFS or HttpFS (REST).
+// SPDX-License-Identifier: Apache-2.0 Reads HDFS through the REST API of WebHDFS or HttpFS.
 #pragma once
 
 #include <chrono>
@@ -15,17 +14,18 @@
 namespace atalaya::hadoop {
 
 struct WebHdfsOptions {
-  std::string user;  // user.name; empty: the server's default
+  std::string user;  // query parameter user.name; empty: the server's default
   http_client::TlsFiles tls;
   std::chrono::nanoseconds timeout{};
 };
 
-// webhdfs://host:port/path, swebhdfs:// for TLS; webhdfs://host:port,host:port/path: uses the active name node.
+// Returns true for webhdfs://host:port/path and swebhdfs:// (TLS). With several name nodes, webhdfs://host:port,host:port/path, the
+// active one is used.
 bool is_webhdfs(std::string_view path);
-// Paths are URLs as above with the server of `base`. Throws Failure (bad_config).
+// Creates the storage of one server. Its paths are URLs with the server of `base`. Throws Failure (bad_config).
 std::unique_ptr<Storage> make_webhdfs(const std::string &base, const WebHdfsOptions &options);
 
-// Parse the server's answers. Throw Unreadable with `url` if an answer is invalid.
+// Both parse a response of the server. They throw Unreadable with `url` if the response is invalid.
 Entry read_file_status(std::string_view json, const std::string &url);
 std::vector<Entry> read_file_list(std::string_view json, const std::string &url);
 

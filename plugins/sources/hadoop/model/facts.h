@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Selects the settings of a job that become facts.
+// SPDX-License-Identifier: Apache-2.0 Selects the configuration settings of a job that are stored as facts.
 #pragma once
 
 #include <string_view>
@@ -9,8 +8,8 @@
 
 namespace atalaya::hadoop {
 
-// Whether a setting may hold a secret, by its key or value: passwords, keys, tokens, command lines, environments, addresses with a
-// user. Such settings are never reported, even if selected.
+// Returns true if a setting may contain a secret, judged by its key and value: passwords, keys, tokens, command lines,
+// environments, URLs with a user. Such settings are never reported, even if selected.
 bool may_be_secret(std::string_view key, std::string_view value);
 
 struct Facts {

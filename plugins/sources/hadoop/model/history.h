@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Turns the bytes of one job's history, in any form, into spans.
+// SPDX-License-Identifier: Apache-2.0 Converts the bytes of one job's history file to spans. Detects the format (Spark event log or
+// MapReduce history) and the compression.
 #pragma once
 
 #include <functional>
@@ -26,29 +26,29 @@ class History {
  public:
   enum class Form { unknown, jhist, jhist_binary, old_text, spark, none };
 
-  // name: of the file or folder, without suffixes of state and codec; the job's id if the text has none.
+  // name: file or folder name without the suffixes of state and codec; used as job id if the history contains none.
   History(const Rules &rules, std::string_view name);
 
-  // Consumes the spans so far. False: stop.
+  // Consumes the spans parsed so far. Returns false to stop.
   using Between = std::function<bool()>;
-  // Reads the next bytes and appends completed spans in the order of the text. Because few bytes may become many spans, `between`
-  // is called in between. False: `between` stopped; do not feed more.
+  // Parses the next bytes and appends completed spans in file order. Few bytes may become many spans, so `between` is called
+  // repeatedly to consume them. Returns false if `between` stopped; then feed() must not be called again.
   bool feed(
       std::string_view bytes, protocols::Spans &out, const Between &between = [] { return true; });
-  // The current end of the file: a last line without a line end is used if it is complete.
+  // Called at the current end of the file. Parses a last line without a newline if it is complete.
   void end_of_file(protocols::Spans &out);
-  // Starts the next part of a log in several parts; numbers increase.
+  // Starts the next part of a rolled log; numbers ascend.
   void next_part(uint64_t number);
   // Appends open spans that were not reported yet.
   void open(protocols::Spans &out);
 
-  Form form() const { return form_; }  // none: not a history
+  Form form() const { return form_; }  // Form::none: the bytes are no history
   protocols::Position position() const { return {part_, position_}; }
-  bool ended() const;                      // whether the job has ended
-  bool broken() const { return broken_; }  // the rest of this part cannot be read
-  size_t waiting() const;                  // bytes after the last complete line
+  bool ended() const;                      // the job has ended
+  bool broken() const { return broken_; }  // the rest of this part is unreadable
+  size_t waiting() const;                  // buffered bytes after the last complete line
   const std::string &job() const;
-  // Identifies this history, also after its file moves; empty until its job is known.
+  // Returns the key that identifies this history, also after its file is moved; empty until its job id is known.
   const std::string &key() const { return key_; }
   const protocols::Damage &damage() const { return damage_; }
 
@@ -72,8 +72,8 @@ class History {
   Form form_ = Form::unknown;
   std::unique_ptr<protocols::Inflater> inflater_;
   std::string raw_;      // the first bytes, until the codec is known
-  std::string text_;     // decoded, from position_ on
-  std::string scratch_;  // a binary event as JSON
+  std::string text_;     // decompressed text from position_ on
+  std::string scratch_;  // buffer for a binary event converted to JSON
   uint64_t position_ = 0, lines_ = 0, part_ = 0;
   bool codec_known_ = false, broken_ = false, skipping_ = false, schema_read_ = false;
   uint64_t hash_;

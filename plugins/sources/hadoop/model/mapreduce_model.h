@@ -11,14 +11,14 @@
 
 namespace atalaya::hadoop {
 
-inline constexpr size_t kMaxOpen = 200'000;  // open attempts, or Spark's tasks and stages
+inline constexpr size_t kMaxOpen = 200'000;  // maximum running attempts (MapReduce) or running tasks and stages (Spark)
 
-// Turns the events of one MapReduce job into spans. Ended spans are appended at once; open() reports running ones.
+// Converts the events of one MapReduce job to spans. take() appends ended spans; open() appends running ones.
 class MapReduceModel {
  public:
   explicit MapReduceModel(const Topology &topology) : topology_(topology) {}
 
-  // Error: the event is inconsistent.
+  // Processes an event. Returns an error if it contradicts earlier events.
   core::Status take(const protocols::Event &event, protocols::Spans &out);
   // Appends running spans that were not reported yet.
   void open(protocols::Spans &out);
@@ -32,10 +32,10 @@ class MapReduceModel {
   };
   struct Stage {
     Running running;
-    int64_t finish = 0;         // of the last task that ended
-    int64_t running_tasks = 0;  // according to tasks_
+    int64_t finish = 0;         // end time of the last ended task
+    int64_t running_tasks = 0;  // number of running tasks in tasks_
     bool failed = false, killed = false;
-    std::string error;  // of the first task that failed
+    std::string error;  // error text of the first failed task
   };
 
   void task_started(const protocols::Event &event);

@@ -17,13 +17,14 @@
 
 namespace atalaya::hadoop {
 
-// Turns the events of one Spark application (Spark 1 to 4, one JSON object per line) into spans: the application is the job.
+// Converts the event log of one Spark application (Spark 1 to 4, one JSON object per line) to spans. The job is the application,
+// not Spark's job.
 class SparkModel {
  public:
-  // fallback: the application's id if the log has none (Spark 1.0).
+  // fallback: the application id to use if the log has none (Spark 1.0).
   SparkModel(const Topology &topology, const Facts &facts, std::string_view fallback);
 
-  // Ok if the line was read or is irrelevant.
+  // Processes a line. Returns ok for irrelevant events too.
   core::Status take(std::string_view line, protocols::Spans &out);
   // Appends running spans that were not reported yet.
   void open(protocols::Spans &out);
@@ -60,13 +61,13 @@ class SparkModel {
   const Facts &facts_;
   simdjson::dom::parser parser_;
   protocols::Span job_;
-  std::string run_;  // prefix "2/" of ids in the second run of an application, which numbers from 0 again; empty in the first run
+  std::string run_;  // prefix of ids: "2/" in the second attempt of an application, whose ids start at 0 again; empty in the first
   bool job_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
   int64_t cores_of_task_ = 1;         // spark.task.cpus
-  std::optional<protocols::Outcome> unhandled_;  // of a broken job after which the application started no other one
-  protocols::Spans settings_;                    // until the application's start is known
-  std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // by stage; by attempt; by id
-  std::unordered_map<std::string, int64_t> stage_ends_;                  // of completed ones
+  std::optional<protocols::Outcome> unhandled_;  // outcome of a failed Spark job after which the application started no other job
+  protocols::Spans settings_;                    // settings spans that wait for the application's start time
+  std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // running ones, by stage, by attempt, by executor id
+  std::unordered_map<std::string, int64_t> stage_ends_;                  // end times of completed stages
 };
 
 }  // namespace atalaya::hadoop

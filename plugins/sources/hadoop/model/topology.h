@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Racks of hosts, and the locality of a task's data.
+// SPDX-License-Identifier: Apache-2.0 Maps hosts to racks, and computes the locality of a task: the distance between its host and
+// its input data.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@ namespace atalaya::hadoop {
 class Topology {
  public:
   using Names = std::map<std::string, std::string, std::less<>>;
-  // racks: a host's rack, "/dc1/r1" or "/r1". hosts: the name in metrics of a host in histories; for ".domain", its
-  // replacement.
+  // racks: host -> rack, "/dc1/r1" or "/r1". hosts: host name in histories -> host name in metrics; ".domain" -> replacement
+  // suffix.
   Topology() = default;
   Topology(Names racks, Names hosts) : racks_(std::move(racks)), hosts_(std::move(hosts)) {}
 
-  // The host's name in metrics. Also accepts "/dc/rack/host", "tracker_host:..." and "host:port".
+  // Returns the host name that metrics use. Also accepts "/dc/rack/host", "tracker_host:..." and "host:port".
   std::string host(std::string_view written) const;
-  // node, rack, datacenter or remote, by the locations of the data: hosts, with or without racks, separated by commas. Empty:
-  // unknown.
+  // Returns node, rack, datacenter or remote; empty: unknown. `places`: the comma-separated hosts of the data, with or without
+  // racks.
   std::string locality(std::string_view host, std::string_view places) const;
-  // Translates the framework's word; data centres are known only from racks and locations.
+  // Converts the framework's locality level. `host` and `places` are needed to detect the level datacenter.
   std::string locality_from_word(std::string_view word, std::string_view host, std::string_view places) const;
 
  private:

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Computes pauses that limit the CPU time of repeated work. Pure.
+// SPDX-License-Identifier: Apache-2.0 Computes the pause between repetitions of a task, to limit its CPU time. Pure.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,8 @@ class Pace {
  public:
   explicit Pace(uint64_t seed) : random_(seed | 1) {}
 
-  // The pause after work of this cost, so that cost / (cost + pause) is `share`; at least `least_ns`. It varies randomly by half,
-  // to avoid lockstep with periodic programs; the mean is right unless limited by `least_ns`.
+  // Returns a pause so that cost / (cost + pause) = `share` on average; minimum `least_ns`. It varies randomly by half, to avoid
+  // lockstep with periodic programs.
   int64_t pause(int64_t cost_ns, double share, int64_t least_ns) {
     const double even = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
     const auto least = static_cast<double>(least_ns);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A thread that finds JVMs, requests thread dumps from each as often as its part of the budget allows, and sums them up.
+// SPDX-License-Identifier: Apache-2.0 Samples JVMs on a separate thread: finds them, requests thread dumps as often as each JVM's
+// share of the CPU budget allows, and builds their profiles.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +30,7 @@ using JvmId = std::pair<int32_t, uint64_t>;
 JvmId id_of(const FoundJvm &jvm);
 
 struct SamplerOptions {
-  double budget = 0.02;  // of one core, for all JVMs together
+  double budget = 0.02;  // maximum share of one core for all JVMs together
   int64_t least_interval_ns = 10'000'000;
   int64_t timeout_ns = 2'000'000'000;
   bool all_threads = false;
@@ -41,23 +41,23 @@ struct SamplerOptions {
 struct Profiled {
   FoundJvm jvm;
   Identity identity;
-  std::optional<Reading> last;  // of its counters, at its last dump
+  std::optional<Reading> last;  // the JVM's counters at its last dump
   Profile::Window profile;
   int64_t cost_ns = 0, pause_ns = 0;
   uint64_t failures = 0, skipped = 0;
-  bool is_whole = false;  // sampled since the start of the window
-  tasks::TaskTags task;   // of the whole process; of an executor only the job
+  bool is_whole = false;  // sampled during the complete window
+  tasks::TaskTags task;   // task of the process; for an executor only the job
 
   bool has_news() const { return profile.dumps > 0 || failures > 0 || skipped > 0; }
 };
 
 class Sampler {
  public:
-  // Further JVMs are not sampled; users share the number.
+  // Maximum sampled JVMs; the slots are divided between users (slots.h).
   static constexpr size_t kMaxSampled = 256;
 
   using Report = std::function<void(std::string_view)>;
-  // Whether to sample a JVM that shares these bytes. Called from the sampler's thread.
+  // Decides from a JVM's hsperfdata bytes whether it is sampled. Called on the sampler's thread.
   using Wanted = std::function<bool(const FoundJvm &, std::string_view)>;
 
   Sampler(SamplerOptions options, Wanted wanted, Report report)
@@ -68,8 +68,8 @@ class Sampler {
 
   void start();
   void stop();
-  // From another thread: the profiles since the last call, including those of ended JVMs. `spent`: the share of a core that the
-  // caller used for JVMs, which counts against the budget.
+  // Returns the profiles since the last call, including those of ended JVMs; called on another thread. `spent`: share of a core
+  // that the caller used for JVMs; it counts against the budget.
   std::map<JvmId, Profiled> take_window(double spent);
   // Discards the profiles of the window; failures are reported in the next one.
   void skip_window();
@@ -90,14 +90,14 @@ class Sampler {
     Profile profile;
     Pace pace;
     int64_t next_ns = 0, back_off_ns = 0;
-    bool is_slow = true;                     // it delays others, or has not answered yet
-    bool has_ended = false, is_old = false;  // is_old: known at the last call of take_window
-    bool is_waiting = false;                 // it made room for a JVM of another user; kept, because it must not be signalled again
-    int64_t active_ns = 0;                   // its threads ran at a dump
-    Profiled window;                         // without its profile
+    bool is_slow = true;                     // its dumps take long enough to delay other JVMs, or it has not returned one yet
+    bool has_ended = false, is_old = false;  // is_old: existed at the last call of take_window
+    bool is_waiting = false;                 // its slot went to another user's JVM; the entry stays, because the JVM must not be signalled a second time
+    int64_t active_ns = 0;                   // time of the last dump in which a thread ran
+    Profiled window;                         // all of the window's result except the profile
     std::string last_error;
   };
-  // The counters and the cost of one thread dump.
+  // Cost of one thread dump, and the JVM's counters at that time.
   struct DumpCost {
     int64_t begin_ns = 0, own_ns = 0, pause_ns = 0;
     std::optional<Reading> last;
@@ -108,20 +108,20 @@ class Sampler {
   // Finds new and ended JVMs.
   void find_jvms();
   bool is_known(const JvmId &id);
-  // The known JVMs that are sampled, or that wait for a slot.
+  // Returns the JVMs that wait for a slot (`waiting`), or those that are sampled.
   std::vector<std::shared_ptr<SampledJvm>> all(bool waiting) const;
   static std::vector<Candidate> candidates(const std::vector<std::shared_ptr<SampledJvm>> &jvms);
-  // False: all slots are taken.
+  // Frees a slot for a JVM of `user`. Returns false if none can be freed.
   bool make_room(uint32_t user);
   void fill_slots();
   void add(const FoundJvm &jvm);
   void end(SampledJvm &sampled);
-  // The share of a core for each JVM.
+  // Returns the maximum share of a core for each JVM.
   double share() const;
   StackTree::Limits limits() const;
   size_t sampled_count() const;  // at least 1
   int64_t due(const SampledJvm &sampled) const;
-  // The JVM that is due first. Null: none.
+  // Returns the JVM whose dump is due first; null if there is no JVM.
   std::shared_ptr<SampledJvm> first() const;
   void sample(SampledJvm &sampled);
   core::Result<std::string_view> dump(SampledJvm &sampled, DumpCost &cost);
@@ -133,7 +133,7 @@ class Sampler {
   Wanted wanted_;
   Report report_;
   std::thread thread_;
-  // Used by the thread only; buffers are reused.
+  // Used only by the sampler's thread; buffers are reused.
   std::string bytes_;
   HsperfdataBytes shared_;
   Discovery discovery_;
@@ -145,7 +145,7 @@ class Sampler {
   bool is_stopped_ = true;
   std::map<JvmId, std::shared_ptr<SampledJvm>> sampled_;
   std::map<uint32_t, int64_t> slow_until_ns_;  // by user
-  int64_t find_ns_ = 0;                        // next search for JVMs
+  int64_t find_ns_ = 0;                        // time of the next search for JVMs
   double spent_ = 0, finding_ = 0;             // shares of a core
 };
 

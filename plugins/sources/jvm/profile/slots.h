@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Decides which JVMs are sampled when there are too many: users have equal numbers, as far as they need them. Pure.
+// SPDX-License-Identifier: Apache-2.0 Max-min fair division of the sampling slots between users: no user gets a slot while another
+// user with waiting JVMs has fewer. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace atalaya::jvm {
 
 struct Candidate {
   uint32_t user = 0;
-  int64_t active_ns = 0;  // its threads last ran; 0: never seen
+  int64_t active_ns = 0;  // last time at which a thread of the JVM ran; 0: never seen
 };
 
 inline std::map<uint32_t, size_t> counts_by_user(std::span<const Candidate> candidates) {
@@ -21,8 +21,8 @@ inline std::map<uint32_t, size_t> counts_by_user(std::span<const Candidate> cand
   return counts;
 }
 
-// The sampled JVM that makes room for one of this user: of the user with the most, the one that has been idle for longest.
-// Nothing: no other user has more.
+// Returns the index of the sampled JVM whose slot goes to a JVM of `user`: among those of the user with the most slots, the one
+// that has been idle longest. Empty: no other user has more slots.
 inline std::optional<size_t> to_replace(std::span<const Candidate> sampled, uint32_t user) {
   auto counts = counts_by_user(sampled);
   const size_t own = counts[user] + 1;
@@ -36,7 +36,8 @@ inline std::optional<size_t> to_replace(std::span<const Candidate> sampled, uint
   return found;
 }
 
-// The waiting JVM that gets a free slot: of the user with the fewest sampled ones, the one that was active last. Nothing: none.
+// Returns the index of the waiting JVM that gets a free slot: among those of the user with the fewest slots, the most recently
+// active one. Empty: no JVM waits.
 inline std::optional<size_t> to_admit(std::span<const Candidate> waiting, std::span<const Candidate> sampled) {
   auto counts = counts_by_user(sampled);
   std::optional<size_t> found;

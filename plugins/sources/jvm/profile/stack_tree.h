@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stacks of one JVM in one window: a prefix tree of frames, each with the time of threads in it. Pure.
+// SPDX-License-Identifier: Apache-2.0 Sums the stacks of one JVM in one window in a prefix tree of frames; each node has the time
+// that threads spent in it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FunctionTime {
   std::string name;  // "java.lang.System identityHashCode"
   Time self;
   std::string trace;  // lines "java.lang.System identityHashCode (System.java:-2)", the innermost first
-  std::string stack;  // the same, root first, separated by ';'
+  std::string stack;  // the same frames, root first, separated by ';'
 };
 
 class StackTree {
@@ -43,30 +43,31 @@ class StackTree {
   static constexpr size_t kMaxTasks = 4096;
   struct Limits {
     size_t nodes = 65536, frames = 32768, frame_bytes = 1024;
-    size_t bytes = size_t{4} << 20;  // of all frames, and of all reported texts
+    size_t bytes = size_t{4} << 20;  // maximum bytes of all frames, and of all reported texts
   };
   StackTree() : StackTree(Limits{}) {}
   explicit StackTree(Limits limits) : limits_(limits) {}
 
-  // Frames as in ThreadDump; is_cut: further frames at the root are missing, reported as "[truncated]". Stacks beyond the limits
-  // are reported as "[stack lost]". Allocates only for new frames and tasks. Stacks of further tasks than kMaxTasks have none.
+  // Adds the time of one stack. frames: as in ThreadDump. is_cut: frames at the root are missing, reported as "[truncated]". A
+  // stack beyond the limits is reported as "[stack lost]"; a task beyond kMaxTasks is omitted. Allocates memory only for new frames
+  // and tasks.
   void add(std::span<const std::string_view> frames, bool is_cut, const Time &on_cpu, const Time &wall,
            const tasks::TaskTags &task = {});
-  // CPU time without a stack, reported as "[not seen running]".
+  // Adds CPU time without a stack, reported as "[not seen running]".
   void add_unseen(const Time &time) { unseen_.add(time); }
 
-  // The functions with most CPU time. Parts of their stacks that do not fit are reported as "[truncated]".
+  // Returns up to `most` functions with the most CPU time. Stacks that exceed the limit of bytes end with "[truncated]".
   std::vector<FunctionTime> functions(size_t most) const;
-  // The stacks with most time, on CPUs or elapsed, without line numbers; the sum of the others, and of too long ones, as
-  // "[other]".
+  // Returns up to `most` stacks with the most CPU time (on_cpu) or elapsed time, without line numbers. The sum of all other stacks
+  // is "[other]".
   std::vector<StackTime> stacks(size_t most, bool on_cpu) const;
   const Time &on_cpu() const { return on_cpu_; }  // the sum of times added with a stack
   const Time &unseen() const { return unseen_; }
-  uint64_t lost() const { return lost_; }  // samples beyond the limits
+  uint64_t lost() const { return lost_; }  // stacks beyond the limits
 
  private:
   struct Node {
-    uint32_t parent, frame;  // frame: from kFirstTask on, the node is the root of the stacks of a task
+    uint32_t parent, frame;  // frame: a value from kFirstTask on marks the root of the stacks of a task
     Time on_cpu, wall;
   };
   struct Text {
@@ -83,7 +84,7 @@ class StackTree {
   uint32_t root_frame(uint32_t node) const;
   void lose(const Time &on_cpu, const Time &wall);
   std::vector<uint32_t> path_to(uint32_t node) const;  // from the node to the root, without a task
-  // The stack of a tree of functions with these names; empty: longer than `room`.
+  // Returns the stack of a node as text with these function names; empty if it is longer than `room` bytes.
   std::string text_of(uint32_t node, const std::vector<std::string> &names, size_t room) const;
   StackTree of_functions(const std::vector<uint32_t> &function_of) const;
   void add_rest(std::vector<StackTime> &found, const StackTime &others) const;
@@ -92,13 +93,13 @@ class StackTree {
 
   Limits limits_;
   std::unordered_map<std::string, uint32_t, Text, std::equal_to<>> known_;
-  std::vector<Frame> frames_;                        // in the keys of known_
+  std::vector<Frame> frames_;                        // views into the keys of known_
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent and frame
   std::vector<Node> nodes_;                          // parents before their children
-  std::map<tasks::TaskTags, uint32_t> tasks_;        // their numbers
+  std::map<tasks::TaskTags, uint32_t> tasks_;        // task -> its index
   Time on_cpu_, unseen_, lost_on_cpu_, lost_wall_;
   uint64_t lost_ = 0;
-  size_t bytes_ = 0;  // in frames
+  size_t bytes_ = 0;  // bytes of all frame texts
 };
 
 }  // namespace atalaya::jvm

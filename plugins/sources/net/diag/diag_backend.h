@@ -7,7 +7,8 @@
 
 namespace atalaya::net {
 
-// The backend "diag": TCP sockets from sock_diag, their holders from /proc/PID/fd. The error says why it is not permitted.
+// Opens the backend "diag": TCP sockets from sock_diag(7), their processes from /proc/PID/fd. The error names the missing
+// permission.
 core::Result<std::unique_ptr<Backend>> open_diag_backend();
 
 }  // namespace atalaya::net

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Parses responses of sock_diag. Pure.
+// SPDX-License-Identifier: Apache-2.0 Parses responses of sock_diag(7). Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +11,20 @@
 
 namespace atalaya::net {
 
-// One TCP socket of sock_diag. The owner and the opening side of the record are unknown.
+// One TCP socket. The record lacks the owner and the direction, which sock_diag does not report.
 struct DiagSocket {
   net_record record{};
-  uint32_t inode = 0;  // of its file; 0: no process holds it
+  uint32_t inode = 0;  // inode of its file; 0: no process has it open
 };
 
-// The end of a datagram: more datagrams follow, the list is complete, or an errno.
+// Result of one datagram: more datagrams follow, the list is complete, or an errno.
 struct DiagEnd {
   bool done = false;
   int error = 0;
 };
 
 DiagEnd take_diag_messages(std::span<const std::byte> datagram, const std::function<void(const DiagSocket &)> &take);
-// The payload of one response.
+// Parses the payload of one response; empty if it is malformed.
 std::optional<DiagSocket> diag_socket(std::span<const std::byte> payload);
 
 }  // namespace atalaya::net
