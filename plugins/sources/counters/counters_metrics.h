@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The metrics of the host, of cgroups and of processes: the same values under three name
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of the host, of cgroups and of processes: the same values under three name
 // prefixes.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Finds the processes and cgroups that the operator selected.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the processes and cgroups that the operator selected.
 #pragma once
 
 #include <cstdint>

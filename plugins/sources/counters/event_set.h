@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Opens the events of a CPU, thread or cgroup in groups, and reads them group by group.
+// SPDX-License-Identifier: Apache-2.0
+// Opens the events of a CPU, thread or cgroup in groups, and reads them group by group.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The events and their groups. A CPU counts all events of a group at the same time or none of
+// SPDX-License-Identifier: Apache-2.0
+// The events and their groups. A CPU counts all events of a group at the same time or none of
 // them, so ratios within a group are exact even when groups are multiplexed. Groups are small, because a CPU has four to eight
 // counters.
 #pragma once

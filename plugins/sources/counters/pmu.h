@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Performance monitoring units (PMUs) of the CPUs: one for all cores, or one per core type
+// SPDX-License-Identifier: Apache-2.0
+// Performance monitoring units (PMUs) of the CPUs: one for all cores, or one per core type
 // (performance and efficiency cores).
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Sums the counts of a window over all CPUs or threads of an entity.
+// SPDX-License-Identifier: Apache-2.0
+// Sums the counts of a window over all CPUs or threads of an entity.
 //
 // If a CPU has fewer counters than events, the kernel multiplexes the groups: a group is enabled all the time but counts only for a
 // part of it (perf_event_open(2), time_enabled and time_running). Its counts are scaled by enabled / running: an estimate, whose

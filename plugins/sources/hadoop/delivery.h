@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Tracks batches in flight. The position in a history file is saved when the sinks have stored
+// SPDX-License-Identifier: Apache-2.0
+// Tracks batches in flight. The position in a history file is saved when the sinks have stored
 // all spans up to it.
 #pragma once
 

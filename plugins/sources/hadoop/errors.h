@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Error texts as separate spans. They are no tags of the failed span, because tags identify a
+// SPDX-License-Identifier: Apache-2.0
+// Error texts as separate spans. They are no tags of the failed span, because tags identify a
 // span, and an open span has no error yet.
 #pragma once
 

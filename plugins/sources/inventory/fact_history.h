@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Tracks the start of each fact and detects changes between two collections, also across
+// SPDX-License-Identifier: Apache-2.0
+// Tracks the start of each fact and detects changes between two collections, also across
 // restarts of the agent.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Facts about a host at one time, as pairs of name and value.
+// SPDX-License-Identifier: Apache-2.0
+// Facts about a host at one time, as pairs of name and value.
 #pragma once
 
 #include <map>

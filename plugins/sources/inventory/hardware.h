@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads facts from /sys and /proc: machine, processors, memory, disks, interfaces and the
+// SPDX-License-Identifier: Apache-2.0
+// Reads facts from /sys and /proc: machine, processors, memory, disks, interfaces and the
 // kernel.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parses files of keys and values. Pure functions on untrusted bytes.
+// SPDX-License-Identifier: Apache-2.0
+// Parses files of keys and values. Pure functions on untrusted bytes.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Converts the counters and thread profiles of all JVMs to the samples of a window.
+// SPDX-License-Identifier: Apache-2.0
+// Converts the counters and thread profiles of all JVMs to the samples of a window.
 #pragma once
 
 #include <atalaya/plugin.hpp>

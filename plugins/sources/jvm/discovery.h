@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Finds the JVMs of this host and its containers: processes that have mapped libjvm.so.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the JVMs of this host and its containers: processes that have mapped libjvm.so.
 // Discovery neither contacts nor changes a JVM.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads a JVM's hsperfdata file with pread, because a reader of a mapped file crashes (SIGBUS)
+// SPDX-License-Identifier: Apache-2.0
+// Reads a JVM's hsperfdata file with pread, because a reader of a mapped file crashes (SIGBUS)
 // when the owner truncates it. Reading has no effect on the JVM.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Extracts the counters of a JVM from the bytes of its file hsperfdata_USER/PID. Pure.
+// SPDX-License-Identifier: Apache-2.0
+// Extracts the counters of a JVM from the bytes of its file hsperfdata_USER/PID. Pure.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The metrics of a JVM, and for each the counters whose sum it is computed from.
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of a JVM, and for each the counters whose sum it is computed from.
 #pragma once
 
 #include <atalaya/plugin.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Attributes the pause time of a JVM to windows. The JVM adds a pause to its counters when the
+// SPDX-License-Identifier: Apache-2.0
+// Attributes the pause time of a JVM to windows. The JVM adds a pause to its counters when the
 // pause ends; here it counts in the windows in which it lasts. Invariant: the pause time of a window never exceeds the window's
 // length. Pure.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Pauses by garbage collections that ended between two readings of a JVM's counters. Pure.
+// SPDX-License-Identifier: Apache-2.0
+// Pauses by garbage collections that ended between two readings of a JVM's counters. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Detects CPU throttling and OOM kills of cgroups, and finds the path of a cgroup by its id.
+// SPDX-License-Identifier: Apache-2.0
+// Detects CPU throttling and OOM kills of cgroups, and finds the path of a cgroup by its id.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads the messages that the kernel writes to /dev/kmsg after open(), each once.
+// SPDX-License-Identifier: Apache-2.0
+// Reads the messages that the kernel writes to /dev/kmsg after open(), each once.
 #pragma once
 
 #include <cstdint>

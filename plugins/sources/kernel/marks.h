@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Interface to the hook that runs when the OOM killer chooses a victim.
+// SPDX-License-Identifier: Apache-2.0
+// Interface to the hook that runs when the OOM killer chooses a victim.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Detects file systems that were writable and became read-only.
+// SPDX-License-Identifier: Apache-2.0
+// Detects file systems that were writable and became read-only.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Joins the two reports of an OOM kill. The kernel log has one message for each kill. The BPF
+// SPDX-License-Identifier: Apache-2.0
+// Joins the two reports of an OOM kill. The kernel log has one message for each kill. The BPF
 // hook reports the victim's cgroup, also if kills are frequent, but it also reports victims that were already exiting, which the
 // kernel does not count.
 #pragma once

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Emits a sample per translated service.
+// SPDX-License-Identifier: Apache-2.0
+// Emits a sample per translated service.
 #pragma once
 
 #include <atalaya/plugin.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parses netlink messages of the kernel's list of tracked connections (ctnetlink,
+// SPDX-License-Identifier: Apache-2.0
+// Parses netlink messages of the kernel's list of tracked connections (ctnetlink,
 // linux/netfilter/nfnetlink_conntrack.h). Pure.
 #pragma once
 

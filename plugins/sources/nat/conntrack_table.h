@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads the kernel's table of tracked connections in the agent's network namespace.
+// SPDX-License-Identifier: Apache-2.0
+// Reads the kernel's table of tracked connections in the agent's network namespace.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Counts the connections whose addresses or ports the host translates (NAT), by service.
+// SPDX-License-Identifier: Apache-2.0
+// Counts the connections whose addresses or ports the host translates (NAT), by service.
 #pragma once
 
 #include <cstddef>

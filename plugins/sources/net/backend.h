@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Interface of the two readers of socket data, BPF and sock_diag. Both return the records of
+// SPDX-License-Identifier: Apache-2.0
+// Interface of the two readers of socket data, BPF and sock_diag. Both return the records of
 // bpf/net.h.
 #pragma once
 
@@ -20,8 +21,8 @@ struct BackendOptions {
   bool tcp_by_call = false;  // count TCP and Unix traffic by system calls
   bool every_call = false;   // one record per call instead of sums
   size_t buffer = size_t{1} << 20;
-  size_t uses = 65536;      // maximum pairs of process and socket whose calls are counted; the same maximum for UDP pairs with a peer
-  bool merge_ports = true;  // drop ephemeral ports: sum brief connections between the same addresses, and datagrams of a server by peer address
+  size_t uses = 65536;      // maximum pairs of process and socket; for UDP as many with a peer
+  bool merge_ports = true;  // sum brief connections by address, and a server's datagrams by peer address
 };
 
 struct Lost {

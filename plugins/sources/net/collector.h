@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Emits the samples of processes and flows.
+// SPDX-License-Identifier: Apache-2.0
+// Emits the samples of processes and flows.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -77,7 +78,7 @@ class Collector {
   uint32_t own_space_ = 0;
   std::unique_ptr<SocketModel> model_;
   FlowTable shown_flows_;
-  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended_: its pid had a sample in the last window
+  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended_: reported in the last window
   std::vector<NetProcess> exited_;                             // ended processes summed by name and cgroup
   std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start of reported processes: in the last window, in this window
   uint64_t walks_ = 0;

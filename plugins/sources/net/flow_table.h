@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Sums the traffic of a window by process, addresses and port. Open addressing hash table with
+// SPDX-License-Identifier: Apache-2.0
+// Sums the traffic of a window by process, addresses and port. Open addressing hash table with
 // a maximum number of flows.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Buffers the records of connections and calls that the BPF programs send, until the collector
+// SPDX-License-Identifier: Apache-2.0
+// Buffers the records of connections and calls that the BPF programs send, until the collector
 // reads them.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parses the records of a walk over all sockets. Pure. Sizes are checked, although the records
+// SPDX-License-Identifier: Apache-2.0
+// Parses the records of a walk over all sockets. Pure. Sizes are checked, although the records
 // come from the agent's own BPF program.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Finds the process that has a socket open, from /proc/PID/fd.
+// SPDX-License-Identifier: Apache-2.0
+// Finds the process that has a socket open, from /proc/PID/fd.
 #pragma once
 
 #include <cstdint>

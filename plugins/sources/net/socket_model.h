@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Computes the traffic of a window from socket records: increments, owners, directions. Pure:
+// SPDX-License-Identifier: Apache-2.0
+// Computes the traffic of a window from socket records: increments, owners, directions. Pure:
 // no files, no kernel, no ABI.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Hash and equality of net_use_key, for hash tables.
+// SPDX-License-Identifier: Apache-2.0
+// Hash and equality of net_use_key, for hash tables.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the sampler's stacks of one window into named, summed samples.
+// Converts the sampler's stacks of one window to samples: adds symbol names and sums equal
+// stacks.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -52,12 +53,13 @@ class Collector {
   struct Sum {
     uint64_t count = 0, ns = 0;
   };
-  // Identity of an entity: a process keeps it over an exec, and two processes with the same pid in one window share it.
+  // Identity of the stacks that are summed. A process keeps it over an exec; two processes with the same pid in one window share
+  // it.
   struct GroupId {
     int32_t pid = 0;
     std::string comm;
     std::string_view profile, reason;
-    std::string owner;  // of waits during bursts
+    std::string owner;  // the owner of a wait, in bursts only
     tasks::TaskTags task;
     auto operator<=>(const GroupId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
   };
@@ -112,10 +114,10 @@ class Collector {
   Folder folder_;
   std::optional<symbols::KernelSymbols> kernel_;
   int64_t kernel_read_ns_ = 0;
-  size_t kernel_hash_ = 0;  // of the text of /proc/kallsyms
+  size_t kernel_hash_ = 0;  // hash of the text of /proc/kallsyms
   std::unique_ptr<TaskNamer> namer_;
   std::unique_ptr<Sampler> sampler_;
-  RegionTasks regions_;  // its probes belong to the sampler
+  RegionTasks regions_;  // its probes use the sampler: destroyed before it
   std::thread thread_;
   core::Descriptor stop_;
   bool pump_failed_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds a stack into one text, root first: "main;f;do_syscall_64_[k]". Tags identify its process.
+// Folds a stack into one text, root first: "main;f;do_syscall_64_[k]" (format of Brendan
+// Gregg's FlameGraph).
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,12 @@ class Folder {
   // `modules`: frames of libraries end with their file, "malloc_[libc.so.6]".
   Folder(symbols::ElfFiles &files, bool kernel, bool modules = false) : files_(files), kernel_(kernel), modules_(modules) {}
 
-  // Symbols of kernel frames (default: none; frames are `[kernel]_[k]`).
+  // Sets the symbols of kernel frames. Default: none, kernel frames are `[kernel]_[k]`.
   void use(const symbols::KernelSymbols *symbols) { kernel_symbols_ = symbols; }
 
-  // False: the stack does not reach the thread's first function; the text is marked as incomplete.
+  // Folds a stack. Returns false if the stack does not reach the thread's first function; the text is then marked as incomplete.
   bool fold(const StackCount &stack, const symbols::ProcessMemory *memory, std::string &out);
-  // Frames since the last call: all, and those without a name.
+  // Number of frames since the last call, and of those without a symbol name.
   struct Frames {
     uint64_t all = 0, unnamed = 0;
   };
@@ -45,13 +46,13 @@ class Folder {
 
 // Appends a name as a frame: the separator `;` becomes `:`, and control characters become `_`.
 void append_frame(std::string_view name, std::string &out);
-// The same for a name from a program: escapes suffixes and brackets that mark other classes of frames.
+// Appends a name that comes from a program: also escapes the suffixes and brackets that mark frame classes.
 void append_name(std::string_view name, std::string &out);
 
 // Appends the file of a library to its frame: "_[libc.so.6]". Nothing for the program's own code.
 void append_module(const symbols::Mapping &mapping, std::string &out);
 
-// Whether threads start in this function.
+// Returns true for a function in which threads start.
 bool is_root(std::string_view function);
 
 }  // namespace atalaya::perf

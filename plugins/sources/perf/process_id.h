@@ -10,7 +10,7 @@
 
 namespace atalaya::perf {
 
-// The same process as procfs identifies it: procfs counts in ticks.
+// Converts a process id to the form of procfs, which has start times in ticks.
 inline symbols::ProcessMark mark_of(const ProcessId &id) {
   static const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
   return {id.start_ns / (1'000'000'000 / ticks), id.image};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampled processes and their memory maps. Maps are read as soon as a process is first sampled, while it lives, so
-// that its stacks have names even if it ends before the window does.
+// The sampled processes and their memory maps. The maps are read when a process is first
+// sampled, so that its stacks get names even if it ends before the end of the window.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ struct Process {
   symbols::ProcessMemory memory;
   std::string cgroup;                // path
   std::string_view runtime;          // "jvm", "node", "python"; empty: unknown
-  tasks::TaskTags task;              // that the whole process runs
-  uint64_t refreshed = 0, used = 0;  // windows
+  tasks::TaskTags task;              // task of the complete process
+  uint64_t refreshed = 0, used = 0;  // numbers of windows
   int64_t read_ns = 0;
   size_t bytes() const { return sizeof(Process) + memory.bytes() + cgroup.capacity(); }
 };
 
-// Limits of immediate reads per second: processes, new processes, and bytes of maps and names.
+// Limits the immediate reads per second: number of processes, of new processes, and bytes of maps and names.
 class ReadLimit {
  public:
   static constexpr size_t kProcesses = 50, kNew = 10, kBytes = size_t{32} << 20;
 
-  // At most one read per process and second; the caller reports its size with `took`.
+  // Returns true if the process may be read now; maximum one read per process and second. The caller adds the size with `took`.
   bool allows(const ProcessId &id, bool again, int64_t now_ns);
   void took(size_t bytes) { bytes_ += bytes; }
 
@@ -51,15 +51,15 @@ class Processes {
   Processes(size_t max_bytes, jvm::PerfMapRefresh *jvm, bool with_tasks = false)
       : max_bytes_(max_bytes), jvm_(jvm), with_tasks_(with_tasks) {}
 
-  // Called from one other thread for a new process. ReadLimit bounds the reads per second and prefers processes that are sampled
-  // again, because most new ones are short-lived.
+  // Reads a new process; called on one other thread. ReadLimit prefers processes that are sampled a second time, because most new
+  // ones are short-lived.
   void see(const ProcessId &id, bool again);
 
-  // The methods below are called from one thread.
+  // The methods below are called on one thread.
   void next_window();
-  // Null: unknown, because it ended before it could be read. Valid until the next call.
+  // Returns the process, valid until the next call; null if it ended before it was read.
   Process *find(const ProcessId &id);
-  // Once per window: reads changed maps, and requests a perf map from a JVM.
+  // Called once per window and process: reads changed maps, and requests a perf map from a JVM.
   void refresh(const ProcessId &id, Process &process);
   size_t bytes() const { return bytes_; }
 

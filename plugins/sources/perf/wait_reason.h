@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reason of a wait, by its stack. Pure.
+// Classifies a wait by the functions of its stack. Pure.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace atalaya::perf {
 
 inline constexpr std::string_view kRunQueue = "run queue";
 
-// Of a folded stack, root first, with "_[k]" after each frame of the kernel: "disk", "memory", "network", "pipe", "futex",
-// "kernel lock", "sleep", "child", "poll", "stopped", "quota", "safepoint"; "other": none of its functions is known.
+// Returns "disk", "memory", "network", "pipe", "futex", "kernel lock", "sleep", "child", "poll", "stopped", "quota" or "safepoint";
+// "other" if no function is known. `folded`: root first, with "_[k]" after each kernel frame.
 std::string_view reason_of(std::string_view folded);
 
 }  // namespace atalaya::perf

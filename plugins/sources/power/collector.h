@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects all parts that work on this host, and the power of the host from their meters.
+// Collects all parts that this host supports, and computes the host's power from the best
+// meter.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -29,7 +30,7 @@ struct Options {
 
 class Collector {
  public:
-  // Tests pass recorded registers and a recorded controller; else those of the tree are used.
+  // Tests pass recorded registers and a recorded controller; null: the devices below the root are used.
   Collector(Host host, Options options, std::unique_ptr<Msr> msr = nullptr, std::unique_ptr<Ipmi> ipmi = nullptr);
 
   void start();
@@ -37,7 +38,7 @@ class Collector {
   void collect(const Window &window, Batch &batch);
 
  private:
-  // The meters of the host, best first: the first with a value in the window counts.
+  // Readings of the host's power meters, best first; the first with a value in the window is reported.
   struct HostPower {
     std::optional<double> ipmi, meter, platform, battery, packages;
   };
@@ -63,7 +64,7 @@ class Collector {
   procfs::CpuWatch cpu_watch_;
   std::unique_ptr<Msr> msr_;
   std::unique_ptr<Ipmi> ipmi_;
-  bool own_ipmi_;  // false: passed by a test
+  bool own_ipmi_;  // false: the test passed it
   bool ipmi_works_ = false;
   std::unique_ptr<EnergyMeter> meter_;
   bool stopped_logged_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU values from the kernel's files: frequency, idle states, throttling, interrupts, Intel's uncore and graphics.
+// Reads CPU values from /sys and /proc: frequency, idle states, throttling, interrupts, Intel
+// uncore and graphics frequency.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@
 
 namespace atalaya::power {
 
-// The interrupts of each CPU, in the order of the file's head: /proc/interrupts.
+// Interrupts of each CPU, in the order of the header line of /proc/interrupts.
 struct CpuInterrupts {
   int32_t cpu = 0;
   uint64_t count = 0;
@@ -29,7 +30,7 @@ class CpuStates {
   };
   CpuStates(const procfs::Tree &tree, Wanted wanted) : tree_(tree), wanted_(wanted) {}
 
-  // Reads these CPUs from now on; known CPUs keep their state.
+  // Sets the CPUs to read; CPUs that were read before keep their state.
   void follow(const std::vector<procfs::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Power at the host's supply, measured by the board's management controller: the command "Get Power Reading" of DCMI 1.5, 6.6.1.
+// Reads the power at the host's power supply from the board management controller. Source: "Get
+// Power Reading", DCMI 1.5, section 6.6.1.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@
 
 namespace atalaya::power {
 
-// The controller, or a recorded one.
+// The controller; tests use a recorded one.
 class Ipmi {
  public:
   virtual ~Ipmi() = default;
-  // The response, completion code first; absent without a response.
+  // Sends a request and returns the response, whose first byte is the completion code; absent if there is no response.
   virtual std::optional<std::vector<uint8_t>> ask(uint8_t function, uint8_t command, std::span<uint8_t> data) = 0;
 };
 
-// /dev/ipmi0 of the module ipmi_devintf.
+// The device /dev/ipmi0 (kernel module ipmi_devintf).
 class DeviceIpmi final : public Ipmi {
  public:
   core::Status open(const procfs::Tree &tree);
@@ -33,7 +34,7 @@ class DeviceIpmi final : public Ipmi {
   int64_t last_id_ = 0;
 };
 
-// Current watts; absent when the controller refuses or does not measure.
+// Returns the current watts; absent if the controller refuses the command or does not measure.
 std::optional<double> parse_power_reading(std::span<const uint8_t> answer);
 std::optional<double> read_power(Ipmi &ipmi);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values from registers of x86 CPUs other than energy: busy frequency, C-states of cores and packages, temperature, throttling.
+// Reads model-specific registers of x86 CPUs: busy frequency, C-states of cores and packages,
+// temperature, throttling. Energy registers are read elsewhere.
 #pragma once
 
 #include <array>
@@ -18,10 +19,10 @@ class MsrStates {
  public:
   explicit MsrStates(Msr &msr) : msr_(msr) {}
 
-  // Reads these CPUs from now on; known CPUs keep their state. False when not even the time stamp counter is readable.
+  // Sets the CPUs to read; CPUs that were read before keep their state. Returns false if the time stamp counter is unreadable.
   bool follow(const std::vector<procfs::Cpu> &cpus, const CpuModel &model);
   void forget();
-  // `temperatures`: also read those of Intel cores, where no driver shows them.
+  // `temperatures`: also read core temperatures of Intel CPUs, for hosts without a driver that shows them.
   void collect(int64_t now_ns, bool temperatures, Output &out);
 
  private:
@@ -35,7 +36,7 @@ class MsrStates {
     procfs::Cpu cpu;
     procfs::Last<Core> core;
     procfs::Last<Package> package;
-    std::optional<int64_t> hottest;  // degrees Celsius at which it is throttled
+    std::optional<int64_t> hottest;  // temperature in degrees Celsius at which the CPU is throttled
   };
 
   procfs::Count counter(int32_t cpu, uint32_t address);
@@ -47,7 +48,7 @@ class MsrStates {
 
   Msr &msr_;
   bool intel_ = false;
-  double seconds_of_throttling_ = 0;  // per count
+  double seconds_of_throttling_ = 0;  // seconds per count of the throttling register
   std::vector<CpuState> cpus_;
 };
 

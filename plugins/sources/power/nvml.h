@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library, declared as in its documentation (NVML API Reference Guide) and loaded when the source starts, so
-// that nothing is linked. Only the functions and members that are used.
+// Declarations of NVIDIA's management library (NVML API Reference Guide), limited to the used
+// functions and members. The library is loaded when the source starts, so nothing links it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace atalaya::power {
 
 struct GpuReading {
-  std::string name;  // its number, as in nvidia-smi
+  std::string name;  // index of the GPU, as in nvidia-smi
   std::optional<double> usage, memory_usage, power, temperature, memory_total_mib, memory_used_mib;
   std::optional<uint64_t> energy_mj;
 };
@@ -31,13 +31,13 @@ class Nvml {
   Nvml &operator=(const Nvml &) = delete;
   ~Nvml();
 
-  // The library stays loaded: it has run code.
+  // Loads the library. It is never unloaded, because it has run code.
   core::Status open(const std::string &library);
   void close();
   bool is_open() const { return open_; }
 
   std::vector<GpuReading> read();
-  // Of all GPUs; usage since the last call.
+  // Returns the processes of all GPUs with their usage since the last call.
   std::vector<GpuProcess> read_processes();
 
  private:
@@ -46,7 +46,7 @@ class Nvml {
   struct Gpu {
     Device device = nullptr;
     std::string name;
-    uint64_t seen_us = 0;  // the newest sample of usage
+    uint64_t seen_us = 0;  // time of the newest usage sample
   };
 
   GpuReading read_one(const Gpu &gpu) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output of the samples of all parts of the source.
+// Writes the samples of all parts of the source.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -12,7 +12,7 @@
 
 namespace atalaya::power {
 
-// The values are those of one sample at a time.
+// Collects the values of one sample, then emits it.
 class Output {
  public:
   explicit Output(Host host)

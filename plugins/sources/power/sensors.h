@@ -19,15 +19,15 @@ class Sensors {
  public:
   explicit Sensors(const procfs::Tree &tree) : tree_(tree) {}
 
-  // Finds the sensors; known sensors keep their state.
+  // Searches for sensors; sensors that were found before keep their state.
   void follow(const std::vector<procfs::Cpu> &cpus);
   void forget();
   void collect(int64_t now_ns, Output &out);
 
   bool any() const { return !sensors_.empty() || !zones_.empty(); }
-  // Whether a driver shows the temperature of CPUs.
+  // Returns true if a driver reports CPU temperatures.
   bool has_cpu_temperatures() const { return cpu_temperatures_; }
-  // In the last collection: watts of the meters of the whole host, and of all batteries while they discharge.
+  // Both are from the last collection: watts of the host's meters, and of all batteries while they discharge.
   std::optional<double> meter_watts() const { return meter_watts_; }
   std::optional<double> battery_watts() const { return battery_watts_; }
 
@@ -47,7 +47,7 @@ class Sensors {
     std::string chip, name;
     NumberFile file;
     bool meter = false;               // measures the whole host
-    int32_t core = -1, package = -1;  // of a CPU's temperature
+    int32_t core = -1, package = -1;  // of a CPU temperature sensor
     procfs::Last<Counted> last{};
   };
   struct Zone {
@@ -80,7 +80,7 @@ class Sensors {
   std::vector<Zone> zones_;
   std::vector<Battery> batteries_;
   bool cpu_temperatures_ = false;
-  std::map<int32_t, double> hottest_;  // by package, in this collection
+  std::map<int32_t, double> hottest_;  // hottest temperature by package, in this collection
   std::optional<double> meter_watts_, battery_watts_;
 };
 

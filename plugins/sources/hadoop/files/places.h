@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Resolves the parameter `path` (a file, folder, glob, URL or "auto") and lists the history
+// SPDX-License-Identifier: Apache-2.0
+// Resolves the parameter `path` (a file, folder, glob, URL or "auto") and lists the history
 // files there.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Persists, across restarts, the position up to which the sinks have stored each history, in a
+// SPDX-License-Identifier: Apache-2.0
+// Persists, across restarts, the position up to which the sinks have stored each history, in a
 // database.
 #pragma once
 

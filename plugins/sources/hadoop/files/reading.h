@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads one history incrementally, and omits spans that the sinks have already stored.
+// SPDX-License-Identifier: Apache-2.0
+// Reads one history incrementally, and omits spans that the sinks have already stored.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 File access for history files: a local file system or WebHDFS.
+// SPDX-License-Identifier: Apache-2.0
+// File access for history files: a local file system or WebHDFS.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads HDFS through the REST API of WebHDFS or HttpFS.
+// SPDX-License-Identifier: Apache-2.0
+// Reads HDFS through the REST API of WebHDFS or HttpFS.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Selects the configuration settings of a job that are stored as facts.
+// SPDX-License-Identifier: Apache-2.0
+// Selects the configuration settings of a job that are stored as facts.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Converts the bytes of one job's history file to spans. Detects the format (Spark event log or
+// SPDX-License-Identifier: Apache-2.0
+// Converts the bytes of one job's history file to spans. Detects the format (Spark event log or
 // MapReduce history) and the compression.
 #pragma once
 

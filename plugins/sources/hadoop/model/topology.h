@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Maps hosts to racks, and computes the locality of a task: the distance between its host and
+// SPDX-License-Identifier: Apache-2.0
+// Maps hosts to racks, and computes the locality of a task: the distance between its host and
 // its input data.
 #pragma once
 

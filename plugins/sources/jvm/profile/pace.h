@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Computes the pause between repetitions of a task, to limit its CPU time. Pure.
+// SPDX-License-Identifier: Apache-2.0
+// Computes the pause between repetitions of a task, to limit its CPU time. Pure.
 #pragma once
 
 #include <algorithm>

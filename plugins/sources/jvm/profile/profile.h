@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Computes the CPU profile of one JVM from successive thread dumps. Invariant: the attributed
+// SPDX-License-Identifier: Apache-2.0
+// Computes the CPU profile of one JVM from successive thread dumps. Invariant: the attributed
 // CPU time never exceeds that of the process. Pure.
 #pragma once
 

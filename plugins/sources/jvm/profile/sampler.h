@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Samples JVMs on a separate thread: finds them, requests thread dumps as often as each JVM's
+// SPDX-License-Identifier: Apache-2.0
+// Samples JVMs on a separate thread: finds them, requests thread dumps as often as each JVM's
 // share of the CPU budget allows, and builds their profiles.
 #pragma once
 
@@ -92,7 +93,7 @@ class Sampler {
     int64_t next_ns = 0, back_off_ns = 0;
     bool is_slow = true;                     // its dumps take long enough to delay other JVMs, or it has not returned one yet
     bool has_ended = false, is_old = false;  // is_old: existed at the last call of take_window
-    bool is_waiting = false;                 // its slot went to another user's JVM; the entry stays, because the JVM must not be signalled a second time
+    bool is_waiting = false;                 // lost its slot; never signal it a second time
     int64_t active_ns = 0;                   // time of the last dump in which a thread ran
     Profiled window;                         // all of the window's result except the profile
     std::string last_error;

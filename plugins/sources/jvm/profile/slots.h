@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Max-min fair division of the sampling slots between users: no user gets a slot while another
+// SPDX-License-Identifier: Apache-2.0
+// Max-min fair division of the sampling slots between users: no user gets a slot while another
 // user with waiting JVMs has fewer. Pure.
 #pragma once
 

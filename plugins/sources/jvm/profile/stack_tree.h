@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Sums the stacks of one JVM in one window in a prefix tree of frames; each node has the time
+// SPDX-License-Identifier: Apache-2.0
+// Sums the stacks of one JVM in one window in a prefix tree of frames; each node has the time
 // that threads spent in it. Pure.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parses responses of sock_diag(7). Pure.
+// SPDX-License-Identifier: Apache-2.0
+// Parses responses of sock_diag(7). Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bursts of bpf/perf_wakers.bpf.h: a thread attaches its programs for a short time again and again. Between bursts they cost
-// nothing.
+// Runs the bursts of bpf/perf_wakers.bpf.h: a thread attaches the programs periodically for a
+// short time. Detached programs cost nothing.
 #pragma once
 
 #include <condition_variable>
@@ -23,18 +23,18 @@ namespace atalaya::perf {
 
 class Bursts {
  public:
-  // The skeleton must outlive this. max_waits: different ones between two calls of `take`.
+  // The skeleton must outlive this object. max_waits: maximum distinct waits between two calls of `take`.
   Bursts(perf_bpf &skeleton, int64_t length_ns, int64_t every_ns, size_t max_waits)
       : skeleton_(skeleton), length_ns_(length_ns), every_ns_(every_ns), max_waits_(max_waits) {}
   Bursts(const Bursts &) = delete;
   Bursts &operator=(const Bursts &) = delete;
   ~Bursts();
 
-  // Before the programs are loaded. max_stacks: 0 = no bursts.
+  // Sizes the maps before the programs are loaded. max_stacks 0: no bursts.
   static void prepare(perf_bpf &skeleton, uint32_t max_stacks);
-  // The first burst begins at once. False: libbpf has the reason.
+  // Starts the thread and the first burst. Returns false on failure; libbpf logs the reason.
   bool start();
-  // The waits of bursts that ended since the last call.
+  // Reports the waits of the bursts that ended since the last call.
   BurstTotals take(const TakeWait &take, size_t max_frames);
 
  private:
@@ -42,7 +42,7 @@ class Bursts {
     bool operator()(const perf_owner_key &a, const perf_owner_key &b) const { return std::memcmp(&a, &b, sizeof(a)) < 0; }
   };
   using Waits = std::map<perf_owner_key, perf_owner_count, LessBytes>;
-  using Stacks = std::map<uint64_t, std::vector<uint64_t>>;  // by hash
+  using Stacks = std::map<uint64_t, std::vector<uint64_t>>;  // stacks by hash
   struct Recorded {
     Waits waits;
     Stacks stacks;
@@ -55,7 +55,8 @@ class Bursts {
   void run();
   bool wait_until(std::unique_lock<std::mutex> &lock, int64_t time_ns);
   void end_burst();
-  // The methods below are called with the lock. The number of waits that had not ended:
+  // The caller holds the lock for the methods below. Reads the waits of a burst that ended at end_ns; returns the number of waits
+  // without an end.
   uint64_t read_waits(uint64_t end_ns);
   void add(const perf_owner_key &key, const perf_owner_count &count);
   void read_stacks(const perf_owner_key &key);
@@ -64,7 +65,7 @@ class Bursts {
   perf_bpf &skeleton_;
   const int64_t length_ns_, every_ns_;
   const size_t max_waits_;
-  std::vector<bpf::Link> links_;  // of the thread that runs the bursts
+  std::vector<bpf::Link> links_;  // used only by the burst thread
   std::thread thread_;
   std::condition_variable stopped_;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of stacks that the BPF program made: unwound, and counted by stack.
+// Unwinds the copies of stacks that the BPF program made, and counts equal stacks.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@
 
 namespace atalaya::perf {
 
-// One thread at a time.
+// Not thread-safe.
 class StackCopies {
  public:
-  // `memory`: for the unwind tables and maps of processes, in bytes. `max_stacks`: of a window; the copies of further stacks are
+  // `memory`: maximum bytes of unwind tables and memory maps. `max_stacks`: maximum stacks per window; copies of further stacks are
   // lost.
   StackCopies(size_t memory, size_t max_stacks) : memory_(memory), max_stacks_(max_stacks), unwinder_(memory) {}
 
   // Unwinds a copy and counts it. Throws std::bad_alloc.
   void add(const perf_copy &copy);
   void lose(const perf_copy &copy) { ++windows_[copy.set & 1].lost; }
-  // Whether the code of the process keeps frame pointers, as far as it is known.
+  // Returns true if the code of the process has frame pointers, as far as it is known.
   bool keeps_frame_pointers(const ProcessId &id) { return unwinder_.keeps_frame_pointers(known_of(id).maps); }
 
   struct Stack {
@@ -44,18 +44,18 @@ class StackCopies {
     std::string comm, thread_name;
     uint64_t count = 0;
   };
-  struct Window {  // of one set of the BPF program
+  struct Window {  // result of one set of maps of the BPF program
     std::map<Stack, Sum> stacks;
     uint64_t lost = 0;
   };
-  // All copies of this set were added. Maps of processes may change until the next window.
+  // Ends the window after all copies of this set were added. Memory maps may be read again for the next one.
   Window take(uint32_t set);
 
  private:
   struct Known {
     symbols::ProcessMaps maps;
     int64_t read_ns = 0;
-    bool is_of_window = false;  // sampled and read in it
+    bool is_of_window = false;  // sampled in this window, and its maps were read
   };
 
   Known &known_of(const ProcessId &id);
@@ -65,7 +65,7 @@ class StackCopies {
 
   const size_t memory_, max_stacks_;
   std::array<Window, 2> windows_;
-  Stack unwound_;  // the last one
+  Stack unwound_;  // the last unwound stack
   std::map<ProcessId, Known> known_;
   size_t known_bytes_ = 0;
   symbols::Unwinder unwinder_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the maps and records of bpf/perf.bpf.c.
+// Reads the BPF maps and records of bpf/perf.bpf.c.
 #pragma once
 
 #include <bpf/bpf.h>
@@ -22,16 +22,16 @@ inline ProcessId id_of(const perf_process &process) {
   return {static_cast<int32_t>(process.pid), process.start_ns, process.image};
 }
 
-// Up to its first NUL.
+// Returns the text up to its first NUL.
 template <size_t N>
 std::string_view text_of(const char (&name)[N]) {
   return {name, ::strnlen(name, N)};
 }
 
-// When this returns, each BPF program that ran before has ended.
+// Waits until each BPF program that runs at the call has ended.
 inline void wait_for_programs() {
   if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0) return;
-  // The barrier is unavailable with nohz_full; a program takes microseconds.
+  // Fallback for kernels with nohz_full, where the barrier is unavailable: a program runs for microseconds.
   static constexpr timespec kMaxRuntime{0, 50'000'000};
   ::nanosleep(&kMaxRuntime, nullptr);
 }
@@ -45,7 +45,7 @@ void read_one_by_one(int map, const Add &add) {
   }
 }
 
-// No program writes to this map now: one pass reads and deletes all entries.
+// Reads and deletes all entries in one pass; no program may write to the map meanwhile.
 template <typename Key, typename Value, typename Add>
 void read_and_delete(int map, const Add &add) {
   static constexpr uint32_t kBatch = 2048;  // more than any bucket holds

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of threads that may run tasks, as bpf/perf_tasks.bpf.h reports them. The caller serializes all calls.
+// Receives the names of threads that may run tasks from bpf/perf_tasks.bpf.h. Not thread-safe:
+// the caller serializes all calls.
 #pragma once
 
 #include <string>
@@ -15,9 +16,9 @@ namespace atalaya::perf {
 
 class TaskNameEvents {
  public:
-  // Before the programs are loaded. No prefixes: nothing is reported.
+  // Sets the name prefixes before the programs are loaded. No prefixes: nothing is reported.
   void prepare(perf_bpf &skeleton, const std::vector<std::string> &prefixes, bool off_cpu);
-  // False: libbpf has the reason.
+  // Attaches the programs. Returns false on failure; libbpf logs the reason.
   bool attach(perf_bpf &skeleton, ring_buffer &ring);
   std::vector<Renamed> take() { return std::exchange(renamed_, {}); }
 

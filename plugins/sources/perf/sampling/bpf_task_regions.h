@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code regions whose runs are tasks, as bpf/perf_regions.bpf.h follows them. The caller serializes take and the ring.
+// Receives the runs of code regions whose runs are tasks from bpf/perf_regions.bpf.h. The
+// caller serializes take() and polls of the ring.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace atalaya::perf {
 
 class TaskRegions {
  public:
-  // Before the programs are loaded. multi: with the links of Linux 6.6.
+  // Configures the programs before they are loaded. multi: with uprobe_multi links (Linux 6.6).
   void prepare(perf_bpf &skeleton, const SamplerOptions &options, bool multi);
-  // After they were loaded for such links: whether the kernel has them.
+  // Returns true if the kernel supports uprobe_multi links; call it after the programs were loaded with multi.
   static bool supports_multi(perf_bpf &skeleton);
-  // False: libbpf has the reason.
+  // Starts the programs. Returns false on failure; libbpf logs the reason.
   bool start(perf_bpf &skeleton, ring_buffer &ring);
   core::Result<std::unique_ptr<probes::Attachment>> attach(perf_bpf &skeleton, uint32_t region, int file,
                                                            const probes::Points &points) const;

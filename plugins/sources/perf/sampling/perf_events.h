@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One perf event on each CPU.
+// Opens one perf event on each CPU.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -24,11 +24,11 @@ struct CpuEvents {
   perf_event_attr attributes{};
 };
 
-// `event`: "cycles", "cpu-clock", or "auto" for the first that works. `attributes` holds the other settings. The events are
-// disabled until enabled.
+// Opens the events, disabled. `event`: "cycles", "cpu-clock", or "auto" for the first that works. `attributes` contains the other
+// settings.
 core::Result<CpuEvents> open_events(const std::string &event, int frequency, perf_event_attr attributes);
 
-// The same on one more CPU; invalid on failure. The caller retries in the next window.
+// Opens the event on one more CPU. Returns an invalid descriptor on failure; the caller retries in the next window.
 core::Descriptor open_on(const CpuEvents &events, int cpu);
 
 // The kernel's maximum frames per stack (kernel.perf_event_max_stack).

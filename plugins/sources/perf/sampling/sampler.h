@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of threads on CPUs, or waiting, with their stacks: the interface of both backends.
+// Interface of both samplers (BPF and perf ring): stacks of threads that run on CPUs or wait.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -23,7 +23,7 @@ namespace atalaya::perf {
 struct ProcessId {
   int32_t pid = 0;
   uint64_t start_ns = 0;                                // since boot
-  uint64_t image = 0;                                   // from symbols::image_mark; 0: a kernel thread, or unknown
+  uint64_t image = 0;                                   // symbols::image_mark; 0: a kernel thread, or unknown
   auto operator<=>(const ProcessId &) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 reads a 0 into it
 };
 
@@ -41,11 +41,11 @@ struct StackCount {
   End end = End::unknown;
   std::span<const uint64_t> kernel, user;  // leaf first
   uint64_t count = 0;
-  uint64_t ns = 0;               // off-CPU: the time waited
-  uint32_t thread = 0;           // that may run a task, else 0
-  int64_t epoch = 0;             // when it got its name or entered its region, CLOCK_MONOTONIC; 0: before the first window
-  std::string_view thread_name;  // as the kernel has it: 15 bytes
-  uint32_t region = 0;           // 1 + its number, 0: none. If the thread is 0, the run may be too short for a task
+  uint64_t ns = 0;               // off-CPU: waiting time
+  uint32_t thread = 0;           // thread id if the thread may run tasks, else 0
+  int64_t epoch = 0;             // CLOCK_MONOTONIC time at which the thread got its name or entered its region; 0: before the first window
+  std::string_view thread_name;  // the kernel's name, at most 15 bytes
+  uint32_t region = 0;           // 1 + index of the code region; 0: none. thread 0: the run may be too short for a task
 };
 
 // A thread that may run tasks got a name, perhaps the same one again.
@@ -53,7 +53,7 @@ struct Renamed {
   ProcessId process;
   uint32_t thread = 0;
   int64_t epoch = 0;  // as in StackCount
-  std::string name;   // as the kernel has it: 15 bytes
+  std::string name;   // the kernel's name, at most 15 bytes
 };
 
 // A run of a region that is a task has ended.
@@ -68,26 +68,26 @@ struct TaskRuns {
   uint64_t lost = 0;
 };
 
-// What ended a wait during a burst, as far as it is known.
+// The waker: the event that ended a wait during a burst. Unknown members have their default values.
 struct Waker {
   ProcessId process;
-  uint32_t thread = 0;  // that ran when the wait ended, perhaps interrupted; 0: none
+  uint32_t thread = 0;  // the thread that ran (or was interrupted) when the wait ended; 0: none
   bool is_kernel_thread = false;
   std::string_view process_name, thread_name;
-  std::span<const uint64_t> kernel, user;  // its stack; user: only if it is of the same process
-  bool has_ended = true;                   // within the burst
-  std::string remote;                      // address at the other end of the socket that received data; "": none did
-  uint16_t port = 0;                       // of the server of this connection
-  bool is_server = false;                  // the thread that waited
-  std::string_view disk;                   // that finished a request; "": none did
+  std::span<const uint64_t> kernel, user;  // stack of that thread; user: only if it belongs to the same process
+  bool has_ended = true;                   // the wait ended within the burst
+  std::string remote;                      // remote address of the socket that received data; "": none
+  uint16_t port = 0;                       // server's port of this connection
+  bool is_server = false;                  // the waiting thread is the server
+  std::string_view disk;                   // disk that finished a request; "": none
 };
 using TakeWait = std::function<void(const StackCount &, const Waker &)>;
 
 struct BurstTotals {
   uint64_t waits = 0, lost = 0;
-  uint64_t unknown = 0;   // switches of threads that were not followed because a map was full
+  uint64_t unknown = 0;   // thread switches that were not recorded because a map was full
   uint64_t cost_ns = 0;   // CPU time in the kernel
-  int64_t length_ns = 0;  // of the bursts that ended
+  int64_t length_ns = 0;  // total length of the ended bursts
 };
 
 struct Totals {
@@ -102,15 +102,15 @@ struct SamplerOptions {
   bool on_cpu = true, off_cpu = false;
   int64_t min_wait_ns = 1'000'000;
   uint32_t max_stacks = 16384;
-  bool dwarf = false;                      // copy stacks and unwind them by the tables of files
-  bool choose = false;                     // dwarf only for processes with files that lack frame pointers
+  bool dwarf = false;                      // copy stacks and unwind them with the DWARF tables of the files
+  bool choose = false;                     // use dwarf only for processes with files that lack frame pointers
   io::MatcherList dwarf_processes;       // empty: all
-  size_t dwarf_memory = size_t{32} << 20;  // for the tables
+  size_t dwarf_memory = size_t{32} << 20;  // maximum bytes of unwind tables
   bool run_queue = false;                  // off-CPU: also waits for a CPU
   int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
   int64_t burst_every_ns = 60'000'000'000;
-  std::vector<std::string> task_threads;  // beginnings of the names of threads that may run tasks
-  std::vector<uint8_t> task_regions;      // of each region: 1 if it ends where its function returns
+  std::vector<std::string> task_threads;  // name prefixes of threads that may run tasks
+  std::vector<uint8_t> task_regions;      // by region: 1 if the region ends where its function returns
   int64_t min_task_ns = 0;                // shorter runs of regions are no tasks
   uint64_t max_task_spans = 100;          // per region and second
 };
@@ -121,25 +121,25 @@ class Sampler {
   using See = std::function<void(const ProcessId &, bool again)>;
 
   virtual ~Sampler() = default;
-  // Runs on a separate thread: waits for work, or until the descriptor is readable, and does the work. Calls `see` for each new
-  // process while it lives, and once more when it is sampled again.
+  // Runs on a separate thread until the descriptor `stop` is readable. Calls `see` for each new process while it lives, and a
+  // second time when it is sampled again.
   virtual void pump(int stop, const See &see) = 0;
-  // Everything since the last call, grouped by process; the spans are valid during the call of `take`.
+  // Reports all stacks since the last call, grouped by process. The std::span members are valid only during the call of `take`.
   virtual Totals take(const Take &take) = 0;
-  // The waits of all bursts that ended since the last call.
+  // Reports the waits of all bursts that ended since the last call.
   virtual BurstTotals take_bursts(const TakeWait &) { return {}; }
-  // Names of threads since the last call; called by the thread that pumps.
+  // Returns the renames of threads since the last call; called on the thread of pump().
   virtual std::vector<Renamed> take_renamed() { return {}; }
-  // Regions whose runs are tasks.
+  // Attaches the probes of a region whose runs are tasks.
   virtual core::Result<std::unique_ptr<probes::Attachment>> attach_region(uint32_t /*region*/, int /*file*/,
                                                                           const probes::Points & /*points*/) {
     return core::Error{"task_regions requires BPF"};
   }
-  // That ended since the last call.
+  // Returns the task runs that ended since the last call.
   virtual TaskRuns take_runs() { return {}; }
-  // Whether stacks carry threads.
+  // Returns true if StackCount::thread is set.
   virtual bool knows_threads() const { return false; }
-  // "cycles", "cpu-clock"
+  // The event that samples: "cycles" or "cpu-clock".
   virtual std::string_view event() const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of code regions as tasks: their probes, their names and their spans.
+// Treats runs of code regions as tasks: attaches probes, names the tasks and emits their spans.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -20,15 +20,15 @@ class RegionTasks {
   RegionTasks(Host host, std::vector<probes::Region> regions);
 
   void start(Sampler &sampler);
-  void stop() { binaries_.reset(); }  // before the sampler ends
-  // Follows files that appear or are replaced. Call once per window.
+  void stop() { binaries_.reset(); }  // call it before the sampler is destroyed
+  // Attaches probes to files that appeared or were replaced. Called once per window.
   void update();
 
-  // Of a stack in a region: the stage, and the attempt if the run is long enough.
+  // Returns the task tags of a stack in a region: the stage and, if the run is long enough, the attempt.
   tasks::TaskTags of(const StackCount &stack) const;
-  // The job of a process, perhaps ""; nothing: its runs are not wanted.
+  // Returns the job of a process, "" if it has none; absent: the process is not selected.
   using JobOf = std::function<std::optional<std::string>(const StackCount &)>;
-  // A span of each run of a process that is wanted. Returns how many were lost.
+  // Emits a span for each run in a selected process. Returns the number of lost runs.
   uint64_t emit(Sampler &sampler, const JobOf &job_of, Batch &batch) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that finds the whole names of threads that may run tasks: it requests a thread dump from their JVM, within a part of the
-// time, and only while names are unknown.
+// Finds the complete names of threads that may run tasks, on a separate thread: requests a
+// thread dump from their JVM while names are unknown, limited to a share of CPU time.
 #pragma once
 
 #include <condition_variable>
@@ -36,11 +36,11 @@ class TaskNamer {
 
   // The methods below may be called from any thread.
   void add(const std::vector<Renamed> &renamed);
-  // Waits until the names of running threads are known, at most for this time.
+  // Waits, at most `timeout_ns`, until the names of running threads are known.
   void settle(int64_t timeout_ns);
-  // Nothing: no task, or an unknown one; then is_unnamed is set.
+  // Returns the task of a stack; absent: no task or, with is_unnamed set, an unknown one.
   std::optional<tasks::TaskTags> find(const StackCount &stack, bool &is_unnamed);
-  // Names that ended after this time may still be needed.
+  // Starts a window; forgets names that ended before `keeps_since_ns`.
   void next_window(int64_t keeps_since_ns);
 
  private:
@@ -48,12 +48,12 @@ class TaskNamer {
     jvm::Target target;
     jvm::Attachment attachment;
     int64_t next_ns = 0, back_off_ns = 0;
-    int64_t answering_ns = 0;  // CPU time of the thread that answers, since its start
+    int64_t answering_ns = 0;  // CPU time, since its start, of the JVM's thread that writes dumps
     std::string last_error;
   };
 
   void run();
-  // The time at which it wants to continue; nothing: no name is unknown.
+  // Requests the due dumps. Returns the time of the next one; absent: no name is unknown.
   std::optional<int64_t> name_threads(std::unique_lock<std::mutex> &lock);
   Jvm *jvm_of(const ProcessId &id, std::unique_lock<std::mutex> &lock);
   void dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> &wanted, std::unique_lock<std::mutex> &lock);
@@ -65,8 +65,8 @@ class TaskNamer {
   std::condition_variable changed_, settled_;
   TaskThreads threads_;
   bool stops_ = false;
-  bool has_news_ = false;  // since the thread looked for unknown names
-  bool is_idle_ = true;    // no name is unknown that a JVM may tell soon
+  bool has_news_ = false;  // names were added since the thread's last check
+  bool is_idle_ = true;    // no JVM can supply an unknown name soon
 
   std::map<ProcessId, Jvm> jvms_;  // used by the thread only
   std::string bytes_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks of threads over time: the kernel reports when a thread gets a name, and has its first 15 bytes; a dump of a JVM has the
-// whole name. Pure.
+// Joins two reports of thread names: the kernel reports the time of a rename and the first 15
+// bytes; a thread dump of the JVM has the complete name. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ namespace atalaya::perf {
 
 class TaskThreads {
  public:
-  static constexpr size_t kMaxNames = 65536;  // of all threads
-  static constexpr size_t kShort = 15;        // bytes of a name in the kernel
+  static constexpr size_t kMaxNames = 65536;  // maximum names of all threads
+  static constexpr size_t kShort = 15;        // bytes of a thread name in the kernel
 
   explicit TaskThreads(const tasks::TaskNames &names) : names_(names), prefixes_(names.prefixes()) {}
 
   void renamed(const Renamed &thread);
-  // A thread that got its name before the first window.
+  // Adds a thread that got its name before the first window.
   void meet(const ProcessId &process, uint32_t thread, std::string_view short_name);
-  // Threads whose whole name is unknown, by process.
+  // Returns the threads whose complete name is unknown, by process.
   std::map<ProcessId, std::vector<uint32_t>> unnamed() const;
-  // A thread's whole name, seen between these times: of a dump that was requested and answered then.
+  // Adds a thread's complete name from a dump that was requested at begin_ns and complete at end_ns.
   void saw(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns);
-  // The thread was in no such dump: it is none of the JVM's own.
+  // Records that such a dump lacks the thread: it is no Java thread.
   void missed(uint32_t thread, int64_t begin_ns, int64_t end_ns);
-  // The process has no longer names than the kernel's.
+  // Uses the kernel's names of a process as complete ones (it is no JVM).
   void use_short_names(const ProcessId &process);
-  // Null: none, or unknown. Valid until the next call of another method.
+  // Returns the task, valid until the next call of another method; null: none, or unknown.
   const tasks::TaskTags *find(uint32_t thread, int64_t epoch) const;
-  // Whether its whole name is unknown.
+  // Returns true if the complete name is unknown.
   bool is_unnamed(uint32_t thread, int64_t epoch) const;
   // Forgets names that ended before the last window and before this time.
   void next_window(int64_t keeps_since_ns = INT64_MAX);
@@ -54,7 +54,7 @@ class TaskThreads {
   bool may_be_task(std::string_view short_name) const;
   void add(uint32_t thread, Name name);
   void learn(Name &name, std::string_view text) const;
-  // Null: it has no unknown name at all these times.
+  // Returns the unknown name that the thread had during all of the interval; null: there is none.
   Name *unknown_at(uint32_t thread, int64_t begin_ns, int64_t end_ns);
   const Name *name_of(uint32_t thread, int64_t epoch) const;
 
