@@ -264,11 +264,11 @@ SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
   if (sk->sk_protocol != IPPROTO_TCP) return 0;
   if (after == TCP_SYN_SENT) {
-    begin(sk, NET_BORN | NET_OUTGOING);
+    begin(sk, NET_START_SEEN | NET_OUTGOING);
     return 0;
   }
   if (after == TCP_SYN_RECV && before != TCP_SYN_SENT) {
-    begin(sk, NET_BORN | NET_INCOMING);
+    begin(sk, NET_START_SEEN | NET_INCOMING);
     return 0;
   }
   if (after == TCP_LISTEN) {
@@ -285,7 +285,7 @@ int BPF_PROG(state_changes, struct sock *sk, int before, int after) {
   const __u32 seen = *(volatile __u32 *)&connection->seen ? NET_SEEN : 0;
   const __u32 flags = connection->flags | seen | (connection->reported ? NET_REPORTED : 0);
   /* If it began before the start and no walk has seen it, its earlier traffic is unknown. */
-  if (before != TCP_LISTEN && flags & (NET_BORN | NET_REPORTED)) report_end(sk, connection, flags, before);
+  if (before != TCP_LISTEN && flags & (NET_START_SEEN | NET_REPORTED)) report_end(sk, connection, flags, before);
   return 0;
 }
 
@@ -312,7 +312,7 @@ static __u32 flags_of(struct sock *sk) {
 
 /* ---- Peers of datagrams ---- */
 
-static int note_peer(struct bpf_sock_addr *call, struct call_peer *peer) {
+static int set_peer(struct bpf_sock_addr *call, struct call_peer *peer) {
   const __s32 thread = bpf_get_current_task_btf()->pid;
   peer->cookie = bpf_get_socket_cookie(call);
   peer->port = __builtin_bswap16(call->user_port);
@@ -327,7 +327,7 @@ static int note_peer(struct bpf_sock_addr *call, struct call_peer *peer) {
 static int note_peer4(struct bpf_sock_addr *call) {
   struct call_peer peer = {};
   map_address(peer.address, call->user_ip4);
-  return note_peer(call, &peer);
+  return set_peer(call, &peer);
 }
 
 static int note_peer6(struct bpf_sock_addr *call) {
@@ -337,7 +337,7 @@ static int note_peer6(struct bpf_sock_addr *call) {
   address[1] = call->user_ip6[1];
   address[2] = call->user_ip6[2];
   address[3] = call->user_ip6[3];
-  return note_peer(call, &peer);
+  return set_peer(call, &peer);
 }
 
 SEC("cgroup/sendmsg4")
@@ -380,15 +380,15 @@ static void set_call_ends(struct net_ends *ends, const struct sock *sk, const st
 
 /* ---- Counting calls ---- */
 
-static void tell_call(struct sock *sk, __u32 protocol, struct task_struct *task, const struct call_peer *named, __u64 in,
-                      __u64 out) {
+static void report_call(struct sock *sk, __u32 protocol, struct task_struct *task, const struct call_peer *named, __u64 in,
+                        __u64 out) {
   struct net_record *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
   if (!record) {
     __sync_fetch_and_add(&lost_records, 1);
     return;
   }
   __builtin_memset(record, 0, sizeof(*record));
-  record->kind = NET_MOVED;
+  record->kind = NET_CALL;
   record->flags = flags_of(sk);
   record->cookie = bpf_get_socket_cookie(sk);
   record->protocol = protocol;
@@ -440,7 +440,7 @@ static int count_call(struct sock *sk, int bytes, bool sends, bool moves) {
   const struct call_peer *named = protocol == IPPROTO_UDP ? take_peer(sk, task) : 0;
   if (bytes <= 0 || !moves) return 0;
   if (every_call) {
-    tell_call(sk, protocol, task, named, sends ? 0 : bytes, sends ? bytes : 0);
+    report_call(sk, protocol, task, named, sends ? 0 : bytes, sends ? bytes : 0);
     return 0;
   }
   struct net_use *use = protocol == IPPROTO_UDP ? use_of_peer(sk, task, named) : 0;

@@ -13,12 +13,12 @@ enum {
   NET_OPEN = 1,    /* the current state of a connection, for one of the processes that have it open */
   NET_LISTENS = 2, /* a socket that accepts connections */
   NET_CLOSED = 3,  /* the final state of a connection */
-  NET_MOVED = 4,   /* one send or receive call; `amounts` has the bytes of this call only */
+  NET_CALL = 4,    /* one send or receive call; `amounts` has the bytes of this call only */
 };
 
 /* net_record.flags and net_use.flags */
 enum {
-  NET_BORN = 1,        /* the probes saw the connection start: its amounts count from the first byte */
+  NET_START_SEEN = 1,  /* the probes saw the connection start: its amounts count from the first byte */
   NET_OUTGOING = 2,    /* opened from this side */
   NET_INCOMING = 4,    /* accepted by a listening socket */
   NET_ESTABLISHED = 8, /* the connection has reached TCP_ESTABLISHED */

@@ -60,8 +60,8 @@ int on_tick(struct bpf_perf_event_data *context) {
   if (BPF_CORE_READ(task, pid) == 0) return 0; /* idle */
   struct perf_key key = {};
   char thread[PERF_COMM] = {};
-  begin_key(&key, thread, task);
-  if (!IS_USER_MODE(&context->regs)) key.kernel = keep_stack(context, 0, TICK);
+  init_key(&key, thread, task);
+  if (!IS_USER_MODE(&context->regs)) key.kernel = store_stack(context, 0, TICK);
   drop_young(&key, begin);
   if (!is_copied(&key.process) || !copy_tick(&key, task, thread, now)) count_tick(&key, context, task, thread, now);
   __sync_fetch_and_add(&totals[now].cost_ns, bpf_ktime_get_ns() - begin);
@@ -71,10 +71,10 @@ int on_tick(struct bpf_perf_event_data *context) {
 /* ---- Off-CPU ---- */
 
 /* The thread starts to wait. */
-static void begin_wait(void *context, const struct task_struct *task, __u64 now) {
+static void start_wait(void *context, const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  begin_key(&entry.key, entry.thread, task);
+  init_key(&entry.key, entry.thread, task);
   read_comm(entry.comm, task);
   add_stacks(&entry.key, context, SWITCH);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
@@ -84,7 +84,7 @@ static void begin_wait(void *context, const struct task_struct *task, __u64 now)
 static void begin_queue(const struct task_struct *task, __u64 now) {
   struct perf_waiting entry = {.since_ns = now, .woken_ns = now, .key.flags = PERF_OFF_CPU};
   const __u32 thread = BPF_CORE_READ(task, pid);
-  begin_key(&entry.key, entry.thread, task);
+  init_key(&entry.key, entry.thread, task);
   read_comm(entry.comm, task);
   bpf_map_update_elem(&waiting, &thread, &entry, BPF_ANY);
 }
@@ -98,7 +98,7 @@ static void forget_wait(const struct task_struct *task) {
 static void end_wait(__u32 thread, __u64 now, __u32 into) {
   struct perf_waiting *entry = bpf_map_lookup_elem(&waiting, &thread);
   if (!entry) return;
-  struct perf_held wait = {.key = entry->key};
+  struct perf_pending_wait wait = {.key = entry->key};
   const __u64 woken = entry->woken_ns ? entry->woken_ns : now;
   const bool blocked = woken != entry->since_ns;
   if (woken - entry->since_ns >= min_wait_ns) wait.ns = woken - entry->since_ns;
@@ -123,7 +123,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *from, struct task_st
   if (from->exit_state != 0)
     forget_wait(from);
   else if (from->pid != 0 && !preempted && !is_runnable(from))
-    begin_wait(ctx, from, begin);
+    start_wait(ctx, from, begin);
   else if (from->pid != 0 && with_queue)
     begin_queue(from, begin);
   if (to->pid != 0) end_wait(to->pid, begin, now);

@@ -101,7 +101,7 @@ struct perf_waiting {
 /* The last wait of a thread that may run tasks. It is counted when the next wait ends. If the thread is renamed before that, the
  * wait was between two tasks, not inside one.
  */
-struct perf_held {
+struct perf_pending_wait {
   __u64 ns;
   __u64 queued_ns;
   struct perf_key key;

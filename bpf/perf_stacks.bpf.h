@@ -82,7 +82,7 @@ static __always_inline struct perf_stack *read_frames(void *context, __u64 flags
 /* Stores the innermost frames of the current stack and returns their hash; 0: no stack. If the map is full, the hash is returned
  * but not in the map.
  */
-static __always_inline __u64 keep_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
+static __always_inline __u64 store_frames(void *context, __u64 flags, __u32 program, __u32 frames) {
   void *stacks = stacks_of(program);
   struct perf_stack *stack = read_frames(context, flags, program, frames);
   if (!stack) return 0;
@@ -91,8 +91,8 @@ static __always_inline __u64 keep_frames(void *context, __u64 flags, __u32 progr
   return hash;
 }
 
-static __always_inline __u64 keep_stack(void *context, __u64 flags, __u32 program) {
-  return keep_frames(context, flags, program, PERF_FRAMES);
+static __always_inline __u64 store_stack(void *context, __u64 flags, __u32 program) {
+  return store_frames(context, flags, program, PERF_FRAMES);
 }
 
 enum { PF_KTHREAD = 0x00200000 }; /* linux/sched.h */
@@ -163,15 +163,15 @@ static __always_inline void read_comm(char *comm, const struct task_struct *task
 }
 
 /* Sets process and thread of the key, and the thread's name. */
-static __always_inline void begin_key(struct perf_key *key, char *thread, const struct task_struct *task) {
+static __always_inline void init_key(struct perf_key *key, char *thread, const struct task_struct *task) {
   describe(&key->process, task);
   add_thread(key, thread, task);
   if (key->process.image) key->flags |= PERF_HAS_USER;
 }
 
 static __always_inline void add_stacks(struct perf_key *key, void *context, __u32 program) {
-  key->kernel = keep_stack(context, 0, program);
-  if (key->process.image) key->user = keep_stack(context, BPF_F_USER_STACK, program);
+  key->kernel = store_stack(context, 0, program);
+  if (key->process.image) key->user = store_stack(context, BPF_F_USER_STACK, program);
 }
 
 /* Returns true for a thread that leaves its CPU but stays runnable (sched_yield). */

@@ -9,7 +9,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 32768);
   __type(key, __u32);
-  __type(value, struct perf_held);
+  __type(value, struct perf_pending_wait);
 } held SEC(".maps");
 
 struct {
@@ -17,7 +17,7 @@ struct {
   __uint(max_entries, 1 << 18);
 } renamed SEC(".maps");
 
-static __always_inline void add_wait(struct perf_held *wait, __u32 into) {
+static __always_inline void add_wait(struct perf_pending_wait *wait, __u32 into) {
   if (wait->ns) add(&wait->key, wait->comm, wait->thread, wait->ns, into);
   if (!wait->queued_ns) return;
   struct perf_key key = wait->key;
@@ -27,9 +27,9 @@ static __always_inline void add_wait(struct perf_held *wait, __u32 into) {
 
 /* Counts the delayed wait. in_task: another wait followed, so the thread waited inside its task, not for the next one. */
 static void release(__u32 thread, bool in_task, __u32 into) {
-  struct perf_held *last = bpf_map_lookup_elem(&held, &thread);
+  struct perf_pending_wait *last = bpf_map_lookup_elem(&held, &thread);
   if (!last) return;
-  struct perf_held wait = *last;
+  struct perf_pending_wait wait = *last;
   bpf_map_delete_elem(&held, &thread);
   if (!in_task) wait.key.thread = wait.key.epoch = 0;
   add_wait(&wait, into);

@@ -60,7 +60,7 @@ static struct perf_blocked *cleared_blocked(void) {
 
 static __always_inline void describe_waiting(struct perf_blocked *entry, const struct task_struct *task) {
   entry->key.wait.flags = PERF_OFF_CPU;
-  begin_key(&entry->key.wait, entry->names.thread, task);
+  init_key(&entry->key.wait, entry->names.thread, task);
   read_comm(entry->names.process, task);
 }
 
@@ -111,7 +111,7 @@ static void end_blocked(const struct task_struct *task, __u64 since, __u64 now) 
   bpf_map_delete_elem(&blocked, &thread);
 }
 
-static void begin_blocked(void *context, const struct task_struct *task, bool runnable, __u64 now) {
+static void start_blocked(void *context, const struct task_struct *task, bool runnable, __u64 now) {
   const __u32 thread = BPF_CORE_READ(task, pid);
   struct perf_blocked *entry = cleared_blocked();
   if (!entry) return;
@@ -133,7 +133,7 @@ int BPF_PROG(on_burst_switch, bool preempted, struct task_struct *from, struct t
   if (from->exit_state != 0)
     bpf_map_delete_elem(&blocked, &thread);
   else if (thread != 0)
-    begin_blocked(ctx, from, preempted || is_runnable(from), now);
+    start_blocked(ctx, from, preempted || is_runnable(from), now);
   if (to->pid != 0) end_blocked(to, since, now);
   __sync_fetch_and_add(&burst.cost_ns, bpf_ktime_get_ns() - now);
   return 0;
@@ -155,7 +155,7 @@ static void add_waker(struct perf_blocked *entry, void *context, __u64 now) {
   struct task_struct *current = bpf_get_current_task_btf();
   struct perf_waker *waker = &entry->key.waker;
   waker->thread = current->pid;
-  waker->kernel = keep_frames(context, 0, SWITCH, WAKER_FRAMES);
+  waker->kernel = store_frames(context, 0, SWITCH, WAKER_FRAMES);
   add_cause(waker, now);
   if (!waker->thread) return;
   describe(&waker->process, current);
@@ -163,11 +163,11 @@ static void add_waker(struct perf_blocked *entry, void *context, __u64 now) {
   bpf_probe_read_kernel_str(entry->names.waker_thread, PERF_COMM, &current->comm);
   read_comm(entry->names.waker_process, current);
   if (waker->process.image && waker->process.pid == entry->key.wait.process.pid)
-    waker->user = keep_frames(context, BPF_F_USER_STACK, SWITCH, WAKER_USER_FRAMES);
+    waker->user = store_frames(context, BPF_F_USER_STACK, SWITCH, WAKER_USER_FRAMES);
 }
 
 /* Starts the record of a thread that has waited since before the burst. Only the kernel part of its stack can be read from here. */
-static void begin_woken(struct task_struct *task, __u64 since) {
+static void start_woken(struct task_struct *task, __u64 since) {
   const __u32 thread = task->pid, program = SWITCH;
   struct perf_blocked *entry = burst.unknown || task->on_cpu ? 0 : cleared_blocked();
   struct perf_stack *stack = bpf_map_lookup_elem(&scratch, &program);
@@ -188,7 +188,7 @@ int BPF_PROG(on_burst_waking, struct task_struct *task) {
   const __u64 since = burst.since_ns, now = bpf_ktime_get_ns();
   if (!since || now < since) return 0;
   const __u32 thread = task->pid;
-  if (!bpf_map_lookup_elem(&blocked, &thread)) begin_woken(task, since);
+  if (!bpf_map_lookup_elem(&blocked, &thread)) start_woken(task, since);
   struct perf_blocked *entry = bpf_map_lookup_elem(&blocked, &thread);
   if (entry && !entry->woken_ns) {
     entry->woken_ns = now;

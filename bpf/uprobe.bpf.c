@@ -132,7 +132,7 @@ static __s64 argument(struct pt_regs *ctx, __u8 number) {
 enum { MOST_RETURNS = 64 };
 
 /* The thread's number of pending returns; none: the map is full. Registers the thread for cleanup at its exit. */
-static __u32 *note_thread(__u32 thread) {
+static __u32 *add_thread(__u32 thread) {
   __u32 *known = bpf_map_lookup_elem(&threads, &thread);
   if (known) return known;
   const __u32 none = 0;
@@ -156,7 +156,7 @@ int enters(struct pt_regs *ctx) {
   if (!is_wanted(task)) return 0;
   const struct place place = {(__u32)bpf_get_current_pid_tgid(), region};
   struct open_run run = {.stack = PT_REGS_SP(ctx), .bytes = argument(ctx, bytes_of[region]), .depth = 1};
-  __u32 *returns = note_thread(place.thread);
+  __u32 *returns = add_thread(place.thread);
   if (!returns) {
     COUNT(region, task, missed);
     return 0;

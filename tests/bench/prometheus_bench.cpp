@@ -130,7 +130,7 @@ void scrape_while_writing() {
       exposition.write(snapshot, Form::text, text);
       holding.push_back(middle - begin);
       building.push_back(wall_ms() - middle);
-      table.give_back();
+      table.release_snapshot();
       bytes = text.size();
     }
   });

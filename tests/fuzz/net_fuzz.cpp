@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte *>(data) + 1, size - 1);
   const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   if (data[0] == 'd') {
-    take_diag_messages(bytes, [](const DiagSocket &socket) {
+    parse_diag_messages(bytes, [](const DiagSocket &socket) {
       if (socket.record.kind != NET_OPEN && socket.record.kind != NET_LISTENS) std::abort();
     });
   } else if (data[0] == 's') {

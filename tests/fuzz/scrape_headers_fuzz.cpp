@@ -11,9 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace atalaya::prometheus;
   const std::string_view text(reinterpret_cast<const char *>(data), size);
-  const Form form = wanted_form(text);
+  const Form form = negotiate_form(text);
   // Blanks around the whole change nothing.
-  if (wanted_form(" " + std::string(text) + "\t") != form) std::abort();
+  if (negotiate_form(" " + std::string(text) + "\t") != form) std::abort();
   static_cast<void>(takes_gzip(text));
   return 0;
 }

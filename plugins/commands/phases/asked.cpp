@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "plugins/shared/analysis/command_line/output.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/experiments/ranges.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::phases {
 namespace {
@@ -19,7 +19,7 @@ std::string text_or_empty(Host host, std::string_view name) {
 
 }  // namespace
 
-Asked::Asked(Host from)
+PhasesOptions::PhasesOptions(Host from)
     : host(from),
       options(query::read_options(host)),
       profile(host.text("profile") == "auto" ? "" : host.text("profile")),
@@ -39,7 +39,7 @@ Asked::Asked(Host from)
   groups.push_back({"shuffle", std::move(*shuffle)});
 }
 
-store::Range Asked::training_range(const query::Reading &reading, int64_t end_ns) const {
+store::Range PhasesOptions::training_range(const query::Reading &reading, int64_t end_ns) const {
   store::Range range{std::numeric_limits<int64_t>::min(), end_ns};
   if (!train_experiment.empty()) {
     query::ReadOptions experiment = options;

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/phases/gather.h"
 #include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/phases/gather.h"
 
 namespace atalaya::phases {
 
-struct Asked {
+struct PhasesOptions {
   // Throws Failure.
-  explicit Asked(Host host);
+  explicit PhasesOptions(Host host);
 
   Host host;
   query::ReadOptions options;

@@ -53,7 +53,7 @@ class NormalRuns {
 };
 
 // The runs of the range, by program. Each has its phases before the range as well.
-std::map<std::string, std::vector<ProgramRun>> whole_runs(const Asked &asked, query::Reading &reading,
+std::map<std::string, std::vector<ProgramRun>> whole_runs(const PhasesOptions &asked, query::Reading &reading,
                                                           const PhaseDatabase &database) {
   const Wanted wanted = asked.wanted(reading.range);
   std::map<std::string, std::vector<ProgramRun>> programs;
@@ -78,7 +78,7 @@ void read_needed_functions(query::Reading &reading, ProgramRun &run, const Model
 
 // Calls visit(runs, normal runs) for each program that ran in the range. False: there is none.
 template <class Visit>
-bool for_each_program(const Asked &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
+bool for_each_program(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
   auto checked = whole_runs(asked, reading, database);
   if (checked.empty()) return false;
   const store::Range training = asked.training_range(reading, reading.range.from_ns);
@@ -111,13 +111,13 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   if (normal < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
 }
 
-void print(const Asked &asked, io::JsonWriter &json) {
+void print(const PhasesOptions &asked, io::JsonWriter &json) {
   if (asked.json) query::write_output({}, json.end_list().take() + "\n");
 }
 
 }  // namespace
 
-int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
+int train_models(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, asked.wanted(reading.range), database, reading.budget);
   if (programs.empty()) return nothing("phases", reading.range);
   io::JsonWriter json;
@@ -133,7 +133,7 @@ int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabas
   return 0;
 }
 
-int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
+int predict_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
   io::JsonWriter json;
   json.list();
   const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
@@ -153,7 +153,7 @@ int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatab
   return 0;
 }
 
-int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatabase &database) {
+int find_anomalies(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
   std::vector<SpanToWrite> spans;
   io::JsonWriter json;
   json.list();

@@ -33,8 +33,8 @@ void write_phase(JsonWriter &json, const KnownPhase &known, const Symbols &symbo
   write_moments(json, "time", known.seconds);
   for (size_t r = 0; r < kResources; ++r) write_moments(json, kResourceNames[r], known.usage.of[r]);
   json.key("functions").list();
-  constexpr size_t kMost = 10;
-  for (const std::string &function : top_functions(known, symbols, kMost)) json.text(function);
+  constexpr size_t kMaxFunctions = 10;
+  for (const std::string &function : top_functions(known, symbols, kMaxFunctions)) json.text(function);
   json.end_list().end_object();
 }
 

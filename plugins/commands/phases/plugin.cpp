@@ -92,7 +92,7 @@ class PhasesCommand final : public Command {
     return verb == "predict" ? predict_phases(asked_, reading, database) : find_anomalies(asked_, reading, database);
   }
 
-  const Asked asked_;
+  const PhasesOptions asked_;
   Interruption interruption_;
 };
 

@@ -13,15 +13,15 @@
 namespace atalaya::phases {
 
 // Of known phases.
-int learn_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database);
-int show_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database);
-int export_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database);
-int import_phases(const Asked &asked, const std::string &path);
+int learn_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
+int show_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
+int export_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
+int import_phases(const PhasesOptions &asked, const std::string &path);
 
 // Of models of normal runs.
-int train_models(const Asked &asked, query::Reading &reading, const PhaseDatabase &database);
-int predict_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database);
-int find_anomalies(const Asked &asked, query::Reading &reading, const PhaseDatabase &database);
+int train_models(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
+int predict_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
+int find_anomalies(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
 
 // Ends a wait, and all later ones. Any thread may call `end`.
 class Interruption {
@@ -44,6 +44,6 @@ class Interruption {
 };
 
 // Prints phases as they begin and end, and those that are not normal, until it is interrupted.
-int watch_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption);
+int watch_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption);
 
 }  // namespace atalaya::phases

@@ -30,7 +30,7 @@ size_t fewest_hosts(const Problem &problem, const ResourceOf &resource) {
 }
 
 // The least sum of the free shares of so many hosts in use.
-double least_free(const Problem &problem, size_t hosts, const ResourceOf &resource) {
+double min_free(const Problem &problem, size_t hosts, const ResourceOf &resource) {
   double load = 0, smallest = std::numeric_limits<double>::infinity();
   for (const Item &item : problem.items) load += item.used.*resource.used;
   for (size_t host = 0; host < problem.hosts.size(); ++host) {
@@ -47,7 +47,7 @@ double bound_of(const Problem &problem) {
   const double overflow = overflow_of(problem);
   double bound = problem.total > 0 ? 1 / (1 + problem.crossing / problem.total) : 1;
   for (const ResourceOf &resource : {kCpu, kMemory})
-    bound /= (1 + least_free(problem, hosts, resource)) * (1 + always_of(problem, overflow, resource));
+    bound /= (1 + min_free(problem, hosts, resource)) * (1 + fixed_penalty_of(problem, overflow, resource));
   return bound;
 }
 

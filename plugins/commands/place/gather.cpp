@@ -102,15 +102,15 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
   return problem;
 }
 
-std::vector<std::string> others(const Problem &problem) {
+std::vector<std::string> unlisted_hosts(const Problem &problem) {
   std::set<std::string> names;
   for (const Item &item : problem.items) names.insert(item.host);
   for (const HostCapacity &capacity : problem.hosts) names.erase(capacity.host);
   return {names.begin(), names.end()};
 }
 
-std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
-                                      const std::vector<HostCapacity> &known) {
+std::vector<HostCapacity> add_unlisted_hosts(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
+                                             const std::vector<HostCapacity> &known) {
   for (const std::string &host : others) {
     const auto found =
         std::find_if(known.begin(), known.end(), [&](const HostCapacity &capacity) { return capacity.host == host; });

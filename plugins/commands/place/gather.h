@@ -16,9 +16,9 @@ namespace atalaya::place {
 Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts,
                    double fill, const std::function<bool(const graph::Node &)> &movable);
 // Hosts of items that are not hosts of the problem.
-std::vector<std::string> others(const Problem &problem);
+std::vector<std::string> unlisted_hosts(const Problem &problem);
 // `hosts` and these others: with their capacity from `known`, else unknown.
-std::vector<HostCapacity> with_others(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
-                                      const std::vector<HostCapacity> &known);
+std::vector<HostCapacity> add_unlisted_hosts(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
+                                             const std::vector<HostCapacity> &known);
 
 }  // namespace atalaya::place

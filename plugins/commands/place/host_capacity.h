@@ -24,6 +24,6 @@ core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text);
 std::vector<HostCapacity> read_capacities(const query::Range &range, store::Store &store, query::Budget &budget);
 
 // At least this number of hosts: missing ones are copies of the last one, named "new1", "new2".
-std::vector<HostCapacity> at_least(std::vector<HostCapacity> capacities, size_t count);
+std::vector<HostCapacity> padded_to(std::vector<HostCapacity> capacities, size_t count);
 
 }  // namespace atalaya::place

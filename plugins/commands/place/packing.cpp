@@ -96,7 +96,7 @@ class Packer {
   }
 
  private:
-  bool may_open(size_t host) const { return placed_on_[host] || opened_ < problem_.most_hosts; }
+  bool may_open(size_t host) const { return placed_on_[host] || opened_ < problem_.max_hosts; }
 
   std::optional<size_t> first_with_room(const graph::Resources &needs) const {
     for (const size_t host : order_)
@@ -145,7 +145,7 @@ Problem with_more(const Problem &problem, size_t more) {
   for (size_t i = 0; i < more; ++i) larger.hosts.push_back(problem.hosts.back());
   larger.fixed.resize(larger.hosts.size());
   larger.kept.resize(larger.hosts.size(), false);
-  if (larger.most_hosts < kMaxMoreHosts * 2) larger.most_hosts += more;
+  if (larger.max_hosts < kMaxMoreHosts * 2) larger.max_hosts += more;
   return larger;
 }
 

@@ -19,10 +19,10 @@
 #include "plugins/commands/place/packing.h"
 #include "plugins/commands/place/report.h"
 #include "plugins/commands/place/search.h"
-#include "plugins/shared/analysis/graph/params.h"
-#include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/graph/params.h"
+#include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::place {
@@ -89,9 +89,9 @@ class PlaceCommand final : public Command {
           const std::vector<graph::Worker> workers = graph::read_workers(reading.range, *reading.store, reading.budget);
           const graph::Graph graph = graph_in(reading, workers);
           Problem problem = problem_of(graph, workers, capacities_of(reading), fill_, movable());
-          if (count_) problem.most_hosts = *count_;
+          if (count_) problem.max_hosts = *count_;
           check(problem, reading.range);
-          const Present now = present(problem, graph, workers, reading);
+          const CurrentState now = present(problem, graph, workers, reading);
           const Placement after = search(problem, current(problem, reading.budget), search_, reading.budget);
           const Quality quality = quality_of(problem, after);
           query::write_output("-", format_ == "json"         ? as_json(problem, now, after, quality)
@@ -147,16 +147,16 @@ class PlaceCommand final : public Command {
   }
 
   // The current load and traffic, including hosts that may not get items.
-  Present present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
-                  query::Reading &reading) const {
-    const std::vector<std::string> left_out = others(problem);
+  CurrentState present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
+                       query::Reading &reading) const {
+    const std::vector<std::string> left_out = unlisted_hosts(problem);
     warn(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
                        : "hosts without items, because --hosts does not have them",
          left_out);
     std::vector<HostCapacity> known;
     if (!left_out.empty()) known = read_capacities(reading.range, *reading.store, reading.budget);
-    Present now;
-    now.problem = problem_of(graph, workers, with_others(problem.hosts, left_out, known), fill_, movable());
+    CurrentState now;
+    now.problem = problem_of(graph, workers, add_unlisted_hosts(problem.hosts, left_out, known), fill_, movable());
     now.placement = current(now.problem, reading.budget);
     return now;
   }
@@ -197,7 +197,7 @@ class PlaceCommand final : public Command {
       throw query::Wrong(
           "the store has no cores and memory of hosts; run source proc (sys.cpu.usage, sys.mem.total; pipelines/traffic.lua "
           "has it and source net), or set --hosts to a file with lines NAME CORES MEMORY");
-    return at_least(std::move(capacities), count_.value_or(0));
+    return padded_to(std::move(capacities), count_.value_or(0));
   }
 
   std::vector<HostCapacity> capacities_in_file() const {

@@ -17,7 +17,7 @@ double factor(const Problem &problem, Score &score, const ResourceOf &resource) 
     sum += penalty.sum;
     score.overload += penalty.overload;
   }
-  return 1 / (1 + sum) / (1 + always_of(problem, overflow, resource));
+  return 1 / (1 + sum) / (1 + fixed_penalty_of(problem, overflow, resource));
 }
 
 double crossing_of(const Problem &problem, const Placement &placement) {
@@ -35,7 +35,7 @@ std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vect
   for (size_t host = 0; host < on.size(); ++host)
     if (!on[host].empty()) used.push_back(host);
   std::stable_sort(used.begin(), used.end(), [&](size_t a, size_t b) { return on[a].size() < on[b].size(); });
-  used.resize(used.size() - std::min(used.size(), problem.most_hosts));
+  used.resize(used.size() - std::min(used.size(), problem.max_hosts));
   return used;
 }
 
@@ -85,7 +85,7 @@ Penalty penalty_of(const Problem &problem, double overflow, size_t host, const g
   return {in_use ? 1 - part : 0, 0};
 }
 
-double always_of(const Problem &problem, double overflow, const ResourceOf &resource) {
+double fixed_penalty_of(const Problem &problem, double overflow, const ResourceOf &resource) {
   double always = 0;
   for (size_t host = 0; host < problem.hosts.size(); ++host) {
     const HostCapacity &capacity = problem.hosts[host];
@@ -96,7 +96,7 @@ double always_of(const Problem &problem, double overflow, const ResourceOf &reso
 }
 
 double fitness_from(const Problem &problem, double product, double overload, size_t placed_on) {
-  if (placed_on > problem.most_hosts) return -static_cast<double>(placed_on - problem.most_hosts);
+  if (placed_on > problem.max_hosts) return -static_cast<double>(placed_on - problem.max_hosts);
   return overload > 0 ? -overload / (1 + overload) : product;
 }
 

@@ -46,14 +46,14 @@ struct Traffic {
 struct Problem {
   std::vector<HostCapacity> hosts;
   std::vector<Item> items;
-  std::vector<graph::Resources> fixed;                     // of each host: use of the processes that stay
-  std::vector<bool> kept;                                  // of each host: in use in every placement
-  std::vector<Traffic> between;                            // of two items
-  std::vector<Traffic> to_host;                            // of item a and the processes that stay on host b
-  double crossing = 0;                                     // bytes that cross hosts in every placement
-  double total = 0;                                        // all bytes that could cross, including those
-  double fill = 1;                                         // share of the capacity that counts as full
-  size_t most_hosts = std::numeric_limits<size_t>::max();  // maximum hosts with items
+  std::vector<graph::Resources> fixed;                    // of each host: use of the processes that stay
+  std::vector<bool> kept;                                 // of each host: in use in every placement
+  std::vector<Traffic> between;                           // of two items
+  std::vector<Traffic> to_host;                           // of item a and the processes that stay on host b
+  double crossing = 0;                                    // bytes that cross hosts in every placement
+  double total = 0;                                       // all bytes that could cross, including those
+  double fill = 1;                                        // share of the capacity that counts as full
+  size_t max_hosts = std::numeric_limits<size_t>::max();  // maximum hosts with items
 };
 
 struct Score {
@@ -84,7 +84,7 @@ struct Penalty {
 Penalty penalty_of(const Problem &problem, double overflow, size_t host, const graph::Resources &used, bool in_use,
                    const ResourceOf &resource);
 // Penalties of every placement: of hosts that the processes which stay overload.
-double always_of(const Problem &problem, double overflow, const ResourceOf &resource);
+double fixed_penalty_of(const Problem &problem, double overflow, const ResourceOf &resource);
 // The fitness from its parts; `placed_on` is the number of hosts with items.
 double fitness_from(const Problem &problem, double product, double overload, size_t placed_on);
 
@@ -98,7 +98,7 @@ size_t steps_of(const Problem &problem);
 Placement current(const Problem &problem, query::Budget &budget);
 
 // The current state on all hosts with items, including those that may not get any.
-struct Present {
+struct CurrentState {
   Problem problem;
   Placement placement;
 };

@@ -8,8 +8,8 @@
 
 #include "core/base/text/json.h"
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/analysis/graph/drawing/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
 
 namespace atalaya::place {
 namespace {
@@ -78,7 +78,7 @@ const char *fate(bool now, bool proposed) {
 
 }  // namespace
 
-std::string as_table(const Problem &problem, const Present &now, const Placement &after, const Quality &quality) {
+std::string as_table(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {
   const Score old = score_of(now.problem, now.placement), best = score_of(problem, after);
   std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
                                        row_of("now", now.problem, old),
@@ -104,7 +104,7 @@ std::string as_table(const Problem &problem, const Present &now, const Placement
   return out + "\n" + query::as_columns(rows);
 }
 
-std::string as_json(const Problem &problem, const Present &now, const Placement &after, const Quality &quality) {
+std::string as_json(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {
   std::string out = "{\"total\":";
   core::append_number(out, problem.total);
   add_score(out += ",\n\"now\":", now.problem, score_of(now.problem, now.placement));

@@ -14,8 +14,8 @@ struct Quality {
   bool optimal = false;  // proven
 };
 
-std::string as_table(const Problem &problem, const Present &now, const Placement &after, const Quality &quality);
-std::string as_json(const Problem &problem, const Present &now, const Placement &after, const Quality &quality);
+std::string as_table(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality);
+std::string as_json(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality);
 // A patch of a pod template for each placed name: the nodes for its pods.
 std::string as_kubernetes(const Problem &problem, const Placement &after);
 

@@ -63,7 +63,7 @@ class Polish {
       for (size_t item = 0; item < problem_.items.size(); ++item) any = move(item) || exchange(item) || any;
       for (const std::vector<size_t> &group : groups_) any = move_together(group) || any;
       for (size_t host = 0; host < problem_.hosts.size(); ++host) any = clear(host) || any;
-      now_ = Tracked(problem_, now_.placement());  // without the rounding of its sums
+      now_ = IncrementalFitness(problem_, now_.placement());  // without the rounding of its sums
       fitness_ = now_.fitness();
     }
     return now_.placement();
@@ -144,7 +144,7 @@ class Polish {
   const Problem &problem_;
   const Groups &groups_;
   query::Budget &budget_;
-  Tracked now_;
+  IncrementalFitness now_;
   double fitness_;
   size_t steps_ = kMaxSteps;  // remaining
 };
@@ -152,7 +152,7 @@ class Polish {
 // The best of all placements.
 Placement enumerate(const Problem &problem, query::Budget &budget) {
   constexpr size_t kBetweenRounding = 4096;  // moves, after which the sums are made anew
-  Tracked now(problem, Placement(problem.items.size(), 0));
+  IncrementalFitness now(problem, Placement(problem.items.size(), 0));
   Placement best = now.placement();
   double fitness = now.fitness();
   for (size_t moves = 1;; ++moves) {
@@ -164,7 +164,7 @@ Placement enumerate(const Problem &problem, query::Budget &budget) {
       if (next < problem.hosts.size()) break;
     }
     if (item == problem.items.size()) return best;
-    if (moves % kBetweenRounding == 0) now = Tracked(problem, now.placement());
+    if (moves % kBetweenRounding == 0) now = IncrementalFitness(problem, now.placement());
     if (!is_better(now.fitness(), fitness, kRounded)) continue;
     fitness = now.fitness();
     best = now.placement();

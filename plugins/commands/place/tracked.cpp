@@ -5,11 +5,11 @@
 
 namespace atalaya::place {
 
-Tracked::Tracked(const Problem &problem, Placement placement)
+IncrementalFitness::IncrementalFitness(const Problem &problem, Placement placement)
     : problem_(&problem),
       overflow_(overflow_of(problem)),
-      always_cpu_(always_of(problem, overflow_, kCpu)),
-      always_memory_(always_of(problem, overflow_, kMemory)),
+      always_cpu_(fixed_penalty_of(problem, overflow_, kCpu)),
+      always_memory_(fixed_penalty_of(problem, overflow_, kMemory)),
       placement_(std::move(placement)),
       pairs_(problem.items.size()),
       host_pairs_(problem.items.size()),
@@ -33,13 +33,13 @@ Tracked::Tracked(const Problem &problem, Placement placement)
   for (size_t host = 0; host < problem.hosts.size(); ++host) add(terms_of(host), 1);
 }
 
-Tracked::Terms Tracked::terms_of(size_t host) const {
+IncrementalFitness::Terms IncrementalFitness::terms_of(size_t host) const {
   const bool in_use = items_on_[host] > 0 || (host < problem_->kept.size() && problem_->kept[host]);
   return {penalty_of(*problem_, overflow_, host, used_[host], in_use, kCpu),
           penalty_of(*problem_, overflow_, host, used_[host], in_use, kMemory)};
 }
 
-void Tracked::add(const Terms &terms, double sign) {
+void IncrementalFitness::add(const Terms &terms, double sign) {
   sums_.cpu.sum += sign * terms.cpu.sum;
   sums_.cpu.overload += sign * terms.cpu.overload;
   sums_.memory.sum += sign * terms.memory.sum;
@@ -47,7 +47,7 @@ void Tracked::add(const Terms &terms, double sign) {
 }
 
 // Bytes of the item that stay within this host if the item is there.
-double Tracked::traffic_of(size_t item, size_t host) const {
+double IncrementalFitness::traffic_of(size_t item, size_t host) const {
   double bytes = 0;
   for (const auto &[other, of_pair] : pairs_[item])
     if (placement_[other] == host) bytes += of_pair;
@@ -56,7 +56,7 @@ double Tracked::traffic_of(size_t item, size_t host) const {
   return bytes;
 }
 
-void Tracked::move(size_t item, size_t host) {
+void IncrementalFitness::move(size_t item, size_t host) {
   const size_t from = placement_[item];
   if (from == host) return;
   crossing_ += traffic_of(item, from) - traffic_of(item, host);
@@ -79,13 +79,13 @@ void Tracked::move(size_t item, size_t host) {
   add(terms_of(host), 1);
 }
 
-void Tracked::swap(size_t a, size_t b) {
+void IncrementalFitness::swap(size_t a, size_t b) {
   const size_t host = placement_[a];
   move(a, placement_[b]);
   move(b, host);
 }
 
-double Tracked::fitness() const {
+double IncrementalFitness::fitness() const {
   const double cpu = 1 / (1 + std::max(0.0, sums_.cpu.sum)) / (1 + always_cpu_);
   const double memory = 1 / (1 + std::max(0.0, sums_.memory.sum)) / (1 + always_memory_);
   const double network = problem_->total > 0 ? 1 / (1 + std::max(0.0, crossing_) / problem_->total) : 1;

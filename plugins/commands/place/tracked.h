@@ -10,10 +10,10 @@
 
 namespace atalaya::place {
 
-class Tracked {
+class IncrementalFitness {
  public:
   // All hosts have a known capacity. The problem outlives it.
-  Tracked(const Problem &problem, Placement placement);
+  IncrementalFitness(const Problem &problem, Placement placement);
 
   void move(size_t item, size_t host);
   void swap(size_t a, size_t b);

@@ -19,7 +19,7 @@
 namespace atalaya::top {
 namespace {
 
-constexpr int kEndPatience = 2000;  // ms
+constexpr int kEndTimeout = 2000;  // ms
 constexpr size_t kMaxLine = size_t{4} << 20;
 
 core::Descriptor open_temporary(const std::string &path, std::string_view text) {
@@ -169,7 +169,7 @@ void Live::end() {
   ::kill(child, SIGTERM);
   const core::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   pollfd wait{handle.get(), POLLIN, 0};
-  if (!handle || ::poll(&wait, 1, kEndPatience) == 0) ::kill(child, SIGKILL);
+  if (!handle || ::poll(&wait, 1, kEndTimeout) == 0) ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }
 

@@ -11,9 +11,9 @@ namespace atalaya::recorder {
 namespace {
 
 // Before each number of a field, with its name. Rates that are 0 need no number, and most others have at most three decimals.
-enum Form : uint64_t { kZero, kWhole, kThousandths, kDouble };
+enum Form : uint64_t { kZero, kInteger, kThousandths, kDouble };
 constexpr uint64_t kForms = 4;
-constexpr double kMostThousandths = 1e12;
+constexpr double kMaxThousandths = 1e12;
 
 // Small numbers of both signs are small.
 uint64_t folded(int64_t value) {
@@ -37,11 +37,11 @@ class Writer {
     if (text.size > 0) out_.append(text.data, text.size);
   }
   void field(const atalaya_field &field) {
-    if (field.type == ATALAYA_I64) return put(field, kWhole, folded(field.value.i64));
+    if (field.type == ATALAYA_I64) return put(field, kInteger, folded(field.value.i64));
     const double value = field.value.f64;
     const auto bits = std::bit_cast<uint64_t>(value);
     if (bits == 0) return number(field.name * kForms + kZero);
-    if (const double thousandths = std::round(value * 1000); std::abs(thousandths) <= kMostThousandths) {
+    if (const double thousandths = std::round(value * 1000); std::abs(thousandths) <= kMaxThousandths) {
       const auto whole = static_cast<int64_t>(thousandths);
       // Other bits, such as those of -0.0, are kept whole.
       if (std::bit_cast<uint64_t>(static_cast<double>(whole) / 1000) == bits) return put(field, kThousandths, folded(whole));
@@ -82,7 +82,7 @@ class Reader {
     const uint64_t key = number();
     atalaya_field field{static_cast<uint32_t>(key / kForms), ATALAYA_F64, {}};
     switch (key % kForms) {
-      case kWhole:
+      case kInteger:
         field.type = ATALAYA_I64;
         field.value.i64 = unfolded(number());
         break;

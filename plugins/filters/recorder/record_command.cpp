@@ -13,7 +13,7 @@
 namespace atalaya::recorder {
 namespace {
 
-constexpr int kPatienceMs = 5000;  // a window of the recorder's pipeline, on a busy host
+constexpr int kTimeoutMs = 5000;  // a window of the recorder's pipeline, on a busy host
 constexpr int64_t kSecond = 1'000'000'000;
 
 }  // namespace
@@ -28,7 +28,7 @@ int RecordCommand::run(std::span<const atalaya_str>) {
   if (const auto last = host_.find("last")) request.last_ns = last->integer();
   int64_t until_ns = 0;
   for (const RecorderSocket &recorder : find_recorders(folder_)) {
-    auto answer = send_request(recorder.path, request, kPatienceMs);
+    auto answer = send_request(recorder.path, request, kTimeoutMs);
     if (!answer) {
       std::fprintf(stderr, "atalaya record: %s\n", answer.error().c_str());
       continue;

@@ -93,7 +93,7 @@ void Resting::finish(Entity &entity) {
   entity.until_ns = entity.from_ns;
 }
 
-void Resting::wake(std::string_view identity) {
+void Resting::complete_entity(std::string_view identity) {
   if (const auto found = ids_.find(identity)) finish(entities_[*found]);
 }
 
@@ -114,7 +114,7 @@ void Resting::give(const Entity &entity, Batch &batch) {
 }
 
 uint64_t Resting::end_window(const Window &window, Batch &batch) {
-  static constexpr uint64_t kMostAway = 32;  // windows; the table forgets an entity after 64
+  static constexpr uint64_t kMaxAbsentWindows = 32;  // windows; the table forgets an entity after 64
   const size_t before = batch.samples().size();
   const bool is_last = (window.flags & ATALAYA_WINDOW_LAST) != 0;
   for (size_t i = 0; i < finished_count_; ++i) give(finished_[i], batch);
@@ -122,7 +122,7 @@ uint64_t Resting::end_window(const Window &window, Batch &batch) {
   for (size_t i = 0; i < ids_.size(); ++i) {
     Entity &entity = entities_[i];
     const bool has_time_left = !is_last && entity.from_ns / every_ns_ == window.time_ns / every_ns_;
-    if (entity.until_ns == entity.from_ns || (has_time_left && entity.seen + kMostAway > window_)) continue;
+    if (entity.until_ns == entity.from_ns || (has_time_left && entity.seen + kMaxAbsentWindows > window_)) continue;
     give(entity, batch);
     entity.until_ns = entity.from_ns;
   }

@@ -27,7 +27,7 @@ class Resting {
   // Takes the sample of this identity. False: it cannot be merged, because it covers no time or there are too many entities.
   bool add(const Window &window, const Sample &sample, std::string_view identity);
   // The entity reached a threshold: its merged sample is complete.
-  void wake(std::string_view identity);
+  void complete_entity(std::string_view identity);
   // Appends the complete samples; returns their number.
   uint64_t end_window(const Window &window, Batch &batch);
 

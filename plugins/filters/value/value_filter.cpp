@@ -40,7 +40,7 @@ uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
   for (const Sample &sample : samples) {
     identity_ = {};
     if (keeps(sample)) {
-      if (resting_ && !present_.empty()) resting_->wake(identity_of(sample));
+      if (resting_ && !present_.empty()) resting_->complete_entity(identity_of(sample));
       samples[kept++] = sample;
     } else if (resting_ && resting_->add(window, sample, identity_of(sample))) {
       ++merged;

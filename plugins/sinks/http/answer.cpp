@@ -49,7 +49,7 @@ bool server_could_not(std::string_view error) {
 
 }  // namespace
 
-Verdict judge(int status) {
+Verdict verdict_of(int status) {
   if (status >= 200 && status < 300) return Verdict::accepted;
   return status == 400 || status == 413 || status == 422 ? Verdict::refused : Verdict::retry;
 }

@@ -15,7 +15,7 @@ enum class Verdict {
   refused,  // the server refuses something in this request for good: find it
   retry,    // the server, the connection or the configuration is at fault, not the points
 };
-Verdict judge(int status);
+Verdict verdict_of(int status);
 
 // Retry-After, in seconds or as a date, as a waiting time of at most five minutes. 0: absent or not understood.
 int64_t retry_after(std::string_view header, int64_t now_ns);

@@ -4,8 +4,8 @@
 #include "plugins/shared/protocols/alertmanager/alert_encoder.h"
 #include "plugins/shared/protocols/otlp/otlp.h"
 #include "plugins/shared/protocols/otlp/otlp_profiles.h"
-#include "plugins/shared/protocols/pyroscope/pyroscope.h"
 #include "plugins/shared/protocols/prometheus/remote_write.h"
+#include "plugins/shared/protocols/pyroscope/pyroscope.h"
 
 namespace atalaya::http_sink {
 
@@ -75,7 +75,8 @@ std::unique_ptr<core::Encoder> make_lines(const Form &form, const protocols::Tag
   return protocols::make_encoder(form.format, name_of, tags);
 }
 
-std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of, const protocols::MetricOf &metric_of) {
+std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of,
+                                                         const protocols::MetricOf &metric_of) {
   switch (form.message) {
     case Message::remote_write:
       return protocols::make_remote_write(name_of, metric_of);
@@ -89,8 +90,8 @@ std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const
   return nullptr;
 }
 
-std::unique_ptr<protocols::SampleEncoder> make_whole(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
-                                          const protocols::MetricOf &metric_of) {
+std::unique_ptr<protocols::SampleEncoder> make_sample_encoder(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
+                                                              const protocols::MetricOf &metric_of) {
   switch (form.whole) {
     case Whole::flat:
       return protocols::make_flat(name_of, metric_of);

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/protocols/base/message_encoder.h"
 #include "plugins/shared/protocols/base/sample_encoder.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 
 namespace atalaya::http_sink {
 
@@ -33,9 +33,10 @@ Form form_of(std::string_view name);
 // The records of a request: lines or elements, also those of dead letters.
 std::unique_ptr<core::Encoder> make_lines(const Form &form, const protocols::TagLimit &tags, const core::NameOf &name_of);
 // Null: requests are not messages.
-std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of, const protocols::MetricOf &metric_of);
+std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of,
+                                                         const protocols::MetricOf &metric_of);
 // Null: requests are not made of whole samples.
-std::unique_ptr<protocols::SampleEncoder> make_whole(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
-                                          const protocols::MetricOf &metric_of);
+std::unique_ptr<protocols::SampleEncoder> make_sample_encoder(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
+                                                              const protocols::MetricOf &metric_of);
 
 }  // namespace atalaya::http_sink

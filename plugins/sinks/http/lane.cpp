@@ -31,16 +31,16 @@ bool too_large(int status, std::string_view body) {
 
 Lane::~Lane() = default;
 
-Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const protocols::MetricOf &metric_of, http_client::Targets &targets,
-           http_client::Connection connection)
+Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const protocols::MetricOf &metric_of,
+           http_client::Targets &targets, http_client::Connection connection)
     : options_(options),
       targets_(targets),
       connection_(std::move(connection)),
       encoder_(make_lines(options.form, options.tags, name_of)),
-      compressor_(io::make_compressor(
-          options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress, options.level)),
+      compressor_(io::make_compressor(options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress,
+                                      options.level)),
       message_encoder_(make_messages(options.form, name_of, metric_of)),
-      sample_encoder_(make_whole(options.form, options.sample_rate, name_of, metric_of)),
+      sample_encoder_(make_sample_encoder(options.form, options.sample_rate, name_of, metric_of)),
       max_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
@@ -49,11 +49,11 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
   records_.clear();
   without_form_.clear();
   dead_.clear();
-  refusals_of_everything_ = 0;
+  full_refusals_ = 0;
   details_useless_ = false;
   dead_texts_.clear();
   rejected_ = {};
-  if (sample_encoder_) return load_whole(samples, mine);
+  if (sample_encoder_) return load_samples(samples, mine);
   if (message_encoder_) return load_messages(samples, mine);
   for (const size_t sample : mine) {
     size_t begin = text_.size();
@@ -78,7 +78,7 @@ static size_t size_of(const atalaya_sample &sample) {
 }
 
 // A record a sample, in the order of their addresses; its size is about that of its part of the request.
-void Lane::load_whole(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
+void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
   std::map<std::string, std::vector<size_t>> by_query;
   for (const size_t index : mine)
     if (const std::string_view reason = sample_encoder_->refusal_reason(samples[index]); !reason.empty())
@@ -138,7 +138,7 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
     }
   }
   if (!refused_everything()) return true;
-  ++refusals_of_everything_;
+  ++full_refusals_;
   problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
   start_again();
   pause_servers();
@@ -183,14 +183,14 @@ void Lane::build_message(Range range, size_t target) {
 }
 
 // A server that accepts a part of a request must not get it again: its refusals are counted.
-void Lane::note_rejected(const std::string &body, size_t records) {
+void Lane::count_rejected(const std::string &body, size_t records) {
   protocols::MessageEncoder::Rejected found = message_encoder_ ? message_encoder_->rejected(body) : sample_encoder_->rejected(body);
   if (found.points == 0) return;
   rejected_.points += std::min<uint64_t>(found.points, records);
   rejected_.why = std::move(found.why);
 }
 
-void Lane::build_whole(Range range, size_t target) {
+void Lane::build_sample_request(Range range, size_t target) {
   picked_.clear();
   for (size_t i = range.first; i < range.last; ++i) picked_.push_back(samples_[records_[i].sample]);
   if (must_declare(target)) sample_encoder_->forget();
@@ -246,16 +246,16 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
       targets_.failed(index, 0, monotonic());
       return outcome;
     }
-    if (sample_encoder_) build_whole(range, index);
+    if (sample_encoder_) build_sample_request(range, index);
     if (message_encoder_) build_message(range, index);
     const std::string target = target_of(url, range, details);
     const http_client::Answer answer =
         connection_.exchange(url, {"POST", target, options_.form.content_type, compressor_->encoding(), authorization_,
                                    std::string_view(body_), options_.form.header, options_.form.header_value});
     outcome.status = answer.status;
-    outcome.verdict = judge(answer.status);
+    outcome.verdict = verdict_of(answer.status);
     outcome.body = answer.body;
-    if ((message_encoder_ || sample_encoder_) && outcome.verdict == Verdict::accepted) note_rejected(answer.body, range.count());
+    if ((message_encoder_ || sample_encoder_) && outcome.verdict == Verdict::accepted) count_rejected(answer.body, range.count());
     if (outcome.verdict == Verdict::retry) {
       wait = retry_after(answer.retry_after, realtime());
       problem_ = url.text + " answered " + std::to_string(answer.status) + ": " + http_client::error_message(answer.body);
@@ -271,7 +271,7 @@ Lane::Outcome Lane::try_target(Range range, size_t index, bool suspect, bool det
 
 bool Lane::healthy(const http_client::Url &url) {
   const http_client::Answer answer = connection_.exchange(url, {"GET", options_.health, {}, {}, authorization_, {}});
-  if (judge(answer.status) == Verdict::accepted) return true;
+  if (verdict_of(answer.status) == Verdict::accepted) return true;
   problem_ = url.text + " is not healthy: " + options_.health + " answered " + std::to_string(answer.status);
   return false;
 }
@@ -383,7 +383,7 @@ void Lane::add_dead_letters(Range range, const Outcome &refusal) {
 }
 
 bool Lane::refused_everything() const {
-  return !accepted_any_ && refusals_of_everything_ < kMaxTries && dead_.size() >= kSuspicious &&
+  return !accepted_any_ && full_refusals_ < kMaxTries && dead_.size() >= kSuspicious &&
          std::all_of(dead_.begin(), dead_.end(), [&](const DeadRecord &record) { return record.words == dead_.front().words; });
 }
 

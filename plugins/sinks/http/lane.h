@@ -13,14 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/io/compress/compressor.h"
 #include "plugins/shared/io/http/client/connection.h"
 #include "plugins/shared/io/http/client/targets.h"
-#include "plugins/sinks/http/answer.h"
-#include "plugins/sinks/http/form.h"
 #include "plugins/shared/protocols/base/message_encoder.h"
 #include "plugins/shared/protocols/base/sample_encoder.h"
+#include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/sinks/http/answer.h"
+#include "plugins/sinks/http/form.h"
 
 namespace atalaya::http_sink {
 
@@ -81,13 +81,13 @@ class Lane {
   Range next_request();
   Outcome send(Range range, bool details);
   Outcome try_target(Range range, size_t index, bool suspect, bool details);
-  void load_whole(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
+  void load_samples(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void load_messages(std::span<const atalaya_sample> samples, std::span<const size_t> mine);
   void build(Range range);
-  void build_whole(Range range, size_t target);
+  void build_sample_request(Range range, size_t target);
   void build_message(Range range, size_t target);
   bool must_declare(size_t target);
-  void note_rejected(const std::string &body, size_t records);
+  void count_rejected(const std::string &body, size_t records);
   std::string target_of(const http_client::Url &url, Range range, bool details) const;
   std::string_view text_of(size_t record);
   bool healthy(const http_client::Url &url);
@@ -134,7 +134,7 @@ class Lane {
   size_t searches_ = 0;        // splits of the request that is being searched
   size_t searched_to_ = 0;     // end of that request
   bool accepted_any_ = false;  // of this batch
-  int refusals_of_everything_ = 0;
+  int full_refusals_ = 0;
   bool details_useless_ = false;  // the server does not support it
 };
 

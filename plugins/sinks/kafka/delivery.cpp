@@ -68,7 +68,7 @@ void Delivery::load(const Messages &messages) {
   counts_[static_cast<size_t>(State::waiting)] = messages.size();
   dead_.clear();
   too_large_ = false;
-  refusals_of_everything_ = 0;
+  full_refusals_ = 0;
 }
 
 bool Delivery::deliver(int64_t for_ns) {
@@ -86,7 +86,7 @@ bool Delivery::try_deliver(int64_t until) {
   if (!pass(lone_producer_, State::suspect, State::alone, until)) return false;
   lone_producer_.reset();
   if (refused_everything()) {
-    ++refusals_of_everything_;
+    ++full_refusals_;
     problem_ = address_of(config_) + " refuses every message: " + rd_kafka_err2str(dead_.front().error);
     for (const Dead &dead : dead_) move(dead.message, State::waiting);
     dead_.clear();
@@ -179,7 +179,7 @@ void Delivery::move(size_t message, State to) {
 }
 
 bool Delivery::refused_everything() const {
-  return count(State::done) == 0 && refusals_of_everything_ < kMaxTries && dead_.size() >= kSuspicious &&
+  return count(State::done) == 0 && full_refusals_ < kMaxTries && dead_.size() >= kSuspicious &&
          std::all_of(dead_.begin(), dead_.end(), [&](const Dead &dead) { return dead.error == dead_.front().error; });
 }
 

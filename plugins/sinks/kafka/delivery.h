@@ -75,7 +75,7 @@ class Delivery {
   std::vector<Dead> dead_;
   std::string problem_;
   bool too_large_ = false;  // a request was refused because of its size
-  int refusals_of_everything_ = 0;
+  int full_refusals_ = 0;
 };
 
 }  // namespace atalaya::kafka_sink

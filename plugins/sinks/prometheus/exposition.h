@@ -15,7 +15,7 @@ const char *content_type(Form form);
 // Writes the current values of a snapshot. Reused, so that a scrape needs no new memory in steady state.
 class Exposition {
  public:
-  Exposition(const Patience &patience, bool timestamps) : patience_(patience), timestamps_(timestamps) {}
+  Exposition(const Staleness &staleness, bool timestamps) : staleness_(staleness), timestamps_(timestamps) {}
 
   void write(const Snapshot &snapshot, Form form, std::string &out);
 
@@ -23,7 +23,7 @@ class Exposition {
   void sort(const Snapshot &snapshot);
   void append_series(const Series &series, const Metric &metric, Form form, std::string &out) const;
 
-  const Patience patience_;
+  const Staleness staleness_;
   const bool timestamps_;
   std::vector<uint32_t> shown_;            // series
   std::vector<uint32_t> order_;            // the same, by metric

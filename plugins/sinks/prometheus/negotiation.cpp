@@ -51,7 +51,7 @@ Range range_of(std::string_view text) {
 
 }  // namespace
 
-Form wanted_form(std::string_view accept) {
+Form negotiate_form(std::string_view accept) {
   double text = 0;
   double openmetrics = 0;
   while (!accept.empty()) {

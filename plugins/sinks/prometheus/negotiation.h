@@ -9,7 +9,7 @@
 namespace atalaya::prometheus {
 
 // OpenMetrics 1.0.0 when the header Accept names it and likes nothing of ours better; else the text format.
-Form wanted_form(std::string_view accept);
+Form negotiate_form(std::string_view accept);
 bool takes_gzip(std::string_view accept_encoding);
 
 }  // namespace atalaya::prometheus

@@ -58,10 +58,10 @@ class Prometheus final : public Sink {
     options_.path = host.text("path");
     if (!options_.path.starts_with('/')) throw Failure(Code::bad_config, "parameter path must begin with /, such as /metrics");
     options_.timestamps = host.boolean("timestamps");
-    options_.patience = {.windows = host.integer("stale"), .max_age_ns = host.integer("max_age")};
+    options_.staleness = {.windows = host.integer("stale"), .max_age_ns = host.integer("max_age")};
     const TableOptions table{.max_series = static_cast<size_t>(host.integer("max_series")),
                              .max_bytes = static_cast<size_t>(host.integer("max_memory")),
-                             .patience = options_.patience};
+                             .staleness = options_.staleness};
     table_ = std::make_unique<SeriesTable>(
         table, [host](uint32_t id) { return host.name_of(id); }, [host](uint32_t id) { return host.metric(id); });
   }

@@ -59,7 +59,7 @@ ScrapeServer::ScrapeServer(const ServerOptions &options, SeriesTable &table, Hos
     : options_(options),
       table_(table),
       host_(host),
-      exposition_(options.patience, options.timestamps),
+      exposition_(options.staleness, options.timestamps),
       daemon_(options.http, tokens, *this, [host](std::string_view text) { host.log(Level::warning, text); }) {}
 
 // Answers when the request is complete; discards its body.
@@ -94,7 +94,7 @@ MHD_Result ScrapeServer::refuse(MHD_Connection *connection, unsigned status, std
 }
 
 MHD_Result ScrapeServer::expose(MHD_Connection *connection) {
-  const Form form = wanted_form(http_server::header(connection, MHD_HTTP_HEADER_ACCEPT));
+  const Form form = negotiate_form(http_server::header(connection, MHD_HTTP_HEADER_ACCEPT));
   std::string text = body(form);
   const bool asked = takes_gzip(http_server::header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING));
   std::optional<std::string> compressed = asked ? gzip(text) : std::nullopt;
@@ -111,7 +111,7 @@ std::string ScrapeServer::body(Form form) {
   text.reserve(last_size_ + last_size_ / 8);
   table_.snapshot(snapshot_, {host_.monotonic(), host_.realtime()});
   // Also without memory: removed entities are kept until then.
-  const std::unique_ptr<SeriesTable, void (*)(SeriesTable *)> end(&table_, [](SeriesTable *table) { table->give_back(); });
+  const std::unique_ptr<SeriesTable, void (*)(SeriesTable *)> end(&table_, [](SeriesTable *table) { table->release_snapshot(); });
   exposition_.write(snapshot_, form, text);
   last_size_ = text.size();
   return text;

@@ -12,7 +12,7 @@ namespace atalaya::prometheus {
 struct ServerOptions {
   http_server::Options http;
   std::string path = "/metrics";
-  Patience patience;
+  Staleness staleness;
   bool timestamps = false;
 };
 

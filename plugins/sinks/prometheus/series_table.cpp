@@ -82,10 +82,10 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
 
 Refusal SeriesTable::take_sample(const Sample &sample) {
   if (sample.kind != ATALAYA_METRICS) return Refusal::kind;
-  if (now_.real_ns - sample.time_ns > options_.patience.max_age_ns) return Refusal::old;
+  if (now_.real_ns - sample.time_ns > options_.staleness.max_age_ns) return Refusal::old;
   if (sample.field_count == 0) return Refusal::none;
   Entity *entity = nullptr;
-  noted_ = false;
+  stream_has_sample_ = false;
   if (const Refusal refusal = entity_of(sample, entity); refusal != Refusal::none) {
     if (refusal == Refusal::full) announce(sample);
     return refusal;
@@ -190,10 +190,10 @@ Refusal SeriesTable::add_series(Entity &entity, uint32_t metric, const Sample &s
 // The answer is the same for all fields of a sample.
 bool SeriesTable::in_time(uint32_t stream, const Sample &sample) {
   if (sample.duration_ns <= 0) return true;
-  if (noted_ && noted_stream_ == stream) return note_answer_;
-  noted_ = true;
-  noted_stream_ = stream;
-  return note_answer_ = streams_[stream].note(sample.time_ns, sample.duration_ns, now_);
+  if (stream_has_sample_ && last_stream_ == stream) return stream_accepted_;
+  stream_has_sample_ = true;
+  last_stream_ = stream;
+  return stream_accepted_ = streams_[stream].note(sample.time_ns, sample.duration_ns, now_);
 }
 
 uint32_t SeriesTable::metric_of(uint32_t name) {
@@ -263,7 +263,7 @@ void SeriesTable::sweep() {
   swept_ns_ = now_.monotonic_ns;
   for (uint32_t i = 0; i < series_.size(); ++i) {
     const Series &series = series_[i];
-    if (series.entity != nullptr && !streams_[series.stream].shows(series.stamp, options_.patience, now_)) remove(i);
+    if (series.entity != nullptr && !streams_[series.stream].shows(series.stamp, options_.staleness, now_)) remove(i);
   }
 }
 
@@ -298,7 +298,7 @@ void SeriesTable::snapshot(Snapshot &out, const Moment &now) {
   ++snapshots_;
 }
 
-void SeriesTable::give_back() {
+void SeriesTable::release_snapshot() {
   const std::lock_guard lock(mutex_);
   --snapshots_;
 }

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "core/base/sample/name_cache.h"
-#include "plugins/shared/protocols/prometheus/metric.h"
 #include "plugins/shared/io/samples/identity.h"
 #include "plugins/shared/io/samples/per_name.h"
+#include "plugins/shared/protocols/prometheus/metric.h"
 #include "plugins/sinks/prometheus/stream.h"
 
 namespace atalaya::prometheus {
@@ -56,7 +56,7 @@ std::string_view reason_of(Refusal refusal);
 struct TableOptions {
   size_t max_series = 100'000;
   size_t max_bytes = size_t{256} << 20;
-  Patience patience;
+  Staleness staleness;
 };
 
 // The current values; valid until it is given back.
@@ -77,7 +77,7 @@ class SeriesTable {
   Refused take(std::span<const Sample> samples, const Moment &now);
 
   void snapshot(Snapshot &out, const Moment &now);
-  void give_back();
+  void release_snapshot();
 
   size_t series() const;
   size_t bytes() const;  // estimated, of series and labels
@@ -134,9 +134,9 @@ class SeriesTable {
   std::vector<uint32_t> free_series_;
   size_t live_ = 0, label_bytes_ = 0;
   int64_t swept_ns_ = 0;
-  bool noted_ = false;  // the stream of the last field has noted the current sample, with this answer
-  bool note_answer_ = false;
-  uint32_t noted_stream_ = 0;
+  bool stream_has_sample_ = false;  // the stream of the last field has noted the current sample, with this answer
+  bool stream_accepted_ = false;
+  uint32_t last_stream_ = 0;
 
   struct StreamUse {
     const std::string *key;

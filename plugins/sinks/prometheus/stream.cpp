@@ -9,9 +9,9 @@ namespace {
 // Short windows come a little late when the host is busy.
 constexpr int64_t kMinSilence = 2'000'000'000;
 
-int64_t silence(int64_t interval_ns, const Patience &patience) {
-  const int64_t most = patience.max_age_ns / patience.windows;
-  return interval_ns >= most ? patience.max_age_ns : std::max(kMinSilence, interval_ns * patience.windows);
+int64_t max_silence(int64_t interval_ns, const Staleness &staleness) {
+  const int64_t most = staleness.max_age_ns / staleness.windows;
+  return interval_ns >= most ? staleness.max_age_ns : std::max(kMinSilence, interval_ns * staleness.windows);
 }
 
 }  // namespace
@@ -31,16 +31,16 @@ bool Stream::note(int64_t time_ns, int64_t length_ns, const Moment &now) {
   return true;
 }
 
-bool Stream::shows(const Stamp &stamp, const Patience &patience, const Moment &now) const {
+bool Stream::shows(const Stamp &stamp, const Staleness &staleness, const Moment &now) const {
   const int64_t length = stamp.length_ns;
-  if (length < 0) return now.monotonic_ns - stamp.arrived_ns <= silence(-length, patience);
+  if (length < 0) return now.monotonic_ns - stamp.arrived_ns <= max_silence(-length, staleness);
   int64_t arrived = stamp.arrived_ns;
   for (const Level &level : levels_) {
     if (level.length_ns == 0) continue;
     if (level.length_ns >= length && level.time_ns > stamp.time_ns) return false;
     if (level.length_ns == length) arrived = level.arrived_ns;
   }
-  return now.monotonic_ns - arrived <= (length > 0 ? silence(length, patience) : patience.max_age_ns);
+  return now.monotonic_ns - arrived <= (length > 0 ? max_silence(length, staleness) : staleness.max_age_ns);
 }
 
 }  // namespace atalaya::prometheus

@@ -13,7 +13,7 @@ struct Moment {
   int64_t monotonic_ns = 0, real_ns = 0;
 };
 
-struct Patience {
+struct Staleness {
   int64_t windows = 3;  // without word
   int64_t max_age_ns = 300'000'000'000;
 };
@@ -35,7 +35,7 @@ class Stream {
   // A value of that time and window length arrives. False when a newer window has come already. Times that lie ahead of the clock
   // are no obstacle: the clock was set back.
   bool note(int64_t time_ns, int64_t length_ns, const Moment &now);
-  bool shows(const Stamp &stamp, const Patience &patience, const Moment &now) const;
+  bool shows(const Stamp &stamp, const Staleness &staleness, const Moment &now) const;
 
  private:
   static constexpr size_t kLevels = 4;

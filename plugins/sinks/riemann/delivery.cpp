@@ -48,10 +48,10 @@ bool Delivery::deliver() {
       return false;
     }
   }
-  return !ask_again();
+  return !retry_refused();
 }
 
-bool Delivery::ask_again() {
+bool Delivery::retry_refused() {
   if (dead_.empty()) return false;
   const bool mood = !accepted_any_ && dead_.size() >= kSuspicious &&
                     std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });

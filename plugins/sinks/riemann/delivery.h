@@ -53,7 +53,7 @@ class Delivery {
   void halve(Range range);
   void done_with(Range range);
   // Whether the refused events are sent once more.
-  bool ask_again();
+  bool retry_refused();
 
   const DeliveryOptions options_;
   const Exchange exchange_;

@@ -11,7 +11,7 @@ namespace atalaya::riemann_sink {
 namespace {
 
 constexpr uint16_t kPort = 5555, kTlsPort = 5554;
-constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]%";
+constexpr std::string_view kAllowedCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]%";
 
 [[noreturn]] void refuse(const std::string &text) {
   throw Failure(Code::bad_config, "server \"" + text + "\" is not HOST or HOST:PORT; write server = \"riemann:5555\"");
@@ -21,7 +21,7 @@ constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 
 Server parse_server(const std::string &text, bool tls) {
   Server server;
-  if (text.find_first_not_of(kLetters) != std::string::npos) refuse(text);
+  if (text.find_first_not_of(kAllowedCharacters) != std::string::npos) refuse(text);
   try {
     const Poco::URI uri("riemann://" + text);
     if (uri.getHost().empty()) refuse(text);

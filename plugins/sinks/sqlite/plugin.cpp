@@ -71,7 +71,7 @@ constexpr Param kTraces[] = {
 
 // Recordings of one trigger are complete within a few windows of the slowest recorder.
 constexpr int64_t kSettleNs = 2'000'000'000;
-constexpr int64_t kPatienceNs = int64_t{180} * 1'000'000'000;
+constexpr int64_t kTimeoutNs = int64_t{180} * 1'000'000'000;
 
 TraceLimits read_traces(Host host) {
   return {std::filesystem::path(core::state_folder()) / host.text("traces.folder"),
@@ -93,8 +93,8 @@ core::Status write_trace(const std::string &store, const RecordedTime &time, int
                                     "--from",  std::to_string(time.from_ns / kMs),
                                     "--to",    std::to_string(time.until_ns / kMs + (time.until_ns % kMs > 0 ? 1 : 0))};
   if (const std::string folder = own_folder(); !folder.empty()) words.insert(words.end(), {"--plugins", folder});
-  const core::Status written = core::run_own_command(file, std::move(words), kPatienceNs, stop);
-  return written ? written : core::Status(core::Error{with_advice(written.error(), kPatienceNs)});
+  const core::Status written = core::run_own_command(file, std::move(words), kTimeoutNs, stop);
+  return written ? written : core::Status(core::Error{with_advice(written.error(), kTimeoutNs)});
 }
 
 class SqliteSink final : public Sink {

@@ -76,18 +76,18 @@ int EventSet::add(Opener &opener, uint32_t pmu, size_t slot) {
 void EventSet::read(Opener &opener, int64_t elapsed_ns, Tally &tally) {
   // On one CPU no event is enabled for longer than that. (Kernels begin the time of a cgroup's first event long before it.)
   const bool of_one_cpu = place_.cpu >= 0;
-  const uint64_t most_ns = of_one_cpu ? static_cast<uint64_t>(std::max<int64_t>(elapsed_ns, 0)) + kTolerance : UINT64_MAX;
-  for (Group &group : groups_) read(opener, group, most_ns, tally);
+  const uint64_t max_ns = of_one_cpu ? static_cast<uint64_t>(std::max<int64_t>(elapsed_ns, 0)) + kTolerance : UINT64_MAX;
+  for (Group &group : groups_) read(opener, group, max_ns, tally);
 }
 
-void EventSet::read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally) const {
+void EventSet::read(Opener &opener, Group &group, uint64_t max_ns, Tally &tally) const {
   std::array<uint64_t, kHeader + kSlots> words{};
   const size_t size = kHeader + group.events.size();
   const ssize_t got = opener.calls().read(group.events.front().file.get(), std::span(words).first(size));
   const bool whole = got == static_cast<ssize_t>(size) && words[0] == group.events.size();
   const uint64_t enabled_ns = words[1], running_ns = words[2];
   const bool sound =
-      whole && enabled_ns >= group.enabled_ns && running_ns >= group.running_ns && enabled_ns - group.enabled_ns <= most_ns;
+      whole && enabled_ns >= group.enabled_ns && running_ns >= group.running_ns && enabled_ns - group.enabled_ns <= max_ns;
   for (size_t i = 0; i < group.events.size(); ++i) {
     Counted &event = group.events[i];
     const uint64_t now = words[kHeader + i];

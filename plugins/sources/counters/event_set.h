@@ -68,7 +68,7 @@ class EventSet {
     uint64_t enabled_ns = 0, running_ns = 0;
   };
   int add(Opener &opener, uint32_t pmu, size_t slot);
-  void read(Opener &opener, Group &group, uint64_t most_ns, Tally &tally) const;
+  void read(Opener &opener, Group &group, uint64_t max_ns, Tally &tally) const;
 
   Place place_;
   std::vector<Group> groups_;

@@ -57,7 +57,7 @@ bool Delivery::stopping() {
   return stopping_;
 }
 
-std::optional<protocols::Position> Delivery::held(const std::string &key) {
+std::optional<protocols::Position> Delivery::stored_position(const std::string &key) {
   return positions_ ? positions_->of(key) : std::nullopt;
 }
 
@@ -79,7 +79,7 @@ bool Delivery::send(const std::string &path, const std::string &key, const proto
   return emit(raw, std::move(flight));
 }
 
-void Delivery::note_read(const std::string &path, const Mark &mark) {
+void Delivery::mark_read(const std::string &path, const Mark &mark) {
   Flight flight;
   flight.settled = true;
   flight.progress = {"", {}, path, mark};
@@ -129,7 +129,7 @@ bool Delivery::all_settled() const {
   return std::all_of(flights_.begin(), flights_.end(), [](const Flight &one) { return one.settled; });
 }
 
-std::vector<Delivery::Flight> Delivery::take_settled() {
+std::vector<Delivery::Flight> Delivery::collect_settled() {
   std::vector<Flight> settled;
   const std::lock_guard lock(mutex_);
   while (!flights_.empty() && flights_.front().settled) {
@@ -142,7 +142,7 @@ std::vector<Delivery::Flight> Delivery::take_settled() {
 std::set<std::string> Delivery::settle() {
   std::set<std::string> refused;
   std::vector<Positions::Progress> progress;
-  for (Flight &flight : take_settled()) {
+  for (Flight &flight : collect_settled()) {
     const std::string &path = flight.progress.path;
     if (refusals_.count(path) > 0 && flight.attempt != attempt_of(path)) continue;
     if (flight.status != Code::ok && try_again(path)) {

@@ -32,11 +32,11 @@ class Delivery {
   bool stopping();
 
   // Returns the position up to which the sinks have stored a history.
-  std::optional<protocols::Position> held(const std::string &key);
+  std::optional<protocols::Position> stored_position(const std::string &key);
   // Sends the spans of the history in the file `path` up to `position`. Returns false if the host is stopping.
   bool send(const std::string &path, const std::string &key, const protocols::Spans &spans, protocols::Position position);
   // Records that the file has been read to its end; saved when its spans are stored.
-  void note_read(const std::string &path, const Mark &mark);
+  void mark_read(const std::string &path, const Mark &mark);
   void acked(uint64_t batch_id, Code status) noexcept;
 
   // Saves the positions up to which the sinks have stored the spans. Returns the files whose spans a sink refused: the caller reads
@@ -78,7 +78,7 @@ class Delivery {
   bool track(Flight flight);
   uint64_t attempt_of(const std::string &path) const;
   bool all_settled() const;
-  std::vector<Flight> take_settled();
+  std::vector<Flight> collect_settled();
   bool try_again(const std::string &path);
   static bool postpone(Refusal &refusal);
 

@@ -113,7 +113,7 @@ bool HadoopSource::is_new(const Found &found) {
 }
 
 bool HadoopSource::read_one(const Found &found) {
-  if (!is_new(found)) note_skipped(found.path);
+  if (!is_new(found)) count_skipped(found.path);
   if (!follow_) import_.found.insert(found.path);
   if (!follow_ && is_too_old(found)) import_.too_old.insert(found.path);
   if (!is_new(found) || delivery_.must_wait(found.path) || is_too_old(found)) return true;
@@ -122,7 +122,7 @@ bool HadoopSource::read_one(const Found &found) {
   const auto [known, is_first] = marks_.try_emplace(found.path, mark);
   if (!is_first && known->second == mark) return true;
   known->second = mark;
-  delivery_.note_read(found.path, mark);
+  delivery_.mark_read(found.path, mark);
   return true;
 }
 
@@ -152,7 +152,7 @@ bool HadoopSource::read_history(const Found &found) {
   const bool went_on = reading->read_on(
       storage, found, !is_idle(found, running),
       [&](const std::string &key) {
-        const std::optional<protocols::Position> position = delivery_.held(key);
+        const std::optional<protocols::Position> position = delivery_.stored_position(key);
         held = position.has_value();
         return position;
       },
@@ -171,8 +171,8 @@ bool HadoopSource::read_history(const Found &found) {
   report_rest(found, history);
   if (!follow_ && !is_known(history)) import_.foreign.insert(found.path);
   const bool nothing_new = held && import_.spans == spans_before;
-  if (is_known(history) && nothing_new) note_skipped(found.path);
-  if (is_known(history) && !nothing_new) note_read(found.path);
+  if (is_known(history) && nothing_new) count_skipped(found.path);
+  if (is_known(history) && !nothing_new) mark_read(found.path);
   if (!history.ended() && !is_idle(found, running) && history.form() != History::Form::none) return true;
   reading.reset();
   if (!grows_unseen(storage, found)) running_.erase(found.path);
@@ -209,18 +209,18 @@ bool HadoopSource::read_configuration(const Found &found) {
   for (const hadoop_config::Property &one : config.properties)
     if (!found.name.empty() && !one.value.empty() && rules_.facts.wants(one.key, one.value)) facts.push_back(fact_of(found, one));
   import_.spans += facts.size();
-  note_read(found.path);
+  mark_read(found.path);
   return facts.empty() || delivery_.send(found.path, "", facts, {});
 }
 
-void HadoopSource::note_read(const std::string &path) {
+void HadoopSource::mark_read(const std::string &path) {
   if (follow_) return;
   import_.skipped.erase(path);
   import_.read.insert(path);
 }
 
 // Read by an earlier run.
-void HadoopSource::note_skipped(const std::string &path) {
+void HadoopSource::count_skipped(const std::string &path) {
   if (!follow_ && import_.read.count(path) == 0) import_.skipped.insert(path);
 }
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "plugins/sources/hadoop/delivery.h"
-#include "plugins/sources/hadoop/hadoop_metrics.h"
-#include "plugins/sources/hadoop/params.h"
 #include "plugins/sources/hadoop/files/places.h"
 #include "plugins/sources/hadoop/files/reading.h"
+#include "plugins/sources/hadoop/hadoop_metrics.h"
+#include "plugins/sources/hadoop/params.h"
 
 namespace atalaya::hadoop {
 
@@ -57,8 +57,8 @@ class HadoopSource final : public PushSource {
   bool is_idle(const Found &found, const Running &running);
   void report_damage(const std::string &path, const protocols::Damage &damage);
   void report_rest(const Found &found, const History &history);
-  void note_read(const std::string &path);
-  void note_skipped(const std::string &path);
+  void mark_read(const std::string &path);
+  void count_skipped(const std::string &path);
   void log_import();
   std::string why_nothing() const;
   void drop_idle(const std::vector<Found> &found);

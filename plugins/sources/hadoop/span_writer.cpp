@@ -6,7 +6,7 @@
 namespace atalaya::hadoop {
 namespace {
 
-bool may_stand_in_name(char c) {
+bool is_allowed_in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
 }
 
@@ -17,7 +17,7 @@ void counter_metric(const protocols::Counter &counter, std::string &out) {
   out.append(counter.group).append(".").append(counter.name);
   if (out.size() > protocols::kMaxCounterText) out.resize(protocols::kMaxCounterText);
   std::replace_if(
-      out.begin(), out.end(), [](char c) { return !may_stand_in_name(c); }, '_');
+      out.begin(), out.end(), [](char c) { return !is_allowed_in_name(c); }, '_');
 }
 
 SpanWriter::SpanWriter(Host host, size_t max_names)

@@ -135,11 +135,11 @@ void Collector::collect(const Window &window, Batch &batch) {
   for (const JvmReading &seen : all) {
     const auto profile = profiles.extract(id_of(seen.jvm));
     // Without any thread dump in the window there are no values of the profile.
-    const bool was_sampled = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_news());
+    const bool was_sampled = !profile.empty() && (profile.mapped().is_whole || profile.mapped().has_result());
     emit(seen, was_sampled ? &profile.mapped() : nullptr, passed, batch);
   }
   for (const auto &[id, profile] : profiles)
-    emit(read_ended(profile, window), profile.has_news() ? &profile : nullptr, passed, batch);
+    emit(read_ended(profile, window), profile.has_result() ? &profile : nullptr, passed, batch);
   emit_spans(window, batch);
   const int64_t sampler_cpu = options_.profile ? sampler_.cpu_ns() : 0;
   const int64_t own = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
@@ -150,7 +150,7 @@ void Collector::collect(const Window &window, Batch &batch) {
 // Without a window the profiles are discarded.
 std::map<JvmId, Profiled> Collector::take_profiles(bool is_window) {
   if (!options_.profile) return {};
-  if (is_window) return sampler_.take_window(spent_);
+  if (is_window) return sampler_.end_window(spent_);
   sampler_.skip_window();
   return {};
 }

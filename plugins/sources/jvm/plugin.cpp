@@ -25,7 +25,7 @@ Options options_of(const Host &host) {
           .main = matchers(host, "main"),
           .profile = host.boolean("profile"),
           .sampler = {.budget = host.number("budget") / 100,
-                      .least_interval_ns = host.integer("interval"),
+                      .min_interval_ns = host.integer("interval"),
                       .timeout_ns = host.integer("timeout"),
                       .all_threads = host.text("threads") == "all",
                       .tasks = tasks::read_names(host)},

@@ -36,7 +36,7 @@ void CgroupWatch::clear() {
   look_ = 0;
 }
 
-void CgroupWatch::look(bool reads_kills) {
+void CgroupWatch::update(bool reads_kills) {
   ++look_;
   throttled_.clear();
   kills_.clear();

@@ -31,7 +31,7 @@ class CgroupWatch {
 
   // Reads all cgroups and computes the differences to the last call. The first call, and cgroups that existed before it but are
   // first seen later, yield no differences.
-  void look(bool reads_kills);
+  void update(bool reads_kills);
   const std::vector<Throttled> &throttled() const { return throttled_; }
   const std::vector<CgroupKills> &kills() const { return kills_; }
   // Returns the path of the memory cgroup with this id; empty: unknown. A removed cgroup stays known until the second next call of

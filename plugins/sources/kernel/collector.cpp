@@ -70,7 +70,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   std::vector<oom_mark> marks;
   if (marks_) marks = marks_->take();
   const bool needs_cgroups = options_.throttled || !marks.empty() || !knows_victims();
-  if (has_cgroups_ && needs_cgroups) cgroups_.look(!knows_victims());
+  if (has_cgroups_ && needs_cgroups) cgroups_.update(!knows_victims());
   for (const oom_mark &mark : marks) victims_->add(mark, cgroups_.path_of(mark.cgroup));
   const bool is_baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0;
   if (!is_baseline) {

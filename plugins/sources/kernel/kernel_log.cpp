@@ -49,7 +49,7 @@ uint64_t KernelLog::read(const Take &take) {
     }
     if (next_ && record->sequence > *next_) lost += record->sequence - *next_;
     next_ = record->sequence + 1;
-    if (record->is_of_kernel) take(*record);
+    if (record->from_kernel) take(*record);
   }
   return lost;
 }

@@ -153,7 +153,7 @@ std::optional<LogRecord> parse_record(std::string_view bytes) {
   const size_t text = bytes.find(';');
   if (text == kNone) return std::nullopt;
   record.time_ns = time_us * 1000;
-  record.is_of_kernel = priority >> 3 == 0;
+  record.from_kernel = priority >> 3 == 0;
   record.text = bytes.substr(text + 1);
   record.text = record.text.substr(0, record.text.find('\n'));
   return record;

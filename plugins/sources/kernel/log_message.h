@@ -13,9 +13,9 @@ namespace atalaya::kernel {
 
 struct LogRecord {
   uint64_t sequence = 0;
-  int64_t time_ns = 0;        // clock of the kernel log, close to CLOCK_MONOTONIC
-  bool is_of_kernel = false;  // false: a program wrote the message
-  std::string_view text;      // the first line; the kernel escapes all characters except printable ASCII
+  int64_t time_ns = 0;       // clock of the kernel log, close to CLOCK_MONOTONIC
+  bool from_kernel = false;  // false: a program wrote the message
+  std::string_view text;     // the first line; the kernel escapes all characters except printable ASCII
 };
 std::optional<LogRecord> parse_record(std::string_view bytes);
 

@@ -17,7 +17,7 @@ namespace atalaya::nat {
 namespace {
 
 constexpr size_t kAnswerBytes = size_t{64} << 10;
-constexpr timeval kPatience{5, 0};
+constexpr timeval kTimeout{5, 0};
 
 core::Error failure(int error) {
   std::string text = "cannot list the tracked connections (ctnetlink): " + core::error_text(error);
@@ -34,7 +34,7 @@ bool tracks_connections() {
 
 core::Status ConntrackTable::open() {
   socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
-  if (!socket_ || ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience)) != 0) return failure(errno);
+  if (!socket_ || ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof(kTimeout)) != 0) return failure(errno);
   buffer_.resize(kAnswerBytes);
   return core::Done{};
 }

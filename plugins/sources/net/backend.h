@@ -39,15 +39,15 @@ class Backend {
   virtual void walk(bool whole, const Take &take) = 0;
   // Receives the sum of connections that no walk has seen, of one process, with the same addresses and flags. `like` has no amounts
   // and no cookie.
-  using TakeBrief = std::function<void(const net_record &like, const Traffic &together)>;
+  using OnBrief = std::function<void(const net_record &like, const Traffic &together)>;
   // Reports the connections that ended since the last call, if the backend sees ends.
-  virtual void take_ends(const Take &take, const TakeBrief &take_brief) = 0;
+  virtual void report_ends(const Take &take, const OnBrief &on_brief) = 0;
 
   // Reports the traffic of each process through each socket (UDP: per peer), counted by system calls since the first one. If `take`
   // returns true, the backend removes the entry and reports it a last time with its final amounts and `gone` set; a later system
   // call starts a new entry at 0.
   using TakeUse = std::function<bool(const net_use_key &, const net_use &, bool gone)>;
-  virtual void take_uses(const TakeUse &take) = 0;
+  virtual void report_uses(const TakeUse &take) = 0;
 
   // Losses since the start.
   virtual Lost lost() const = 0;

@@ -80,19 +80,19 @@ class BpfBackend final : public Backend {
       if (size < 0) fail(errno);
       if (size == 0) return;
       const size_t filled = kept + static_cast<size_t>(size);
-      const size_t taken = take_records(std::span(buffer_).first(filled), take);
+      const size_t taken = parse_records(std::span(buffer_).first(filled), take);
       kept = filled - taken;
       std::memmove(buffer_.data(), buffer_.data() + taken, kept);
     }
   }
 
-  void take_ends(const Take &take, const TakeBrief &take_brief) override { ring_.take(take, take_brief); }
+  void report_ends(const Take &take, const OnBrief &on_brief) override { ring_.take(take, on_brief); }
 
-  void take_uses(const TakeUse &take) override {
+  void report_uses(const TakeUse &take) override {
     if (!calls_) return;
-    if (options_.every_call) return ring_.take_uses(take);
-    take_uses_of(bpf_map__fd(skeleton_->maps.uses), take);
-    take_uses_of(bpf_map__fd(skeleton_->maps.peer_uses), take);
+    if (options_.every_call) return ring_.report_uses(take);
+    report_uses_of(bpf_map__fd(skeleton_->maps.uses), take);
+    report_uses_of(bpf_map__fd(skeleton_->maps.peer_uses), take);
   }
 
   Lost lost() const override {
@@ -105,7 +105,7 @@ class BpfBackend final : public Backend {
   std::string_view limitation() const override { return limitation_; }
 
  private:
-  void take_uses_of(int map, const TakeUse &take) {
+  void report_uses_of(int map, const TakeUse &take) {
     keys_.resize(kUsesAtOnce);
     uses_.resize(kUsesAtOnce);
     done_.clear();

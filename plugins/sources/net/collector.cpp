@@ -22,7 +22,7 @@ namespace {
 constexpr double kMibitPerByte = 8.0 / (1 << 20);
 constexpr double kNanosecondsPerSecond = 1e9;
 // Interval, in walks, at which idle sockets are reported too.
-constexpr uint64_t kWholeEvery = 16;
+constexpr uint64_t kCompleteWalkInterval = 16;
 constexpr std::string_view kOther = "other", kUnattributed = "unattributed";
 
 uint32_t own_network() {
@@ -49,7 +49,7 @@ Collector::Collector(Host host, CollectorOptions options)
       protocol_id_(host.intern("protocol")),
       direction_id_(host.intern("direction")),
       netns_id_(host.intern("netns")),
-      shown_flows_(options_.model.max_flows) {
+      reported_flows_(options_.model.max_flows) {
   for (size_t i = 0; i < kShown; ++i) ids_[i] = host.intern(view(kNetMetrics[i].name));
 }
 
@@ -117,13 +117,13 @@ void Collector::collect(const Window &window, Batch &batch) {
 void Collector::read(const Window &window) {
   const int64_t now_ns = host_.monotonic();
   const bool baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0 || previous_ns_ == 0;
-  const bool whole = walks_++ % kWholeEvery == 0;
+  const bool whole = walks_++ % kCompleteWalkInterval == 0;
   model_->begin(baseline, whole);
   const auto add = [this](const net_record &record) { model_->add(record); };
   backend_->walk(whole, add);
   model_->end_walk();
-  backend_->take_ends(add, [this](const net_record &like, const Traffic &together) { model_->add_brief(like, together); });
-  backend_->take_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
+  backend_->report_ends(add, [this](const net_record &like, const Traffic &together) { model_->add_brief(like, together); });
+  backend_->report_uses([this](const net_use_key &key, const net_use &use, bool gone) { return model_->use(key, use, gone); });
   model_->end();
   elapsed_ns_ = baseline ? 0 : now_ns - previous_ns_;
   previous_ns_ = now_ns;
@@ -160,7 +160,7 @@ void Collector::part_processes() {
   showing_.clear();
   for (const NetProcess *process : model_->processes()) {
     const bool living = lives(*process);
-    if (!living && !was_shown(process->owner)) {
+    if (!living && !was_reported(process->owner)) {
       gone_.push_back(process);
       add_exited(*process);
       continue;
@@ -171,7 +171,7 @@ void Collector::part_processes() {
   shown_.swap(showing_);
 }
 
-bool Collector::was_shown(const Owner &owner) const {
+bool Collector::was_reported(const Owner &owner) const {
   return std::binary_search(shown_.begin(), shown_.end(), std::pair(owner.pid, owner.start_ns));  // sorted like processes()
 }
 
@@ -227,14 +227,14 @@ void Collector::show_calls(Show first, const Traffic &moved, Sample &sample, Bat
 }
 
 void Collector::show_flows(Batch &batch) {
-  shown_flows_.clear();
+  reported_flows_.clear();
   for (const Flow &flow : model_->flows().gathered()) {
     FlowKey key = flow.key;
     if (is_gone(key.owner)) key.owner = group_of(key.owner);
-    shown_flows_.add(key, flow.moved);
+    reported_flows_.add(key, flow.moved);
   }
-  shown_flows_.add_others(model_->flows().others());
-  for (const Flow &flow : shown_flows_.flows()) show(flow, batch);
+  reported_flows_.add_others(model_->flows().others());
+  for (const Flow &flow : reported_flows_.flows()) show(flow, batch);
 }
 
 bool Collector::is_gone(const Owner &owner) const {

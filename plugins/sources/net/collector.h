@@ -42,7 +42,7 @@ class Collector {
   void read(const Window &window);
   void part_processes();
   // Returns true if the last window had a sample with its pid.
-  bool was_shown(const Owner &owner) const;
+  bool was_reported(const Owner &owner) const;
   void add_exited(const NetProcess &process);
   // Returns true if the process is alive at the end of the window.
   bool lives(const NetProcess &process) const;
@@ -77,10 +77,11 @@ class Collector {
   cgroup::CgroupPaths cgroups_;
   uint32_t own_space_ = 0;
   std::unique_ptr<SocketModel> model_;
-  FlowTable shown_flows_;
-  std::vector<const NetProcess *> living_, ended_, gone_;      // of this window; ended_: reported in the last window
-  std::vector<NetProcess> exited_;                             // ended processes summed by name and cgroup
-  std::vector<std::pair<int32_t, uint64_t>> shown_, showing_;  // pid and start of reported processes: in the last window, in this window
+  FlowTable reported_flows_;
+  std::vector<const NetProcess *> living_, ended_, gone_;  // of this window; ended_: reported in the last window
+  std::vector<NetProcess> exited_;                         // ended processes summed by name and cgroup
+  std::vector<std::pair<int32_t, uint64_t>> shown_,
+      showing_;  // pid and start of reported processes: in the last window, in this window
   uint64_t walks_ = 0;
   int64_t previous_ns_ = 0, elapsed_ns_ = 0;  // 0: no window yet
   uint64_t lost_before_ = 0;

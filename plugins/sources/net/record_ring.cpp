@@ -24,7 +24,7 @@ size_t RecordRing::BriefHash::operator()(const BriefKey &key) const {
 }
 
 void RecordRing::sort(const net_record &record) {
-  if (record.kind == NET_MOVED) return add_call(record);
+  if (record.kind == NET_CALL) return add_call(record);
   if ((record.flags & (NET_SEEN | NET_REPORTED)) == 0) return add_brief(record);
   if (kept_.size() < max_kept_)
     kept_.push_back(record);
@@ -88,7 +88,7 @@ void RecordRing::add_call(const net_record &record) {
   use->out_calls += record.amounts.out_packets;
 }
 
-void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_brief) {
+void RecordRing::take(const Backend::Take &take, const Backend::OnBrief &on_brief) {
   taken_.clear();
   taken_briefs_.clear();
   {
@@ -104,11 +104,11 @@ void RecordRing::take(const Backend::Take &take, const Backend::TakeBrief &take_
     like.owner = key.owner;
     like.ends = key.ends;
     like.protocol = IPPROTO_TCP;
-    take_brief(like, together);
+    on_brief(like, together);
   }
 }
 
-void RecordRing::take_uses(const Backend::TakeUse &take) {
+void RecordRing::report_uses(const Backend::TakeUse &take) {
   const auto lock = ring_.hold();
   std::erase_if(uses_, [&take](const auto &entry) {
     const bool idle = take(entry.first, entry.second, false);

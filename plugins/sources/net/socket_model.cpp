@@ -69,7 +69,7 @@ Traffic &moved_by(NetProcess &process, Protocol protocol) {
 }
 
 // The peer is unknown.
-bool is_nowhere(const net_ends &ends) {
+bool has_no_location(const net_ends &ends) {
   constexpr net_ends kNowhere{};
   return std::memcmp(&ends, &kNowhere, sizeof(ends)) == 0;
 }
@@ -128,8 +128,8 @@ void SocketModel::open(const net_record &record) {
   const bool forgotten = fresh && (record.flags & NET_REPORTED) != 0;
   if (forgotten) ++lost_;
   if (forgotten) socket.counted = true;
-  if (forgotten || (fresh && (record.flags & NET_BORN) == 0)) socket.last = record.amounts;
-  socket.seen_whole = wholes_;
+  if (forgotten || (fresh && (record.flags & NET_START_SEEN) == 0)) socket.last = record.amounts;
+  socket.last_complete_walk = wholes_;
   if (socket.walk != walk_) {
     socket.walk = walk_;
     socket.now = record.amounts;
@@ -157,7 +157,7 @@ void SocketModel::settle(Socket &socket) {
   NetProcess &process = process_of(socket.owner);
   process.tcp = true;
   if (!fresh && !options_.amounts) return;
-  if (fresh && (socket.flags & NET_BORN) != 0) ++((socket.flags & NET_INCOMING) != 0 ? process.accepts : process.connects);
+  if (fresh && (socket.flags & NET_START_SEEN) != 0) ++((socket.flags & NET_INCOMING) != 0 ? process.accepts : process.connects);
   count(socket.owner, socket.ends, *socket.direction, moved);
 }
 
@@ -183,7 +183,7 @@ void SocketModel::closed(const net_record &record) {
   if (at == sockets_.end()) {
     // Traffic that was reported before must not be counted again.
     if ((record.flags & NET_REPORTED) != 0) ++lost_;
-    if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_BORN) != 0) add_brief(record, traffic_of(record.amounts));
+    if ((record.flags & NET_REPORTED) == 0 && (record.flags & NET_START_SEEN) != 0) add_brief(record, traffic_of(record.amounts));
     return;
   }
   disown(at->second);
@@ -220,7 +220,7 @@ void SocketModel::count(const Owner &owner, const net_ends &ends, Direction dire
     moved.in_bytes = moved.out_bytes = 0;
   }
   process.moved_tcp.add(moved);
-  if (is_nowhere(ends))
+  if (has_no_location(ends))
     flows_.add_others({{}, moved, moved.connections});
   else
     flows_.add(key_of(owner, ends, Protocol::tcp, direction), moved);
@@ -298,7 +298,7 @@ void SocketModel::end() {
 void SocketModel::close_vanished() {
   for (auto at = sockets_.begin(); at != sockets_.end();) {
     const auto here = at++;
-    const uint32_t missed = wholes_ - here->second.seen_whole;
+    const uint32_t missed = wholes_ - here->second.last_complete_walk;
     if (missed == 0) continue;
     disown(here->second);
     if (missed < kVanishedAfter) continue;

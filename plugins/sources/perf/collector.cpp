@@ -141,7 +141,7 @@ void Collector::pump() {
 void Collector::pump_once() {
   try {
     sampler_->pump(stop_.get(), [this](const ProcessId &id, bool again) { processes_.see(id, again); });
-    if (namer_) namer_->add(sampler_->take_renamed());
+    if (namer_) namer_->add(sampler_->collect_renames());
   } catch (const std::exception &error) {
     if (!std::exchange(pump_failed_, true))
       host_.log(Level::warning,
@@ -171,7 +171,7 @@ void Collector::collect(const Window &window, Batch &batch) {
   const Totals totals = sampler_->take([&](const StackCount &stack) {
     if (!baseline) take(stack);
   });
-  const BurstTotals bursts = sampler_->take_bursts([&](const StackCount &stack, const Waker &waker) {
+  const BurstTotals bursts = sampler_->collect_bursts([&](const StackCount &stack, const Waker &waker) {
     if (!baseline) take_wait(stack, waker);
   });
   if (!baseline) emit_stacks(batch);

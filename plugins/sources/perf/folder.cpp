@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 20> kRoots = {"_start",
                                                      "runtime.mcall"};
 
 // Distributions' libraries have symbols only for exported functions; threads start in functions that are not exported.
-bool may_begin_threads(const symbols::Mapping &mapping) {
+bool may_start_threads(const symbols::Mapping &mapping) {
   const std::string_view name = mapping.base_name();
   for (const std::string_view library : {"libc.so", "libc-2", "ld-linux", "ld-2", "libpthread", "ld-musl", "libc.musl"})
     if (name.starts_with(library)) return true;
@@ -45,7 +45,7 @@ uint64_t looked_up(std::span<const uint64_t> frames, size_t at) {
 bool reaches_root(const symbols::Place &outermost, size_t frames) {
   // musl's threads start in "start", which is also a common name of other functions.
   if (!outermost.name.empty() && outermost.name != "start") return is_root(outermost.name);
-  return frames > 1 && outermost.mapping != nullptr && may_begin_threads(*outermost.mapping);
+  return frames > 1 && outermost.mapping != nullptr && may_start_threads(*outermost.mapping);
 }
 
 // Appends a frame's text, or its first part.

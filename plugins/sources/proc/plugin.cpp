@@ -49,8 +49,8 @@ ProcessOptions process_options(const Host &host) {
           .exited = host.boolean("exited"),
           .unattributed = host.boolean("unattributed"),
           .exited_groups = static_cast<size_t>(host.integer("exited_groups")),
-          .rest_ns = host.find("rest") ? host.integer("rest") : 0,
-          .rest_below_kib = rest_below(host)};
+          .idle_interval_ns = host.find("rest") ? host.integer("rest") : 0,
+          .idle_below_kib = rest_below(host)};
 }
 
 constexpr auto kOwnParams = std::to_array<Param>({
@@ -133,7 +133,7 @@ class Proc final : public Source {
   }
   Code collect(const Window &window, Batch &batch) override {
     if ((window.flags & ATALAYA_WINDOW_LAST) != 0) {
-      if (processes_) processes_->emit_rests(batch);
+      if (processes_) processes_->emit_idle_samples(batch);
       return Code::ok;
     }
     if (processes_) processes_->collect(window, batch);

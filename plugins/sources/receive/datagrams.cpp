@@ -86,14 +86,14 @@ bool DatagramReader::read_all() {
       if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SO_RXQ_OVFL) continue;
       uint32_t lost = 0;
       std::memcpy(&lost, CMSG_DATA(control), sizeof(lost));
-      note_losses(lost);
+      add_losses(lost);
     }
     protocol_->add({static_cast<const char *>(pieces[i].iov_base), headers[i].msg_len});
   }
   return count > 0;
 }
 
-void DatagramReader::note_losses(uint32_t lost) {
+void DatagramReader::add_losses(uint32_t lost) {
   if (const uint32_t more = lost - lost_; more > 0) dropped_("datagrams that came faster than they were read", more);
   lost_ = lost;
 }

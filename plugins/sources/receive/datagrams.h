@@ -17,8 +17,8 @@ namespace atalaya::receive {
 // Reads datagrams until it is destroyed; then it hands on the last window, with those that wait in the socket.
 class DatagramReader {
  public:
-  using Deliver = std::function<void(protocols::DatagramWindow window)>;       // from its thread
-  using Dropped = std::function<void(std::string_view, uint64_t)>;  // reason, values; from its thread
+  using Deliver = std::function<void(protocols::DatagramWindow window)>;  // from its thread
+  using Dropped = std::function<void(std::string_view, uint64_t)>;        // reason, values; from its thread
 
   DatagramReader(core::Descriptor socket, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns, Deliver deliver,
                  Dropped dropped);
@@ -30,7 +30,7 @@ class DatagramReader {
   void run();
   bool read_all();
   void end_window(int64_t now_ns);
-  void note_losses(uint32_t lost);
+  void add_losses(uint32_t lost);
 
   const core::Descriptor socket_, wake_;
   const std::unique_ptr<protocols::DatagramProtocol> protocol_;

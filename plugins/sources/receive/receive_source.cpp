@@ -67,7 +67,7 @@ void ReceiveSource::start() {
       options_, tokens_.get(), [this](Request &request, std::string_view address) { return admit(request, address); },
       [this](const std::shared_ptr<Request> &request) { return take(request); },
       [this](const Request &request, unsigned status) {
-        (request.sender ? *request.sender : senders_.strangers()).counts.count_answer(status);
+        (request.sender ? *request.sender : senders_.unidentified_sender()).counts.count_answer(status);
       },
       [host = host_](std::string_view text) { host.log(Level::warning, text); });
   try {
@@ -92,7 +92,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
     const auto request = std::make_shared<Request>();
     request->sender = sender;
     request->datagrams = std::move(window);
-    if (take(request)) give_up(*request);
+    if (take(request)) discard(*request);
   };
   const auto dropped = [host = host_](std::string_view reason, uint64_t values) { host.dropped(reason, values); };
   datagram_readers_.push_back(
@@ -101,7 +101,7 @@ void ReceiveSource::open_datagrams(const char *name, std::unique_ptr<protocols::
 }
 
 // Nobody sends its datagrams again.
-void ReceiveSource::give_up(const Request &request) {
+void ReceiveSource::discard(const Request &request) {
   if (request.datagrams) host_.dropped("datagrams that the sinks did not hold in time", request.datagrams->values);
 }
 
@@ -149,7 +149,7 @@ void ReceiveSource::answer_late() {
     const Waiting late = queue_.pop_oldest();
     server_->release(*late.request);
     late.request->answer(unavailable("The sinks did not hold the points in time"));
-    give_up(*late.request);
+    discard(*late.request);
   }
 }
 
@@ -292,7 +292,8 @@ void ReceiveSource::log_full_names(const Request &request) const {
 
 void ReceiveSource::read(const Waiting &waiting, Pendings &pending) {
   Request &request = *waiting.request;
-  const io::Decoder::Result decoded = decoder_.decode(request.encoding, request.body, max_decoded_, protocols::DocumentReader::kPadding, text_);
+  const io::Decoder::Result decoded =
+      decoder_.decode(request.encoding, request.body, max_decoded_, protocols::DocumentReader::kPadding, text_);
   std::string().swap(request.body);
   if (decoded == io::Decoder::Result::corrupt)
     return request.answer(error_answer(400, "Unable to decode the body", "The body does not match its Content-Encoding"));
@@ -343,7 +344,7 @@ void ReceiveSource::emit(Pendings pending) {
     early_.clear();
   }
   if (code != ATALAYA_OK)
-    for (const Pending &lost : pending) give_up(*lost.request);
+    for (const Pending &lost : pending) discard(*lost.request);
   settle(pending, status);
 }
 
@@ -380,7 +381,7 @@ void ReceiveSource::stop() {
     wake_.wait_for(lock, kLastAnswers, [this] { return in_flight_.empty(); });
     queue_.each([this](const Waiting &waiting) {
       waiting.request->answer(unavailable("The agent is stopping"));
-      give_up(*waiting.request);
+      discard(*waiting.request);
     });
     for (const auto &[id, pendings] : in_flight_) settle(pendings, Code::permanent);
     queue_.clear();

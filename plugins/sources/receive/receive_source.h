@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "plugins/shared/io/http/server/params.h"
-#include "plugins/sources/receive/fair_queue.h"
 #include "plugins/shared/protocols/flat/flat_reader.h"
 #include "plugins/shared/protocols/influx/influx_reader.h"
 #include "plugins/shared/protocols/otlp/otlp_reader.h"
+#include "plugins/sources/receive/fair_queue.h"
 #include "plugins/sources/receive/own_metrics.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "plugins/sources/receive/server.h"
@@ -108,7 +108,7 @@ class ReceiveSource final : public PushSource {
   std::optional<Answer> admit(Request &request, std::string_view address);
   std::optional<Answer> take(const std::shared_ptr<Request> &request);
   void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
-  void give_up(const Request &request);
+  void discard(const Request &request);
   void emit_last_datagrams();
   // Whether the window of the own metrics has ended: adds them to the current batch.
   bool add_own_metrics();

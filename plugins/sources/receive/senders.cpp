@@ -89,7 +89,7 @@ void Senders::charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now
 
 std::vector<SenderPtr> Senders::all() const {
   const std::lock_guard lock(mutex_);
-  std::vector<SenderPtr> all{others_, strangers_};
+  std::vector<SenderPtr> all{others_, unidentified_};
   for (const auto &[name, sender] : known_) all.push_back(sender);
   return all;
 }

@@ -58,9 +58,9 @@ using SenderPtr = std::shared_ptr<Sender>;
 class Senders {
  public:
   using Notice = std::function<void(std::string_view)>;
-  static constexpr size_t kMost = 16384;  // further ones share an entry
+  static constexpr size_t kMaxNamedSenders = 16384;  // further ones share an entry
 
-  Senders(const Quotas &quotas, Notice notice, size_t most = kMost);
+  Senders(const Quotas &quotas, Notice notice, size_t most = kMaxNamedSenders);
 
   SenderPtr of(std::string_view address, int64_t now_ns);
   struct Refusal {
@@ -72,7 +72,7 @@ class Senders {
   // From the thread that reads.
   void charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now_ns);
   // Requests that are refused before their sender is known: without a token, or to a path that does not exist.
-  Sender &strangers() { return *strangers_; }
+  Sender &unidentified_sender() { return *unidentified_; }
   std::vector<SenderPtr> all() const;
 
  private:
@@ -86,7 +86,7 @@ class Senders {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, SenderPtr> known_;
   const SenderPtr others_ = std::make_shared<Sender>("others");
-  const SenderPtr strangers_ = std::make_shared<Sender>("unidentified");
+  const SenderPtr unidentified_ = std::make_shared<Sender>("unidentified");
   int64_t swept_ns_ = 0;
 };
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <string>
 #include <utility>
-#include "plugins/shared/protocols/influx/influx_reader.h"
 #include "plugins/shared/protocols/base/numbers.h"
+#include "plugins/shared/protocols/influx/influx_reader.h"
 
 namespace atalaya::receive {
 namespace {
@@ -90,7 +90,7 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
     Daemon::start_time_limit(connection);
     return answer ? send(connection, call, *answer) : MHD_NO;
   }
-  return call.refusal ? send(connection, call, *call.refusal) : hand_on(connection, call);
+  return call.refusal ? send(connection, call, *call.refusal) : forward(connection, call);
 }
 
 MHD_Result Server::begin(MHD_Connection *connection, const char *url, const char *method, void **context) {
@@ -159,7 +159,7 @@ void Server::gather(Call &call, std::string_view data) {
   body += data;
 }
 
-MHD_Result Server::hand_on(MHD_Connection *connection, Call &call) {
+MHD_Result Server::forward(MHD_Connection *connection, Call &call) {
   call.handed_on = true;
   Daemon::stop_time_limit(connection);
   MHD_suspend_connection(connection);

@@ -53,7 +53,7 @@ class Server final : private http_server::Handler {
   Answer check(MHD_Connection *connection, std::string_view url, std::string_view method, Call &call);
   void release(Sender &sender, size_t bytes);
   void gather(Call &call, std::string_view data);
-  MHD_Result hand_on(MHD_Connection *connection, Call &call);
+  MHD_Result forward(MHD_Connection *connection, Call &call);
   MHD_Result send(MHD_Connection *connection, const Call &call, const Answer &answer);
 
   const ServerOptions options_;

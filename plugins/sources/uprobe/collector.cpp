@@ -73,12 +73,12 @@ void Collector::collect(const Window &window, Batch &batch) {
   if ((window.flags & ATALAYA_WINDOW_BASELINE) != 0) return;
   tally_->begin_window();
   read_counts();
-  take_runs(batch);  // after the counts, so that every counted run is already in the ring
+  collect_runs(batch);  // after the counts, so that every counted run is already in the ring
   binaries_->update(core::monotonic());
   emit_costs(batch);
 }
 
-void Collector::take_runs(Batch &batch) {
+void Collector::collect_runs(Batch &batch) {
   const int64_t offset = probes::realtime_offset();
   const std::vector<uint64_t> lost = backend_->take([&](const uprobe_run &run) {
     if (run.region < options_.regions.size()) emit(run, offset, batch);

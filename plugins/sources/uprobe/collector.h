@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/code/probes/binaries.h"
 #include "plugins/shared/code/probes/regions.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/tally.h"
 
@@ -39,7 +39,7 @@ class Collector {
     uint32_t name, process, pid, job, bytes, calls, time, brief, dropped, nested, orphans, missed, attached;
   };
   std::function<bool(std::string_view)> wants() const;
-  void take_runs(Batch &batch);
+  void collect_runs(Batch &batch);
   void emit(const uprobe_run &run, int64_t realtime_offset_ns, Batch &batch);
   void read_counts();
   void emit_costs(Batch &batch);

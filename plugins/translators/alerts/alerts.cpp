@@ -213,13 +213,13 @@ void Alerts::add_value(RuleState &state, const GroupKey &key, bool is_per, const
 
 // Of all series, with the values of this batch: each series is compared with the same median.
 std::optional<double> Alerts::median_of(RuleState &state) {
-  constexpr size_t kLeastPeers = 3;
+  constexpr size_t kMinPeers = 3;
   for (Group *group : state.touched)
     if (const auto value = combined(state.rule, *group)) group->raw = value;
   std::vector<double> values;
   for (const auto &[key, group] : state.groups)
     if (group.raw) values.push_back(*group.raw);
-  if (values.size() < kLeastPeers) return std::nullopt;
+  if (values.size() < kMinPeers) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;

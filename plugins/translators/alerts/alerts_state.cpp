@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kRepeatEnded = 3'600'000'000'000;
 // After a start, until a series that does not appear has ended.
-constexpr int64_t kGraceWindows = 5, kLeastGrace = 60'000'000'000;
+constexpr int64_t kGraceWindows = 5, kMinGrace = 60'000'000'000;
 
 }  // namespace
 
@@ -63,9 +63,9 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   if (kept.what == Kept::What::pending) group.alarm.state = State::pending;
   if (kept.what == Kept::What::firing) group.alarm = {State::firing, kept.since_ns, kept.other_ns};
   // The series has some windows to appear: the agent did not see it while it was off.
-  const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.gone_ns;
+  const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.ended_after_ns;
   // Absence needs less: else an agent that restarts often would never report it.
-  const int64_t least = state->rule.is_absence() ? kLeastGrace / 12 : kLeastGrace;
+  const int64_t least = state->rule.is_absence() ? kMinGrace / 12 : kMinGrace;
   const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, least));
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
   std::string key = key_of(group.tags);

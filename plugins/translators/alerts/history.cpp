@@ -13,7 +13,7 @@ void History::add(const Rule &rule, int64_t time_ns, double value) {
   const bool is_reset = rule.use == Use::rate && !rule.is_level && used_ > 0 && value < slot(0).last;
   if (is_reset) used_ = 0;
   if (used_ == 0) first_ns_ = time_ns;
-  const int64_t length_ns = std::max<int64_t>(rule.base_written_ns / static_cast<int64_t>(kSlots - 1), 1);
+  const int64_t length_ns = std::max<int64_t>(rule.over_ns / static_cast<int64_t>(kSlots - 1), 1);
   const int64_t begin_ns = time_ns / length_ns * length_ns;
   if (used_ == 0 || slot(0).begin_ns != begin_ns) {
     slots_[next_] = Slot{begin_ns, time_ns, time_ns, 0, value, value, value, 0};
@@ -30,7 +30,7 @@ void History::add(const Rule &rule, int64_t time_ns, double value) {
 
 size_t History::recent(const Rule &rule, int64_t time_ns) const {
   size_t count = 0;
-  while (count < used_ && slot(count).last_ns > time_ns - rule.base_written_ns) ++count;
+  while (count < used_ && slot(count).last_ns > time_ns - rule.over_ns) ++count;
   return count;
 }
 
@@ -38,7 +38,7 @@ std::optional<double> History::number(const Rule &rule, int64_t time_ns) const {
   const size_t count = recent(rule, time_ns);
   if (count == 0) return std::nullopt;
   if (rule.use == Use::sum) return total(rule, time_ns);
-  const bool is_short = slot(0).last_ns - std::max(first_ns_, slot(count - 1).first_ns) < rule.base_written_ns / 2;
+  const bool is_short = slot(0).last_ns - std::max(first_ns_, slot(count - 1).first_ns) < rule.over_ns / 2;
   if (is_short) return std::nullopt;
   if (rule.use == Use::rate) return rate(count);
   if (rule.use == Use::forecast) return forecast(rule, count, time_ns);
@@ -88,8 +88,8 @@ std::optional<double> History::forecast(const Rule &rule, size_t count, int64_t 
 // The distance of the newest slot from the median of the others, in median distances. The usual distance is at least 1 % of the
 // median: a series that is almost constant has no anomaly by a last digit.
 std::optional<double> History::anomaly(size_t count) const {
-  constexpr size_t kLeast = 8;
-  if (count < kLeast) return std::nullopt;
+  constexpr size_t kMinValues = 8;
+  if (count < kMinValues) return std::nullopt;
   std::vector<double> values;
   for (size_t i = 1; i < count; ++i) values.push_back(slot(i).mean());
   const auto median = [](std::vector<double> &all) {

@@ -20,10 +20,10 @@ class RuleReader {
     rule_.texts = {text("severity"), text("summary"), text("advice")};
     for (const auto &[name, member] : {std::pair{"lasts", &Rule::lasts_ns},
                                        {"keep", &Rule::keep_ns},
-                                       {"over", &Rule::base_written_ns},
+                                       {"over", &Rule::over_ns},
                                        {"ahead", &Rule::ahead_ns},
                                        {"absent", &Rule::absent_ns},
-                                       {"gone", &Rule::gone_ns}})
+                                       {"gone", &Rule::ended_after_ns}})
       if (const auto value = find(name)) rule_.*member = value->integer();
     if (const auto value = find("above")) rule_.above = value->number();
     if (const auto value = find("below")) rule_.below = value->number();

@@ -32,16 +32,16 @@ struct Rule {
   std::vector<std::string> by;  // empty: each series alone
   std::vector<std::pair<std::string, io::MatcherList>> tags;
   std::optional<double> above, below;
-  double clear = 0;                    // the limit for the end of an alert
-  int64_t lasts_ns = 0, keep_ns = 0;   // before the start, and before the end
-  int64_t base_written_ns = 0, ahead_ns = 0;  // of `use`
-  int64_t absent_ns = 0, gone_ns = 0;  // 0: not an absence rule; time until a series has ended
-  bool is_level = false;               // the metric, or its ratio, may fall without a reset
+  double clear = 0;                           // the limit for the end of an alert
+  int64_t lasts_ns = 0, keep_ns = 0;          // before the start, and before the end
+  int64_t over_ns = 0, ahead_ns = 0;          // of `use`
+  int64_t absent_ns = 0, ended_after_ns = 0;  // 0: not an absence rule; time until a series has ended
+  bool is_level = false;                      // the metric, or its ratio, may fall without a reset
 
   bool is_absence() const { return absent_ns > 0; }
   bool has_history() const { return use != Use::value && use != Use::peers; }
   // Time without a sample after which a series is forgotten.
-  int64_t forget_ns() const { return use == Use::sum ? std::max(gone_ns, base_written_ns) : gone_ns; }
+  int64_t forget_ns() const { return use == Use::sum ? std::max(ended_after_ns, over_ns) : ended_after_ns; }
   double limit() const { return above ? *above : below.value_or(0); }
   std::optional<double> shown_limit() const { return is_absence() ? std::nullopt : std::optional(limit()); }
   bool is_beyond(double value) const { return above ? value > *above : below && value < *below; }

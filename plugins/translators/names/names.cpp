@@ -20,7 +20,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 // A start time is the boot time, exact to a second, plus ticks.
 constexpr int64_t kStartSlackNs = 2 * kSecond;
 // exec causes at least this many; idle processes cause none.
-constexpr double kFaultsOfExec = 10;
+constexpr double kExecFaults = 10;
 // Incomplete answers are requested again, at growing intervals.
 constexpr uint8_t kMaxTries = 8, kMaxWaitShift = 4;
 constexpr uint32_t kWindowsBetweenSweeps = 16;
@@ -110,8 +110,8 @@ Code Names::process(const Window &window, Batch &batch) {
   processes_.settle();
   const bool any_new = !questions_.empty();
   choose_rechecks();
-  ask_all();
-  if (any_new && wait_ns_ > 0) name_new(batch);
+  request_all();
+  if (any_new && wait_ns_ > 0) assign_new_ids(batch);
   if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) {
     processes_.forget(window_ - forget_);
     cgroups_.forget(window_ - forget_);
@@ -123,16 +123,16 @@ Code Names::process(const Window &window, Batch &batch) {
 void Names::begin(const Window &window) {
   if (window.time_ns != window_time_ns_) {
     ++window_;
-    rechecks_left_ = rechecks_;
+    remaining_rechecks_ = rechecks_;
     last_time_ns_ = std::exchange(window_time_ns_, window.time_ns);
   }
-  asked_ns_ = core::clock_ns(CLOCK_BOOTTIME);
+  requested_ns_ = core::clock_ns(CLOCK_BOOTTIME);
 }
 
 // ---- Answers of the thread ----
 
 void Names::take_answers() {
-  ++takings_;
+  ++response_rounds_;
   if (thread_.take(answers_, host_.monotonic())) mark_unresponsive(answers_.back().question);
   for (Answer &answer : answers_) {
     if (!answer.remark.empty()) host_.log(Level::warning, answer.remark);
@@ -163,7 +163,7 @@ void Names::apply(Answer &answer) {
   if (process == nullptr) return;
   process->name = answer.name;
   process->image = answer.image;
-  process->answered = takings_;
+  process->answered = response_rounds_;
   store(*process, answer);
   process->next_window = 0;
   if (answer.settled || process->tries == kMaxTries) return;
@@ -204,7 +204,7 @@ void Names::store_places(std::vector<ExtraTag> &tags, Answer &answer) const {
 void Names::apply_to_cgroup(Answer &answer) {
   KnownCgroup *cgroup = cgroups_.find(answer.question.cgroup);
   if (cgroup == nullptr) return;
-  cgroup->answered = takings_;
+  cgroup->answered = response_rounds_;
   if (answer.found) store_places(cgroup->tags, answer);
   const bool settled = answer.found && answer.settled;
   cgroup->next_window = window_ + (settled ? kCgroupAgain : 1U << std::min(cgroup->tries, kMaxWaitShift));
@@ -239,12 +239,12 @@ void Names::visit(Batch &batch, Sample &sample) {
   KnownProcess *process = processes_.find(pid);
   if (process == nullptr) process = add_unknown(pid, view(name->value), start_ns);
   if (process == nullptr) return;
-  look(*process, sample, view(name->value), start_ns);
+  check_process(*process, sample, view(name->value), start_ns);
   if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
 }
 
 // A process may live for one window only.
-void Names::name_new(Batch &batch) {
+void Names::assign_new_ids(Batch &batch) {
   thread_.wait(wait_ns_);
   take_answers();
   for (Sample &sample : batch.samples()) name_answered(batch, sample);
@@ -254,10 +254,10 @@ void Names::name_answered(Batch &batch, Sample &sample) {
   if (find_tag(sample, process_) == nullptr) return;
   if (const atalaya_tag *digits = find_tag(sample, pid_)) {
     const KnownProcess *process = processes_.find(pid_of(view(digits->value)));
-    if (process != nullptr && process->answered == takings_) rename(batch, sample, process_.id, *process->known);
+    if (process != nullptr && process->answered == response_rounds_) rename(batch, sample, process_.id, *process->known);
   } else if (const atalaya_tag *path = wants_places_ ? find_tag(sample, cgroup_) : nullptr) {
     const KnownCgroup *cgroup = cgroups_.find(view(path->value));
-    if (cgroup != nullptr && cgroup->answered == takings_) add_tags(batch, sample, cgroup->tags);
+    if (cgroup != nullptr && cgroup->answered == response_rounds_) add_tags(batch, sample, cgroup->tags);
   }
 }
 
@@ -272,7 +272,7 @@ void Names::visit_ended(Batch &batch, Sample &sample) {
   if (!cgroup->unresponsive && (cgroup->ask || (cgroup->next_window != 0 && window_ >= cgroup->next_window))) {
     cgroup->ask = false;
     cgroup->next_window = 0;
-    questions_.push_back({.asked_ns = asked_ns_, .cgroup = std::string(view(path->value))});
+    questions_.push_back({.requested_ns = requested_ns_, .cgroup = std::string(view(path->value))});
   }
   add_tags(batch, sample, cgroup->tags);
 }
@@ -288,7 +288,7 @@ KnownProcess *Names::add_unknown(int32_t pid, std::string_view name, int64_t sta
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
   if (start_ns != 0 && start_ns >= last_time_ns_ - kStartSlackNs)
-    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .asked_ns = asked_ns_, .if_java = true});
+    questions_.push_back({.pid = pid, .name = hash_of(name), .start_ns = start_ns, .requested_ns = requested_ns_, .if_java = true});
   return nullptr;
 }
 
@@ -311,7 +311,7 @@ void Names::warn_full() {
                                 " processes may get a derived name: further ones keep the kernel's; raise the parameter cache");
 }
 
-void Names::look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
+void Names::check_process(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns) {
   if (!same_start(process.start_ns, start_ns)) {
     const int32_t pid = process.pid;
     process = KnownProcess{};
@@ -354,7 +354,7 @@ void Names::take_name(KnownProcess &process, std::string_view name) const {
 bool Names::may_have_changed(const Sample &sample) {
   if (sample.duration_ns == 0) return true;
   const atalaya_field *faults = find_field(sample, faults_);
-  return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kFaultsOfExec;
+  return faults != nullptr && as_double(*faults) * static_cast<double>(sample.duration_ns) / kSecond >= kExecFaults;
 }
 
 void Names::set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value) {
@@ -396,11 +396,11 @@ void Names::recheck(int32_t &last_pid, Wanted wanted) {
   for (size_t i = 0; i < all.size(); ++i, ++at) {
     KnownProcess &process = all[at < all.size() ? at : at - all.size()];
     if (process.unresponsive || !wanted(process)) continue;
-    if (rechecks_left_ == 0) {
+    if (remaining_rechecks_ == 0) {
       any_suspect_ = any_suspect_ || process.suspect;
       return;
     }
-    --rechecks_left_;
+    --remaining_rechecks_;
     process.suspect = false;
     last_pid = process.pid;
     ask(process, process.image);
@@ -409,11 +409,11 @@ void Names::recheck(int32_t &last_pid, Wanted wanted) {
 
 void Names::ask(const KnownProcess &process, uint64_t image) {
   questions_.push_back(
-      {.pid = process.pid, .name = process.name, .start_ns = process.start_ns, .asked_ns = asked_ns_, .image = image});
+      {.pid = process.pid, .name = process.name, .start_ns = process.start_ns, .requested_ns = requested_ns_, .image = image});
 }
 
 // Questions beyond the capacity are due again in a later window.
-void Names::ask_all() {
+void Names::request_all() {
   const size_t taken = thread_.ask(questions_);
   for (size_t i = taken; i < questions_.size(); ++i)
     if (questions_[i].pid == 0) {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "plugins/translators/names/names_params.h"
 #include "plugins/translators/names/resolve/known_cgroups.h"
 #include "plugins/translators/names/resolve/known_processes.h"
-#include "plugins/translators/names/names_params.h"
 #include "plugins/translators/names/resolve/resolver_thread.h"
 
 namespace atalaya::names {
@@ -49,11 +49,11 @@ class Names final : public Translator {
 
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
-  void name_new(Batch &batch);
+  void assign_new_ids(Batch &batch);
   void name_answered(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
-  void look(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
+  void check_process(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
   void take_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
   void warn_full();
@@ -65,7 +65,7 @@ class Names final : public Translator {
   template <class Wanted>
   void recheck(int32_t &last_pid, Wanted wanted);
   void ask(const KnownProcess &process, uint64_t image);
-  void ask_all();
+  void request_all();
 
   Host host_;
   std::string root_;
@@ -82,10 +82,10 @@ class Names final : public Translator {
   Place pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
-  uint64_t takings_ = 0;  // of answers
+  uint64_t response_rounds_ = 0;  // of answers
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;
-  int64_t asked_ns_ = 0;      // since boot, when the collection of this batch began
-  size_t rechecks_left_ = 0;  // in this window
+  int64_t requested_ns_ = 0;       // since boot, when the collection of this batch began
+  size_t remaining_rechecks_ = 0;  // in this window
   bool any_suspect_ = false;
   int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
   std::vector<Question> questions_;

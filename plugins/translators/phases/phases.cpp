@@ -113,7 +113,7 @@ std::shared_ptr<Program> PhasesTranslator::program_of(const std::string &name) {
   std::shared_ptr<Program> &program = programs_[name];
   if (!program) {
     program = std::make_shared<Program>(name, key_, groups_, likeness_);
-    program->know(database_);
+    program->load_known_phases(database_);
   }
   return program;
 }
@@ -194,7 +194,7 @@ void PhasesTranslator::advance(const Window &window, Batch &batch) {
   const bool is_new_start = (window.flags & (ATALAYA_WINDOW_BASELINE | ATALAYA_WINDOW_LAST)) == ATALAYA_WINDOW_BASELINE;
   for (auto at = processes_.begin(); at != processes_.end();) {
     WatchedProcess &process = *at->second;
-    process.take_complete(changed);
+    process.process_complete(changed);
     emit(process, changed, batch);
     const bool has_ended =
         process.last_seen_ns() + kEndedWindows * std::max(window.interval_ns, process.interval_ns()) < window.time_ns;
@@ -210,7 +210,7 @@ void PhasesTranslator::advance(const Window &window, Batch &batch) {
 
 void PhasesTranslator::emit(WatchedProcess &process, std::vector<Occurrence> &changed, Batch &batch) {
   Program &program = process.program();
-  const size_t first_new = program.name_new(host_.realtime());
+  const size_t first_new = program.assign_new_ids(host_.realtime());
   const size_t count = program.book().size();
   for (size_t i = first_new; i < count; ++i) emit_definition(process, i, batch);
   learned_ += count - first_new;
@@ -257,13 +257,13 @@ void PhasesTranslator::emit_definition(WatchedProcess &process, size_t phase, Ba
 
 void PhasesTranslator::emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch) {
   int64_t buffered = 0, known = 0, lost = 0;
-  for (const auto &process : ended_) trace_bits_ += process->take_trace_bits();
+  for (const auto &process : ended_) trace_bits_ += process->reset_trace_bits();
   ended_.clear();
   const auto cost = cost_.add(window, cpu_ns);
   if (!cost) return;
   for (const auto &[id, process] : processes_) {
     buffered += static_cast<int64_t>(process->buffered());
-    trace_bits_ += process->take_trace_bits();
+    trace_bits_ += process->reset_trace_bits();
   }
   for (const auto &[name, program] : programs_) {
     known += static_cast<int64_t>(program->book().size());

@@ -14,7 +14,7 @@ Program::Program(std::string name, Key key, const std::vector<Group> &groups, co
       gc_(symbols_.of(kGcSymbol)),
       idle_(symbols_.of(kIdleSymbol)) {}
 
-void Program::know(const PhaseDatabase &database) {
+void Program::load_known_phases(const PhaseDatabase &database) {
   for (const KnownPhase &known : database.phases()) {
     if (known.application != name_ || known.key != key_) continue;
     std::vector<Part> parts;
@@ -26,7 +26,7 @@ void Program::know(const PhaseDatabase &database) {
   }
 }
 
-size_t Program::name_new(int64_t now_ns) {
+size_t Program::assign_new_ids(int64_t now_ns) {
   const size_t first = ids_.size();
   for (size_t i = first; i < book_.size(); ++i) {
     std::vector<const Profile *> others;

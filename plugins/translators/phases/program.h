@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/assemble.h"
-#include "plugins/shared/analysis/phases/models/characterise.h"
 #include "plugins/shared/analysis/phases/database.h"
+#include "plugins/shared/analysis/phases/models/characterise.h"
 
 namespace atalaya::phases {
 
@@ -18,9 +18,9 @@ class Program {
   Program &operator=(const Program &) = delete;
 
   // The phases of this program and key in the database.
-  void know(const PhaseDatabase &database);
+  void load_known_phases(const PhaseDatabase &database);
   // Gives ids to phases that were learned since; returns the number of the first.
-  size_t name_new(int64_t now_ns);
+  size_t assign_new_ids(int64_t now_ns);
 
   const std::string &id(size_t phase) const { return ids_[phase]; }
   // The definition of a phase, as JSON.

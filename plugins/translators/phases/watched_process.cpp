@@ -57,7 +57,7 @@ void WatchedProcess::add_metrics(int64_t time_ns, int64_t duration_ns, const Sam
   }
 }
 
-void WatchedProcess::take_until(int64_t time_ns, std::vector<Occurrence> &changed) {
+void WatchedProcess::process_until(int64_t time_ns, std::vector<Occurrence> &changed) {
   while (!pending_.empty() && pending_.begin()->first < time_ns) {
     const auto window = pending_.extract(pending_.begin());
     take(window.key(), window.mapped(), changed);
@@ -79,7 +79,7 @@ void WatchedProcess::take(int64_t time_ns, Assembled &window, std::vector<Occurr
 }
 
 void WatchedProcess::finish(std::vector<Occurrence> &changed) {
-  take_until(INT64_MAX, changed);
+  process_until(INT64_MAX, changed);
   characteriser_.finish(changed);
 }
 

@@ -34,7 +34,7 @@ class WatchedProcess {
   void add_stack(int64_t time_ns, int64_t duration_ns, std::string_view profile, std::string_view folded, double samples);
   void add_metrics(int64_t time_ns, int64_t duration_ns, const Sample &sample, const Host &host);
   // Takes the windows before the last one: the sources of a pipeline deliver the samples of one window at different times.
-  void take_complete(std::vector<Occurrence> &changed) { take_until(last_seen_ns_ - interval_ns_ / 2, changed); }
+  void process_complete(std::vector<Occurrence> &changed) { process_until(last_seen_ns_ - interval_ns_ / 2, changed); }
   void finish(std::vector<Occurrence> &changed);
 
   // The recognised phase now.
@@ -43,11 +43,11 @@ class WatchedProcess {
   int64_t interval_ns() const { return interval_ns_; }  // of its last samples
   size_t buffered() const { return characteriser_.buffered(); }
   // The size of the trace since the last call, as interned numbers with counts, in bits.
-  uint64_t take_trace_bits() { return std::exchange(trace_bits_, 0); }
+  uint64_t reset_trace_bits() { return std::exchange(trace_bits_, 0); }
 
  private:
   static constexpr size_t kMaxPending = 8;
-  void take_until(int64_t time_ns, std::vector<Occurrence> &changed);
+  void process_until(int64_t time_ns, std::vector<Occurrence> &changed);
   Assembled *pending_at(int64_t time_ns, int64_t duration_ns);
   void take(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed);
 

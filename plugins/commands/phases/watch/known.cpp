@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxImport = size_t{64} << 20;
 
-std::vector<LearnedRun> learned(const Asked &asked, query::Reading &reading, PhaseDatabase &database) {
+std::vector<LearnedRun> learned(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database) {
   auto traces =
       read_traces(*reading.store, asked.wanted(reading.range), asked.key, asked.groups, database.symbols(), reading.budget);
   std::erase_if(traces, [&](const ProcessTrace &one) { return one.trace.size() < 2 * asked.least; });
@@ -62,7 +62,7 @@ std::vector<ProgramRun> runs_of(const std::vector<LearnedRun> &learned) {
 
 }  // namespace
 
-int learn_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database) {
+int learn_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database) {
   std::set<ProgramPhase> known;
   for (const KnownPhase &phase : database.phases()) known.insert({phase.application, phase.id});
   const std::vector<LearnedRun> runs = learned(asked, reading, database);
@@ -78,7 +78,7 @@ int learn_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &dat
   return 0;
 }
 
-int show_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database) {
+int show_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database) {
   const auto runs = read_runs(*reading.store, asked.wanted(reading.range), database, reading.budget);
   if (!asked.file.empty()) {
     const auto all = learned(asked, reading, database);
@@ -94,14 +94,14 @@ int show_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &data
   return 0;
 }
 
-int export_phases(const Asked &asked, query::Reading &reading, PhaseDatabase &database) {
+int export_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database) {
   if (database.phases().empty()) return nothing("phases", {});
   add_statistics(database, read_runs(*reading.store, asked.wanted({}), database, reading.budget));
   query::write_output(asked.file.empty() ? "-" : asked.file, database.exported());
   return 0;
 }
 
-int import_phases(const Asked &asked, const std::string &path) {
+int import_phases(const PhasesOptions &asked, const std::string &path) {
   const auto text = core::read_file(path, kMaxImport);
   if (!text) throw query::Wrong(text.error());
   PhaseDatabase database;

@@ -15,7 +15,7 @@ namespace {
 class StoredRuns final : public WatchedRuns {
  public:
   // `normal`: the range of normal runs.
-  StoredRuns(const Asked &asked, store::Store &store, const store::Range &normal, const PhaseDatabase &database)
+  StoredRuns(const PhasesOptions &asked, store::Store &store, const store::Range &normal, const PhaseDatabase &database)
       : asked_(asked), store_(store), normal_(normal), database_(database) {}
 
   std::vector<ProgramRun> since(int64_t from_ns) {
@@ -62,7 +62,7 @@ class StoredRuns final : public WatchedRuns {
  private:
   static store::Range all_since(int64_t from_ns) { return {from_ns, std::numeric_limits<int64_t>::max()}; }
 
-  const Asked &asked_;
+  const PhasesOptions &asked_;
   store::Store &store_;
   const store::Range normal_;
   const PhaseDatabase &database_;
@@ -70,7 +70,7 @@ class StoredRuns final : public WatchedRuns {
 
 }  // namespace
 
-int watch_phases(const Asked &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption) {
+int watch_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption) {
   constexpr int64_t kHour = 3'600'000'000'000;
   StoredRuns runs(asked, *reading.store, asked.training_range(reading, reading.now_ns), database);
   Watcher watcher(database, runs);

@@ -84,16 +84,16 @@ void Server::work() {
 }
 
 void Server::hold(Call &call, size_t bytes) {
-  held_ += bytes - call.held;
+  queued_bytes_ += bytes - call.held;
   call.held = bytes;
 }
 
 void Server::begin_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock) {
-  call.request.part_points = held_ > options_.max_answers / 4 ? kSmallPartPoints : kPartPoints;
+  call.request.part_points = queued_bytes_ > options_.max_answers / 4 ? kSmallPartPoints : kPartPoints;
   lock.unlock();
   Answer answer = worker.answer(call.request);
   lock.lock();
-  if (answer.body.size() > kSmall && held_ > 0 && held_ + answer.body.size() > options_.max_answers)
+  if (answer.body.size() > kSmall && queued_bytes_ > 0 && queued_bytes_ + answer.body.size() > options_.max_answers)
     answer = error_answer(503, "Clients read large answers too slowly; try again later");
   hold(call, answer.body.size());
   call.answer = std::move(answer);
@@ -108,7 +108,7 @@ void Server::continue_answer(Worker &worker, Call &call, std::unique_lock<std::m
     problem = error.what();
   }
   lock.lock();
-  if (problem.empty() && part.size() > kSmall && held_ > 0 && held_ + part.size() > options_.max_answers)
+  if (problem.empty() && part.size() > kSmall && queued_bytes_ > 0 && queued_bytes_ + part.size() > options_.max_answers)
     problem = "clients read large answers too slowly, and max_answers is used";
   if (!problem.empty()) return cut_off(call, problem);
   call.ended = part.empty();
@@ -229,7 +229,7 @@ ssize_t Server::copy_part(Call &call, char *to, size_t size) {
 void Server::on_completed(void *context) noexcept {
   const std::unique_ptr<Call> call(static_cast<Call *>(context));
   const std::lock_guard lock(mutex_);
-  held_ -= call->held;
+  queued_bytes_ -= call->held;
 }
 
 }  // namespace atalaya::serve

@@ -77,7 +77,7 @@ class Server final : private http_server::Handler {
   std::condition_variable wake_;
   std::deque<Call *> waiting_;
   bool stopping_ = false;
-  size_t held_ = 0;  // bytes of answers
+  size_t queued_bytes_ = 0;  // bytes of answers
   std::vector<std::thread> workers_;
   http_server::Daemon daemon_;  // last: its threads use the other members
 };

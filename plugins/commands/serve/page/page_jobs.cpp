@@ -10,8 +10,8 @@
 
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/shared/analysis/jobs/findings/analyse.h"
-#include "plugins/shared/analysis/jobs/schedule/critical_path.h"
 #include "plugins/shared/analysis/jobs/read/read_jobs.h"
+#include "plugins/shared/analysis/jobs/schedule/critical_path.h"
 #include "plugins/shared/analysis/jobs/schedule/what_if.h"
 #include "plugins/shared/io/json/json_writer.h"
 
@@ -21,7 +21,7 @@ namespace {
 using jobs::Analysis;
 using jobs::JobData;
 
-constexpr size_t kMostJobs = 1000, kMostTasks = 10'000;
+constexpr size_t kMaxJobs = 1000, kMaxTasks = 10'000;
 
 // From the first start to the last end, and the number of tasks; an open part has no end.
 struct JobExtent {
@@ -175,7 +175,7 @@ std::string page_jobs(PageCall &call) {
     if (data.jobs[i].has_span || extents[i].tasks > 0) order.push_back(i);
   // The latest first.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extents[a].from_ns > extents[b].from_ns; });
-  order.resize(std::min(order.size(), kMostJobs));
+  order.resize(std::min(order.size(), kMaxJobs));
   io::JsonWriter json;
   json.list();
   for (const size_t i : order) write_job(json, data, i, extents[i]);
@@ -185,13 +185,12 @@ std::string page_jobs(PageCall &call) {
 std::string page_job(PageCall &call) {
   const std::string id = call.request.text("id");
   if (id.empty()) throw query::Wrong("parameter id is missing");
-  const auto most = static_cast<size_t>(page_count(call.request, "limit", kMostTasks, 0, kMostTasks));
+  const auto most = static_cast<size_t>(page_count(call.request, "limit", kMaxTasks, 0, kMaxTasks));
   const query::Range any{0, call.now_ns};
-  const Analysis all =
-      jobs::analyse(jobs::read_jobs({id}, {}, any, call.store, call.budget), {}, call.store, call.budget);
+  const Analysis all = jobs::analyse(jobs::read_jobs({id}, {}, any, call.store, call.budget), {}, call.store, call.budget);
   const std::vector<JobExtent> extents = extents_of(all.data);
-  const auto job = std::find_if(all.data.jobs.begin(), all.data.jobs.end(),
-                                [&](const jobs::Job &one) { return all.data.name(one.id) == id; });
+  const auto job =
+      std::find_if(all.data.jobs.begin(), all.data.jobs.end(), [&](const jobs::Job &one) { return all.data.name(one.id) == id; });
   if (job == all.data.jobs.end()) throw query::Wrong("job " + id + " has no tasks");
   const auto index = static_cast<size_t>(job - all.data.jobs.begin());
   io::JsonWriter json;

@@ -10,7 +10,7 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr size_t kMostJvms = 1000;
+constexpr size_t kMaxJvms = 1000;
 
 void write_function(io::JsonWriter &json, const jvms::Function &function) {
   json.object().key("name").text(function.name).key("self").number(function.self).key("self_share").number(function.self_share);
@@ -19,7 +19,7 @@ void write_function(io::JsonWriter &json, const jvms::Function &function) {
 
 void write_jvms(io::JsonWriter &json, const std::vector<jvms::Jvm> &all) {
   json.key("jvms").list();
-  for (size_t i = 0; i < std::min(all.size(), kMostJvms); ++i) {
+  for (size_t i = 0; i < std::min(all.size(), kMaxJvms); ++i) {
     const jvms::Jvm &jvm = all[i];
     json.object().key("host").text_or_null(jvm.host).key("pid").text_or_null(jvm.pid).key("process").text_or_null(jvm.process);
     json.key("rate").number(jvm.rate).key("cost").number(jvm.cost).key("version").text_or_null(jvm.version);

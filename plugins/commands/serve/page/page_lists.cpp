@@ -9,18 +9,18 @@
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_files.h"
 #include "plugins/commands/serve/page/page_spans.h"
-#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/io/json/json_writer.h"
-#include "plugins/shared/store/query/pieces.h"
-#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/store/catalogue.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {
 
-constexpr size_t kMostValues = 1000;   // of a list for a person
-constexpr size_t kMostSpans = 10'000;  // of an answer
+constexpr size_t kMaxValues = 1000;   // of a list for a person
+constexpr size_t kMaxSpans = 10'000;  // of an answer
 
 int offset_minutes(int64_t now_ns) {
   const std::time_t seconds = now_ns / 1'000'000'000;
@@ -36,7 +36,7 @@ bool add_tags(const store::Series &series, TagValues &values) {
   bool more = false;
   for (const auto &[key, value] : series.tags) {
     std::set<std::string> &known = values[key];
-    if (known.size() < kMostValues)
+    if (known.size() < kMaxValues)
       known.insert(value);
     else
       more = more || !known.contains(value);
@@ -81,7 +81,7 @@ std::string page_info(PageCall &call) {
   json.key("store").object().key("name").text(name).key("kind").text(name.substr(0, name.find(':')));
   write_extent(json, call);
   json.end_object().key("hosts").list();
-  size_t left = kMostValues;
+  size_t left = kMaxValues;
   for (const std::string &host : call.store.tag_values("host"))
     if (left > 0) {
       json.text(host);
@@ -153,7 +153,7 @@ void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selec
   size_t count = 0;
   call.store.spans(selection, [&](const store::Span &span) {
     call.budget.work(1);
-    if (++count > kMostSpans) throw query::TooMuch("more than 10000 spans in this time range; use a shorter one");
+    if (++count > kMaxSpans) throw query::TooMuch("more than 10000 spans in this time range; use a shorter one");
     write_span(json, span, kind, call.now_ns);
   });
   json.end_list();

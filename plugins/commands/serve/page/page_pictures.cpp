@@ -9,7 +9,7 @@
 
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_stacks.h"
-#include "plugins/shared/analysis/jobs/read/stage_stacks.h"
+#include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/flamegraph/differences.h"
 #include "plugins/shared/analysis/flamegraph/peers.h"
 #include "plugins/shared/analysis/flamegraph/picture/picture.h"
@@ -19,8 +19,8 @@
 #include "plugins/shared/analysis/graph/drawing/matrix.h"
 #include "plugins/shared/analysis/graph/params.h"
 #include "plugins/shared/analysis/graph/read.h"
+#include "plugins/shared/analysis/jobs/read/stage_stacks.h"
 #include "plugins/shared/io/json/json_writer.h"
-#include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
@@ -28,8 +28,8 @@ namespace {
 
 using flamegraph::Side;
 
-constexpr size_t kMostFrames = 10'000;                 // in a picture of the page
-constexpr size_t kMostNodes = 400, kMostEdges = 2000;  // in a list
+constexpr size_t kMaxFrames = 10'000;                // in a picture of the page
+constexpr size_t kMaxNodes = 400, kMaxEdges = 2000;  // in a list
 
 // The range to compare with; nothing without diff_from.
 std::optional<query::Range> compared_range(const PageCall &call) {
@@ -45,7 +45,7 @@ flamegraph::Style page_style(const PageCall &call, const flamegraph::Wanted &wan
                              const std::optional<query::Range> &before) {
   flamegraph::Style style;
   style.self_contained = false;
-  style.frames = kMostFrames;
+  style.frames = kMaxFrames;
   style.width = static_cast<int>(page_count(call.request, "width", 1200, 300, 10'000));
   style.icicle = call.request.flag("icicle");
   style.compared = before.has_value();
@@ -78,7 +78,7 @@ double page_share(const Request &request) {
 
 void write_nodes(io::JsonWriter &json, const graph::Graph &graph) {
   json.key("nodes").list();
-  for (size_t i = 0; i < std::min(graph.nodes.size(), kMostNodes); ++i) {
+  for (size_t i = 0; i < std::min(graph.nodes.size(), kMaxNodes); ++i) {
     const graph::Node &node = graph.nodes[i];
     json.object().key("host").text_or_null(node.host).key("name").text(node.name).key("command").text_or_null(node.command);
     json.key("pid").text_or_null(node.pid).key("outside").boolean(node.outside);
@@ -92,9 +92,9 @@ void write_nodes(io::JsonWriter &json, const graph::Graph &graph) {
 void write_edges(io::JsonWriter &json, const graph::Graph &graph) {
   std::vector<std::pair<double, std::pair<size_t, size_t>>> edges;
   for (const auto &[ends, bytes] : graph.bytes)
-    if (ends.first < kMostNodes && ends.second < kMostNodes) edges.emplace_back(-bytes, ends);
+    if (ends.first < kMaxNodes && ends.second < kMaxNodes) edges.emplace_back(-bytes, ends);
   std::sort(edges.begin(), edges.end());
-  edges.resize(std::min(edges.size(), kMostEdges));
+  edges.resize(std::min(edges.size(), kMaxEdges));
   json.key("edges").list();
   for (const auto &[negative, ends] : edges) {
     json.object().key("from").count(ends.first).key("to").count(ends.second).key("bytes").number(-negative).end_object();
@@ -117,8 +117,7 @@ struct Drawn {
 
 // The slow tasks of a stage, compared with the middle half of its tasks.
 void draw_stage(PageCall &call, const std::string &stage, const flamegraph::Wanted &wanted, Drawn &drawn) {
-  const jobs::StageTasks tasks =
-      jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
+  const jobs::StageTasks tasks = jobs::stage_tasks(stage, call.request.text("job"), call.store, call.range(), call.budget);
   drawn.subtitle = jobs::text_of(tasks, stage);
   if (tasks.slow.empty()) {
     drawn.empty = drawn.subtitle;

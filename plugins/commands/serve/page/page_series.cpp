@@ -9,16 +9,16 @@
 
 #include "core/base/text/text.h"
 #include "plugins/commands/serve/page/page_api.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/io/json/json_writer.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_writer.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {
 
-constexpr int64_t kMostPoints = 5000;
-constexpr size_t kMostMetrics = 16, kMostSeries = 500;
+constexpr int64_t kMaxPoints = 5000;
+constexpr size_t kMaxMetrics = 16, kMaxSeries = 500;
 
 using query::Wrong;
 
@@ -34,10 +34,10 @@ query::Query read_series_query(const PageCall &call) {
   if (const std::string every = request.text("every"); !every.empty()) {
     query::set_downsample(wanted, "every", every);
     const int64_t length = wanted.downsample->interval_ns;
-    if (length > 0 && (wanted.range.to_ns - wanted.range.from_ns) / length > kMostPoints)
+    if (length > 0 && (wanted.range.to_ns - wanted.range.from_ns) / length > kMaxPoints)
       throw Wrong("every: more than 5000 intervals; use a longer one or a shorter range");
   } else {
-    const int64_t points = page_count(request, "points", 300, 1, kMostPoints);
+    const int64_t points = page_count(request, "points", 300, 1, kMaxPoints);
     wanted.downsample = query::Downsample{interval_for(wanted.range, points), std::nullopt, query::Fill::none, 0};
   }
   return wanted;
@@ -46,7 +46,7 @@ query::Query read_series_query(const PageCall &call) {
 std::vector<query::Answer> answers_of(const PageCall &call, query::Query wanted, query::Budget &budget) {
   const std::vector<std::string> metrics = query::parts_of(call.request.texts("metric"));
   if (metrics.empty()) throw Wrong("parameter metric is missing");
-  if (metrics.size() > kMostMetrics) throw Wrong("more than 16 metrics");
+  if (metrics.size() > kMaxMetrics) throw Wrong("more than 16 metrics");
   const std::vector<std::string> known = call.store.metrics();
   for (const std::string &metric : metrics) {
     // Of several, those that the store has: not every host measures the network.
@@ -126,7 +126,7 @@ std::string page_series(PageCall &call) {
   const bool other = call.request.flag("other");
   const bool adds_up = wanted.group && (wanted.aggregator.name == "zimsum" || wanted.aggregator.name == "count");
   if (other && !adds_up) throw Wrong("other: only sums have a rest; use aggregate=zimsum or count");
-  const auto top = static_cast<size_t>(page_count(call.request, "top", 50, 1, kMostSeries));
+  const auto top = static_cast<size_t>(page_count(call.request, "top", 50, 1, kMaxSeries));
   std::vector<query::Answer> answers = answers_of(call, wanted, call.budget);
   const std::shared_ptr<const store::MetricInfo> info = answers.empty() ? nullptr : answers.front().info;
   const std::string metric = call.request.text("metric");

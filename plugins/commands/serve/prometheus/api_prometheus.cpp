@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paths of Prometheus' API.
-#include "core/base/text/json.h"
 #include "core/base/now.h"
+#include "core/base/text/json.h"
 #include "plugins/commands/serve/http/api.h"
 #include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/prometheus/prometheus.h"
@@ -89,7 +89,7 @@ Answer Api::query_range(const Request &request) {
   };
   const auto parts = std::make_shared<QueryParts>(R"({"status":"success","data":{"resultType":"matrix","result":[)", tail,
                                                   request.part_points, limits_);
-  for (const query::Query &one : {stretches_of(wanted, steps), moments_of(wanted, steps)})
+  for (const query::Query &one : {interval_query_of(wanted, steps), instant_query_of(wanted, steps)})
     parts->add(one, [steps](const std::vector<query::Answer> &answers, query::Budget &of_part) {
       return matrix_json(answers, steps, of_part);
     });
@@ -112,7 +112,7 @@ Answer Api::instant(const Request &request) {
   wanted.range = around(time, time);
   std::string out = "{\"resultType\":\"vector\",\"result\":[";
   for (const query::Answer &answer : answers_to_selector(wanted, store(), budget)) {
-    const auto points = at_steps(answer.points, step, patience_of(answer));
+    const auto points = at_steps(answer.points, step, max_age_of(answer));
     if (points.empty()) continue;
     append_labels(out += out.back() == '[' ? "{\"metric\":" : ",{\"metric\":", answer.metric, answer.tags);
     append_step(out += ",\"value\":", answer, points[0]);

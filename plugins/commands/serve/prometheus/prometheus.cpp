@@ -8,9 +8,9 @@
 #include "core/base/text/json.h"
 #include "core/base/text/text.h"
 #include "core/base/text/units.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {
@@ -128,24 +128,24 @@ query::Range around(int64_t from_ns, int64_t to_ns) {
   return {from_ns - 2 * kLookback, to_ns + kLookback};
 }
 
-int64_t patience_of(const query::Answer &answer) {
+int64_t max_age_of(const query::Answer &answer) {
   return answer.window_ns > 0 ? 2 * std::min(answer.window_ns, kLookback / 2) : kLookback;
 }
 
-Query stretches_of(Query selector, const Steps &steps) {
+Query interval_query_of(Query selector, const Steps &steps) {
   selector.kinds = query::Kinds::of_stretches;
   selector.range = {steps.from_ns - steps.step_ns, steps.to_ns};
   selector.downsample = query::Downsample{steps.step_ns, std::nullopt, query::Fill::none, steps.from_ns % steps.step_ns};
   return selector;
 }
 
-Query moments_of(Query selector, const Steps &steps) {
+Query instant_query_of(Query selector, const Steps &steps) {
   selector.kinds = query::Kinds::of_moments;
   selector.range = {steps.from_ns - kLookback, steps.to_ns};
   return selector;
 }
 
-std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t patience_ns) {
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t max_age_ns) {
   std::vector<Step> result;
   size_t next = 0;
   const int64_t count = (steps.to_ns - steps.from_ns) / steps.step_ns;
@@ -154,7 +154,7 @@ std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps 
     while (next < points.size() && points[next].time_ns <= time) ++next;
     if (next < points.size() && points[next].covers(time) && (next == 0 || points[next - 1].time_ns < time))
       result.push_back({time, points[next]});
-    else if (next > 0 && points[next - 1].time_ns >= time - patience_ns)
+    else if (next > 0 && points[next - 1].time_ns >= time - max_age_ns)
       result.push_back({time, points[next - 1]});
   }
   return result;
@@ -189,7 +189,7 @@ std::string matrix_json(const std::vector<query::Answer> &answers, const Steps &
   std::string out;
   for (const query::Answer &answer : answers) {
     const bool of_moments = !answer.info || answer.info->kind == store::Kind::total;
-    const auto points = at_steps(answer.points, steps, of_moments ? patience_of(answer) : 0);
+    const auto points = at_steps(answer.points, steps, of_moments ? max_age_of(answer) : 0);
     if (points.empty()) continue;
     budget.hold(points.size());
     budget.work(points.size());

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/commands/serve/prometheus/promql_syntax.h"
 #include "plugins/commands/serve/http/request.h"
+#include "plugins/commands/serve/prometheus/promql_syntax.h"
 #include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/query/types.h"
 
@@ -33,17 +33,17 @@ constexpr int64_t kLookback = 300'000'000'000;
 // is not older than kLookback; and later ones, whose windows may contain the time.
 query::Range around(int64_t from_ns, int64_t to_ns);
 // The time after its last sample at which a series has ended: two of its windows; kLookback where its windows are not known.
-int64_t patience_of(const query::Answer &answer);
-// The point whose window contains each step; else the last point before it, not older than `patience_ns`.
+int64_t max_age_of(const query::Answer &answer);
+// The point whose window contains each step; else the last point before it, not older than `max_age_ns`.
 struct Step {
   int64_t time_ns = 0;
   query::Point point;
 };
-std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t patience_ns);
+std::vector<Step> at_steps(const std::vector<query::Point> &points, const Steps &steps, int64_t max_age_ns);
 // What the steps have of a selector: integrals per time and amounts since the step before, and the last values of totals and of
 // metrics of an unknown kind.
-query::Query stretches_of(query::Query selector, const Steps &steps);
-query::Query moments_of(query::Query selector, const Steps &steps);
+query::Query interval_query_of(query::Query selector, const Steps &steps);
+query::Query instant_query_of(query::Query selector, const Steps &steps);
 
 // {"__name__":"..","label":".."}
 void append_labels(std::string &out, std::string_view metric, const query::Tags &tags);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/text/json.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::serve {
 namespace {
@@ -102,7 +102,7 @@ class Evaluation {
   void add_values(Columns &columns, const std::vector<query::Answer> &from, const Steps &steps, bool whole_steps) {
     for (const query::Answer &answer : from) {
       std::vector<double> values(count_of(steps), absent());
-      const auto found = at_steps(answer.points, steps, whole_steps ? 0 : patience_of(answer));
+      const auto found = at_steps(answer.points, steps, whole_steps ? 0 : max_age_of(answer));
       if (found.empty()) continue;
       for (const Step &step : found) values[static_cast<size_t>((step.time_ns - steps.from_ns) / steps.step_ns)] = step.point.value;
       add(columns, answer, values);
@@ -120,8 +120,8 @@ class Evaluation {
       add_values(columns, answers(wanted), steps, false);
       return columns;
     }
-    add_values(columns, answers(stretches_of(selector, steps)), steps, true);
-    add_values(columns, answers(moments_of(selector, steps)), steps, false);
+    add_values(columns, answers(interval_query_of(selector, steps)), steps, true);
+    add_values(columns, answers(instant_query_of(selector, steps)), steps, false);
     return columns;
   }
 

@@ -14,8 +14,8 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr int kMostNested = 64;
-constexpr size_t kMostParts = 1000, kMostMatchersOfOne = 64, kLongestText = 20'000;
+constexpr int kMaxNesting = 64;
+constexpr size_t kMaxParts = 1000, kMaxMatchersPerValue = 64, kLongestText = 20'000;
 
 constexpr std::array kAggregations = {"avg", "count", "max", "min", "sum", "topk"};
 constexpr std::array kRangeFunctions = {"avg_over_time", "count_over_time", "increase", "last_over_time",
@@ -32,7 +32,7 @@ bool is_one_of(const std::array<const char *, Count> &words, std::string_view wo
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_word_letter(char c) {
+bool is_word_character(char c) {
   return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == ':';
 }
 
@@ -103,7 +103,7 @@ class Reader {
   std::string_view peek_word() {
     space();
     size_t end = at_;
-    while (end < text_.size() && is_word_letter(text_[end])) ++end;
+    while (end < text_.size() && is_word_character(text_[end])) ++end;
     return text_.substr(at_, end - at_);
   }
   bool take_word(std::string_view word) {
@@ -121,7 +121,7 @@ class Reader {
   }
 
   Part made(Expression::Kind kind, ValueType type, std::string word) {
-    if (++parts_ > kMostParts) wrong(at_, "more than 1000 parts");
+    if (++parts_ > kMaxParts) wrong(at_, "more than 1000 parts");
     auto part = std::make_unique<Expression>();
     part->kind = kind;
     part->type = type;
@@ -130,7 +130,7 @@ class Reader {
   }
 
   Part expression(int least) {
-    if (++depth_ > kMostNested) wrong(at_, "nested more than 64 times");
+    if (++depth_ > kMaxNesting) wrong(at_, "nested more than 64 times");
     Part left = operand();
     for (;;) {
       const std::string_view found = sign();
@@ -194,7 +194,7 @@ class Reader {
 
   Part number() {
     const size_t at = at_;
-    while (at_ < text_.size() && (is_word_letter(text_[at_]) || text_[at_] == '.' ||
+    while (at_ < text_.size() && (is_word_character(text_[at_]) || text_[at_] == '.' ||
                                   ((text_[at_] == '+' || text_[at_] == '-') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
       ++at_;
     Part part = made(Expression::Kind::number, ValueType::scalar, "");
@@ -270,7 +270,7 @@ class Reader {
     while (!take(')')) {
       labels.push_back(name());
       if (labels.back().empty()) wrong(at_, "expected a label");
-      if (labels.size() > kMostMatchersOfOne) wrong(at_, "more than 64 labels");
+      if (labels.size() > kMaxMatchersPerValue) wrong(at_, "more than 64 labels");
       if (take(',')) continue;
       need(')');
       break;
@@ -292,7 +292,7 @@ class Reader {
   std::string name() {
     space();
     std::string word;
-    while (at_ < text_.size() && (is_word_letter(text_[at_]) || (text_[at_] == '\\' && at_ + 1 < text_.size()))) {
+    while (at_ < text_.size() && (is_word_character(text_[at_]) || (text_[at_] == '\\' && at_ + 1 < text_.size()))) {
       if (text_[at_] == '\\') ++at_;
       word += text_[at_++];
     }
@@ -333,7 +333,7 @@ class Reader {
       at_ += matcher.sign.size();
       matcher.value = quoted();
       part.matchers.push_back(std::move(matcher));
-      if (part.matchers.size() > kMostMatchersOfOne) wrong(at_, "more than 64 matchers");
+      if (part.matchers.size() > kMaxMatchersPerValue) wrong(at_, "more than 64 matchers");
       if (take(',')) continue;
       if (take('}')) break;
       wrong(at_, "expected \",\" or \"}\"");

@@ -136,7 +136,7 @@ std::vector<Part> rolled_parts(const std::vector<Entry> &files) {
 
 Finding find_histories(Storage &storage, const std::string &path) {
   Finding out;
-  const Entry at = storage.look(path);
+  const Entry at = storage.status_of(path);
   if (at.folder) {
     Walk(storage, out).folder(at, 0);
   } else {

@@ -56,7 +56,7 @@ class LocalStorage final : public Storage {
 
   bool reads_at_end() const override { return true; }
 
-  Entry look(const std::string &path) override {
+  Entry status_of(const std::string &path) override {
     const Descriptor at = open_below(path, O_PATH);
     struct stat status {};
     if (!at || fstat(at.get(), &status) != 0) fail(path, errno);

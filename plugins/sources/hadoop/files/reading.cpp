@@ -35,7 +35,7 @@ bool Reading::read_on(Storage &storage, const Found &found, bool report_open, co
     if (history_.form() == History::Form::none) return true;
   }
   history_.end_of_file(spans_);
-  drop_held(lookup);
+  drop_pending_wait(lookup);
   if (report_open) history_.open(spans_);
   return send_spans(lookup, send, true);
 }
@@ -65,7 +65,7 @@ bool Reading::read_part(Storage &storage, const Part &part, const Lookup &lookup
 }
 
 // Spans completed before the held position were sent by an earlier run.
-void Reading::drop_held(const Lookup &lookup) {
+void Reading::drop_pending_wait(const Lookup &lookup) {
   if (!looked_up_ && (!history_.key().empty() || !spans_.empty())) {
     looked_up_ = true;
     key_ = history_.key().empty() ? "file " + path_ : history_.key();
@@ -76,7 +76,7 @@ void Reading::drop_held(const Lookup &lookup) {
 }
 
 bool Reading::send_spans(const Lookup &lookup, const Send &send, bool all) {
-  drop_held(lookup);
+  drop_pending_wait(lookup);
   auto next = spans_.begin();
   while (spans_.end() - next >= kSpansAtOnce) {
     protocols::Spans some(std::make_move_iterator(next), std::make_move_iterator(next + kSpansAtOnce));

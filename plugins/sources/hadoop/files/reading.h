@@ -7,8 +7,8 @@
 #include <string>
 
 #include "plugins/sources/hadoop/files/finder.h"
-#include "plugins/sources/hadoop/model/history.h"
 #include "plugins/sources/hadoop/files/positions.h"
+#include "plugins/sources/hadoop/model/history.h"
 
 namespace atalaya::hadoop {
 
@@ -42,7 +42,7 @@ class Reading {
   size_t size_to_request(const Storage &storage, const Part &part) const;
   bool read_part(Storage &storage, const Part &part, const Lookup &lookup, const Send &send);
   bool send_spans(const Lookup &lookup, const Send &send, bool all);
-  void drop_held(const Lookup &lookup);
+  void drop_pending_wait(const Lookup &lookup);
 
   History history_;
   const std::string path_;

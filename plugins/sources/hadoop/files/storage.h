@@ -39,7 +39,7 @@ class Storage {
  public:
   virtual ~Storage() = default;
   // Returns size, time and type of a path. Throws Unreadable.
-  virtual Entry look(const std::string &path) = 0;
+  virtual Entry status_of(const std::string &path) = 0;
   // Lists the files and folders in a folder, without symbolic links. Throws Unreadable.
   virtual std::vector<Entry> list(const std::string &folder) = 0;
   // Reads `size` bytes at `offset`, fewer only at the file's end. Throws Unreadable.

@@ -52,7 +52,7 @@ class WebHdfs final : public Storage {
   }
 
   bool reads_at_end() const override { return false; }
-  Entry look(const std::string &path) override { return read_file_status(ask(path, "GETFILESTATUS", "", kMaxList), path); }
+  Entry status_of(const std::string &path) override { return read_file_status(ask(path, "GETFILESTATUS", "", kMaxList), path); }
   std::vector<Entry> list(const std::string &folder) override {
     return read_file_list(ask(folder, "LISTSTATUS", "", kMaxList), folder);
   }
@@ -72,7 +72,7 @@ class WebHdfs final : public Storage {
   std::string ask(const std::string &path, const char *operation, const std::string &more, size_t limit) {
     for (size_t tried = 1;; ++tried) {
       try {
-        return ask_active(path, operation, more, limit);
+        return request_active(path, operation, more, limit);
       } catch (const NotActive &) {
         if (tried == webs_.size()) throw;
         active_ = (active_ + 1) % webs_.size();
@@ -80,7 +80,7 @@ class WebHdfs final : public Storage {
     }
   }
   // The name node redirects reads to a data node.
-  std::string ask_active(const std::string &path, const char *operation, const std::string &more, size_t limit) {
+  std::string request_active(const std::string &path, const char *operation, const std::string &more, size_t limit) {
     std::string url = url_of(path, operation, more), body;
     for (int hop = 0; hop <= kMaxRedirects; ++hop) {
       const Answer answer = exchange(url, path, limit, body, hop == 0);

@@ -53,11 +53,11 @@ void History::broke(std::string_view why) {
 
 bool History::feed(std::string_view bytes, protocols::Spans &out, const Between &between) {
   if (broken_ || form_ == Form::none) return true;
-  if (!codec_known_) {
+  if (!codec_detected_) {
     raw_ += bytes;
     if (raw_.size() < protocols::kMagicSize) return true;
     inflater_ = protocols::make_inflater(raw_);
-    codec_known_ = true;
+    codec_detected_ = true;
     const std::string first = std::move(raw_);
     raw_.clear();
     return feed(first, out, between);
@@ -163,7 +163,7 @@ void History::take_line(std::string_view line, protocols::Spans &out) {
     status = take_event(jhist_.read(line), out);
   }
   if (!status) damaged(status.error());
-  note_key();
+  add_key();
   place(out, before);
 }
 
@@ -193,7 +193,7 @@ void History::take_values(protocols::Spans &out) {
     if (const core::Status status = take_event(jhist_.read(scratch_), out); !status) damaged(status.error());
     taken += used;
     position_ += used;
-    note_key();
+    add_key();
     place(out, before);
   }
   text_.erase(0, taken);
@@ -208,7 +208,7 @@ core::Status History::take_event(const core::Result<protocols::Event> &read, pro
   return taken;
 }
 
-void History::note_key() {
+void History::add_key() {
   const bool known = form_ == Form::spark ? spark_.job_known() : !mapreduce_.job().empty();
   if (key_.empty() && known) key_ = job() + " " + hex(hash_);
 }
@@ -235,7 +235,7 @@ void History::next_part(uint64_t number) {
   inflater_.reset();
   raw_.clear();
   text_.clear();
-  codec_known_ = broken_ = skipping_ = false;
+  codec_detected_ = broken_ = skipping_ = false;
   position_ = lines_ = 0;
   part_ = number;
 }

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "plugins/shared/protocols/avro/avro.h"
-#include "plugins/shared/protocols/sparklog/inflater.h"
 #include "plugins/shared/protocols/jhist/jhist_reader.h"
+#include "plugins/shared/protocols/sparklog/inflater.h"
 #include "plugins/sources/hadoop/model/mapreduce_model.h"
 #include "plugins/sources/hadoop/model/spark_model.h"
 
@@ -65,7 +65,7 @@ class History {
   void read_schema(std::string_view json);
   void skip_line();
   void broke(std::string_view why);
-  void note_key();
+  void add_key();
   void place(protocols::Spans &spans, size_t from) const;
   void damaged(std::string_view why);
 
@@ -76,7 +76,7 @@ class History {
   std::string text_;     // decompressed text from position_ on
   std::string scratch_;  // buffer for a binary event converted to JSON
   uint64_t position_ = 0, lines_ = 0, part_ = 0;
-  bool codec_known_ = false, broken_ = false, skipping_ = false, schema_read_ = false;
+  bool codec_detected_ = false, broken_ = false, skipping_ = false, schema_read_ = false;
   uint64_t hash_;
   std::string key_;
   protocols::Damage damage_;

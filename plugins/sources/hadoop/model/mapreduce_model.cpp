@@ -161,12 +161,12 @@ core::Status MapReduceModel::take(const protocols::Event &event, protocols::Span
 }
 
 void MapReduceModel::job_submitted(const protocols::Event &event) {
-  if (job_known_ || event.start <= 0) return;
+  if (job_id_known_ || event.start <= 0) return;
   job_.text = "job";
   job_.framework = "hadoop";
   job_.name = cut(event.name);
   job_.start_ms = event.start;
-  job_known_ = true;
+  job_id_known_ = true;
 }
 
 void MapReduceModel::task_started(const protocols::Event &event) {
@@ -253,7 +253,9 @@ bool MapReduceModel::end_stage(Stage &stage, int64_t job_finish, protocols::Outc
   const bool broken_off = job != protocols::Outcome::succeeded && (stage.running_tasks > 0 || stage.finish == 0);
   const int64_t end = broken_off || stage.finish == 0 ? std::max(stage.finish, job_finish) : stage.finish;
   span.duration_ms = end - span.start_ms;
-  span.outcome = stage.failed ? protocols::Outcome::failed : stage.killed || broken_off ? protocols::Outcome::killed : protocols::Outcome::succeeded;
+  span.outcome = stage.failed                 ? protocols::Outcome::failed
+                 : stage.killed || broken_off ? protocols::Outcome::killed
+                                              : protocols::Outcome::succeeded;
   return span.duration_ms >= 0;
 }
 
@@ -270,7 +272,7 @@ void MapReduceModel::job_ended(const protocols::Event &event, protocols::Spans &
   }
   stages_.clear();
   tasks_.clear();
-  if (!job_known_ || event.finish < job_.start_ms) return;
+  if (!job_id_known_ || event.finish < job_.start_ms) return;
   job_.duration_ms = event.finish - job_.start_ms;
   job_.outcome = outcome_of(event.status);
   job_.counters = event.counters;
@@ -281,8 +283,8 @@ void MapReduceModel::job_ended(const protocols::Event &event, protocols::Spans &
 
 void MapReduceModel::open(protocols::Spans &out) {
   if (ended_) return;
-  if (job_known_ && !job_reported_) out.push_back(job_);
-  job_reported_ = job_known_;
+  if (job_id_known_ && !job_reported_) out.push_back(job_);
+  job_reported_ = job_id_known_;
   const auto report = [&](Running &running) {
     if (running.reported || running.span.start_ms <= 0) return;
     running.reported = true;

@@ -50,7 +50,7 @@ class MapReduceModel {
 
   const Topology &topology_;
   protocols::Span job_;
-  bool job_known_ = false, job_reported_ = false, ended_ = false;
+  bool job_id_known_ = false, job_reported_ = false, ended_ = false;
   std::map<std::string, Stage, std::less<>> stages_;
   std::unordered_map<std::string, std::string> tasks_;  // running tasks, with the hosts of their data
   std::unordered_map<std::string, Running> attempts_;   // by id

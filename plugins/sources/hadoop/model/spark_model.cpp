@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/base/text/text.h"
-#include "plugins/sources/hadoop/errors.h"
 #include "plugins/shared/protocols/jhist/jhist_reader.h"
-#include "plugins/sources/hadoop/model/mapreduce_model.h"
 #include "plugins/shared/protocols/sparklog/spark_metrics.h"
+#include "plugins/sources/hadoop/errors.h"
+#include "plugins/sources/hadoop/model/mapreduce_model.h"
 
 namespace atalaya::hadoop {
 namespace {
@@ -104,25 +104,25 @@ core::Status SparkModel::take(std::string_view line, protocols::Spans &out) {
     application_start(event, out);
   } else if (name == "EnvironmentUpdate") {
     environment(event);
-    if (job_known_) append_facts(out);
+    if (job_id_known_) append_facts(out);
   }
   return core::Done{};
 }
 
 void SparkModel::application_start(const io::JsonObject &event, protocols::Spans &out) {
-  if (job_known_) return;
+  if (job_id_known_) return;
   if (const std::string_view id = io::text_of(event, "App ID"); !id.empty()) job_.job = id_text(id);
   job_.name = id_text(io::text_of(event, "App Name"));
   job_.start_ms = time_of(event, "Timestamp");
   if (const std::string_view run = io::text_of(event, "App Attempt ID"); !run.empty() && run != "1") run_ = id_text(run) + "/";
-  job_known_ = job_.start_ms > 0;
-  if (job_known_) append_facts(out);
+  job_id_known_ = job_.start_ms > 0;
+  if (job_id_known_) append_facts(out);
 }
 
 core::Status SparkModel::application_end(const io::JsonObject &event, protocols::Spans &out) {
   ended_ = true;
   const int64_t end = time_of(event, "Timestamp");
-  if (!job_known_ || end < job_.start_ms) return core::Error{"the application ends without a begin"};
+  if (!job_id_known_ || end < job_.start_ms) return core::Error{"the application ends without a begin"};
   // A log may contain this event more than once: running spans are copied only once.
   if (!std::exchange(closed_, true)) close(end, out);
   job_.duration_ms = end - job_.start_ms;
@@ -279,7 +279,9 @@ core::Status SparkModel::stage_completed(const io::JsonObject &event, protocols:
   if (stage_ends_.size() < kMaxOpen) stage_ends_.insert_or_assign(span.stage, end);
   span.duration_ms = end - span.start_ms;
   const std::string_view failure = io::text_of(*info, "Failure Reason");
-  span.outcome = failure.empty() ? protocols::Outcome::succeeded : is_cancelled(failure) ? protocols::Outcome::killed : protocols::Outcome::failed;
+  span.outcome = failure.empty()         ? protocols::Outcome::succeeded
+                 : is_cancelled(failure) ? protocols::Outcome::killed
+                                         : protocols::Outcome::failed;
   append_error(span, failure, out);
   read_accumulables(*info, "Value", true, span.counters);
   out.push_back(std::move(span));
@@ -341,8 +343,8 @@ core::Status SparkModel::task_end(const io::JsonObject &event, protocols::Spans 
 
 void SparkModel::open(protocols::Spans &out) {
   if (ended_) return;
-  if (job_known_ && !job_reported_) out.push_back(job_);
-  job_reported_ = job_known_;
+  if (job_id_known_ && !job_reported_) out.push_back(job_);
+  job_reported_ = job_id_known_;
   const auto report = [&](auto &running, const auto &span_of) {
     for (auto &[id, one] : running) {
       if (!one.reported) out.push_back(span_of(one.span));
@@ -350,7 +352,7 @@ void SparkModel::open(protocols::Spans &out) {
     }
   };
   const auto as_it_is = [](const protocols::Span &span) -> const protocols::Span & { return span; };
-  if (job_known_) report(executors_, [&](const protocols::Span &span) { return executor_span(span); });
+  if (job_id_known_) report(executors_, [&](const protocols::Span &span) { return executor_span(span); });
   report(stages_, as_it_is);
   report(tasks_, as_it_is);
 }

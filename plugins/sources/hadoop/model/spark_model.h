@@ -10,9 +10,9 @@
 #include <unordered_map>
 
 #include "core/base/result.h"
-#include "plugins/sources/hadoop/model/facts.h"
 #include "plugins/shared/io/json/json_values.h"
 #include "plugins/shared/protocols/base/span.h"
+#include "plugins/sources/hadoop/model/facts.h"
 #include "plugins/sources/hadoop/model/topology.h"
 
 namespace atalaya::hadoop {
@@ -29,7 +29,7 @@ class SparkModel {
   // Appends running spans that were not reported yet.
   void open(protocols::Spans &out);
   const std::string &job() const { return job_.job; }
-  bool job_known() const { return job_known_; }
+  bool job_known() const { return job_id_known_; }
   bool ended() const { return ended_; }
 
  private:
@@ -62,8 +62,8 @@ class SparkModel {
   simdjson::dom::parser parser_;
   protocols::Span job_;
   std::string run_;  // prefix of ids: "2/" in the second attempt of an application, whose ids start at 0 again; empty in the first
-  bool job_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
-  int64_t cores_of_task_ = 1;         // spark.task.cpus
+  bool job_id_known_ = false, job_reported_ = false, ended_ = false, closed_ = false, any_failed_ = false;
+  int64_t cores_of_task_ = 1;                    // spark.task.cpus
   std::optional<protocols::Outcome> unhandled_;  // outcome of a failed Spark job after which the application started no other job
   protocols::Spans settings_;                    // settings spans that wait for the application's start time
   std::unordered_map<std::string, Running> stages_, tasks_, executors_;  // running ones, by stage, by attempt, by executor id

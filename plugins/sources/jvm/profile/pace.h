@@ -11,11 +11,11 @@ class Pace {
  public:
   explicit Pace(uint64_t seed) : random_(seed | 1) {}
 
-  // Returns a pause so that cost / (cost + pause) = `share` on average; minimum `least_ns`. It varies randomly by half, to avoid
+  // Returns a pause so that cost / (cost + pause) = `share` on average; minimum `min_ns`. It varies randomly by half, to avoid
   // lockstep with periodic programs.
-  int64_t pause(int64_t cost_ns, double share, int64_t least_ns) {
+  int64_t pause(int64_t cost_ns, double share, int64_t min_ns) {
     const double even = static_cast<double>(std::max<int64_t>(cost_ns, 0)) * (1 - share) / share;
-    const auto least = static_cast<double>(least_ns);
+    const auto least = static_cast<double>(min_ns);
     const double wanted = std::clamp(even, std::min(least, kMaxPause), kMaxPause);
     return static_cast<int64_t>(std::max(wanted * (0.5 + fraction()), least));
   }

@@ -63,7 +63,7 @@ bool Profile::is_running(const DumpedThread &thread, const Known &known, std::op
   if (thread.state != State::runnable) return false;
   const bool is_in_native = is_native(thread.frames.front());
   if (!cpu || !last_ns_) return !is_in_native;
-  return known.owed_ns > 0 && (!is_in_native || *cpu * 2 >= passed_ns);
+  return known.unattributed_ns > 0 && (!is_in_native || *cpu * 2 >= passed_ns);
 }
 
 void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
@@ -82,7 +82,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   if (thread.name == kDumpWriter) answering_ns_ = cpu.value_or(0);
   if (known.is_java) {
     const int64_t claimed = claim(cpu.value_or(0));
-    known.owed_ns += claimed;
+    known.unattributed_ns += claimed;
     dump_cpu_ns_ += claimed;
   }
   if (!has_code) return;
@@ -92,8 +92,8 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
   if (!last_ns_ || (!is_running && !all_threads_)) return;
   Time on_cpu;
   if (is_running) {
-    on_cpu = {1, cpu ? std::exchange(known.owed_ns, 0) : claim(modelled_ns_)};
-    known.old_ns = 0;
+    on_cpu = {1, cpu ? std::exchange(known.unattributed_ns, 0) : claim(modelled_ns_)};
+    known.old_unattributed_ns = 0;
     window_.is_model = window_.is_model || !cpu;
   }
   window_.tree.add(thread.frames, thread.is_cut(), on_cpu, {1, passed_ns}, known.is_mixed ? tasks::TaskTags() : known.task);
@@ -102,7 +102,7 @@ void Profile::take_thread(const DumpedThread &thread, int64_t passed_ns) {
 // The time in which a thread got its name is also of its task before: it has no task.
 void Profile::name(const DumpedThread &thread, Known &known, bool is_new) const {
   if (!names_) return;
-  if (known.owed_ns == 0) known.is_mixed = false;
+  if (known.unattributed_ns == 0) known.is_mixed = false;
   if (known.name == thread.name && !is_new) return;
   known.name = thread.name;
   known.task = names_->of_thread(thread.name).value_or(tasks::TaskTags());
@@ -128,17 +128,17 @@ void Profile::count(const DumpedThread &thread, bool is_running) {
   }
 }
 
-void Profile::give_up(Known &known, int64_t ns) {
+void Profile::report_unseen(Known &known, int64_t ns) {
   if (ns > 0) window_.tree.add_unseen({1, ns});
-  known.owed_ns -= ns;
-  known.old_ns = known.owed_ns;
+  known.unattributed_ns -= ns;
+  known.old_unattributed_ns = known.unattributed_ns;
 }
 
 // CPU time from minutes ago is not attributed to the current stack.
-void Profile::give_up_old() {
-  if (last_ns_.value_or(0) - aged_ns_ < kMaxDebtAge) return;
+void Profile::report_old_unseen() {
+  if (last_ns_.value_or(0) - aged_ns_ < kMaxUnattributedAge) return;
   aged_ns_ = *last_ns_;
-  for (auto &[id, known] : threads_) give_up(known, known.old_ns);
+  for (auto &[id, known] : threads_) report_unseen(known, known.old_unattributed_ns);
 }
 
 void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<ProcessCpu> &process) {
@@ -152,7 +152,7 @@ void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<P
   allow(dump, passed, process);
   for (ThreadDump threads(dump); threads.next(thread_);) take_thread(thread_, passed);
   for (auto &[id, known] : threads_)
-    if (known.dump != dumps_) give_up(known, known.owed_ns);
+    if (known.dump != dumps_) report_unseen(known, known.unattributed_ns);
   std::erase_if(threads_, [this](const auto &entry) { return entry.second.dump != dumps_; });
   if (last_ns_) {
     window_.threads = counts_;
@@ -163,13 +163,13 @@ void Profile::take(std::string_view dump, int64_t time_ns, const std::optional<P
 }
 
 void Profile::interrupt() {
-  for (auto &[id, known] : threads_) give_up(known, known.owed_ns);
+  for (auto &[id, known] : threads_) report_unseen(known, known.unattributed_ns);
   last_ns_.reset();
   process_.reset();
 }
 
-Profile::Window Profile::take_window(const StackTree::Limits &limits) {
-  give_up_old();
+Profile::Window Profile::end_window(const StackTree::Limits &limits) {
+  report_old_unseen();
   return std::exchange(window_, Window{.tree = StackTree(limits), .cpu_ns = {}, .threads = {}});
 }
 

@@ -36,7 +36,7 @@ class Profile {
   static constexpr size_t kMaxThreads = 16384;
   // CPU time of a thread that no dump saw running for this long (at the latest after twice this time) is reported as "not seen
   // running".
-  static constexpr int64_t kMaxDebtAge = 300'000'000'000;
+  static constexpr int64_t kMaxUnattributedAge = 300'000'000'000;
 
   using Names = std::shared_ptr<const tasks::TaskNames>;
 
@@ -52,7 +52,7 @@ class Profile {
   // Called when a dump failed: the threads' activity since the last dump is unknown.
   void interrupt();
 
-  // The profile of the dumps since the last call of take_window.
+  // The profile of the dumps since the last call of end_window.
   struct Window {
     StackTree tree;
     uint64_t dumps = 0;
@@ -66,7 +66,7 @@ class Profile {
     int64_t span_ns(int64_t window_ns) const { return std::max(window_ns, covered_ns); }
   };
   // Ends the window. `limits`: of the stack tree of the next window.
-  Window take_window(const StackTree::Limits &limits);
+  Window end_window(const StackTree::Limits &limits);
   // CPU time, between the last two dumps, of the JVM's thread that writes the dumps.
   int64_t answering_ns() const { return answering_ns_; }
   // Threads that ran at the last dump.
@@ -75,13 +75,13 @@ class Profile {
  private:
   struct Known {
     int64_t cpu_ns = 0;
-    int64_t owed_ns = 0;  // CPU time not yet attributed to a stack
-    int64_t old_ns = 0;   // the part of owed_ns that is older than kMaxDebtAge
-    uint64_t dump = 0;    // number of the last dump with this thread
+    int64_t unattributed_ns = 0;      // CPU time not yet attributed to a stack
+    int64_t old_unattributed_ns = 0;  // the part of unattributed_ns that is older than kMaxUnattributedAge
+    uint64_t dump = 0;                // number of the last dump with this thread
     bool is_java = false;
     std::string name;  // kept only if threads have tasks
     tasks::TaskTags task;
-    bool is_mixed = false;  // the thread was renamed within the time of owed_ns
+    bool is_mixed = false;  // the thread was renamed within the time of unattributed_ns
   };
 
   // Returns the thread's CPU time since the last dump; absent: the JVM does not report it.
@@ -93,8 +93,8 @@ class Profile {
   bool is_running(const DumpedThread &thread, const Known &known, std::optional<int64_t> cpu, int64_t passed_ns) const;
   void name(const DumpedThread &thread, Known &known, bool is_new) const;
   void count(const DumpedThread &thread, bool is_running);
-  void give_up(Known &known, int64_t ns);
-  void give_up_old();
+  void report_unseen(Known &known, int64_t ns);
+  void report_old_unseen();
 
   bool all_threads_;
   Names names_;

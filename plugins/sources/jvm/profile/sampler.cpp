@@ -118,7 +118,7 @@ StackTree::Limits Sampler::limits() const {
   return limits;
 }
 
-std::map<JvmId, Profiled> Sampler::take_window(double spent) {
+std::map<JvmId, Profiled> Sampler::end_window(double spent) {
   std::map<JvmId, Profiled> windows;
   const std::lock_guard lock(mutex_);
   const StackTree::Limits limits = this->limits();
@@ -132,7 +132,7 @@ std::map<JvmId, Profiled> Sampler::take_window(double spent) {
     window.jvm = sampled->jvm;
     window.identity = sampled->identity;
     window.task = sampled->task;
-    window.profile = sampled->profile.take_window(limits);
+    window.profile = sampled->profile.end_window(limits);
     window.is_whole = std::exchange(sampled->is_old, !sampled->is_waiting);
   }
   std::erase_if(sampled_, [](const auto &entry) { return entry.second->has_ended; });
@@ -144,7 +144,7 @@ void Sampler::skip_window() {
   const std::lock_guard lock(mutex_);
   for (const auto &[id, sampled] : sampled_) {
     sampled->window.cost_ns = sampled->window.pause_ns = 0;
-    sampled->profile.take_window(limits());
+    sampled->profile.end_window(limits());
     sampled->is_old = true;
   }
 }
@@ -320,7 +320,7 @@ void Sampler::take(SampledJvm &sampled, core::Result<std::string_view> &text, co
   sampled.back_off_ns = 0;
   if (sampled.profile.running() > 0) sampled.active_ns = end;
   sampled.last_error.clear();
-  sampled.next_ns = end + sampled.pace.pause(all, share(), options_.least_interval_ns);
+  sampled.next_ns = end + sampled.pace.pause(all, share(), options_.min_interval_ns);
 }
 
 void Sampler::fail(SampledJvm &sampled, const std::string &error) {

@@ -32,7 +32,7 @@ JvmId id_of(const FoundJvm &jvm);
 
 struct SamplerOptions {
   double budget = 0.02;  // maximum share of one core for all JVMs together
-  int64_t least_interval_ns = 10'000'000;
+  int64_t min_interval_ns = 10'000'000;
   int64_t timeout_ns = 2'000'000'000;
   bool all_threads = false;
   std::shared_ptr<const tasks::TaskNames> tasks;  // null: stacks have no tasks
@@ -49,7 +49,7 @@ struct Profiled {
   bool is_whole = false;  // sampled during the complete window
   tasks::TaskTags task;   // task of the process; for an executor only the job
 
-  bool has_news() const { return profile.dumps > 0 || failures > 0 || skipped > 0; }
+  bool has_result() const { return profile.dumps > 0 || failures > 0 || skipped > 0; }
 };
 
 class Sampler {
@@ -71,7 +71,7 @@ class Sampler {
   void stop();
   // Returns the profiles since the last call, including those of ended JVMs; called on another thread. `spent`: share of a core
   // that the caller used for JVMs; it counts against the budget.
-  std::map<JvmId, Profiled> take_window(double spent);
+  std::map<JvmId, Profiled> end_window(double spent);
   // Discards the profiles of the window; failures are reported in the next one.
   void skip_window();
   // CPU time of the thread since its start.
@@ -92,7 +92,7 @@ class Sampler {
     Pace pace;
     int64_t next_ns = 0, back_off_ns = 0;
     bool is_slow = true;                     // its dumps take long enough to delay other JVMs, or it has not returned one yet
-    bool has_ended = false, is_old = false;  // is_old: existed at the last call of take_window
+    bool has_ended = false, is_old = false;  // is_old: existed at the last call of end_window
     bool is_waiting = false;                 // lost its slot; never signal it a second time
     int64_t active_ns = 0;                   // time of the last dump in which a thread ran
     Profiled window;                         // all of the window's result except the profile

@@ -48,7 +48,7 @@ class DiagBackend final : public Backend {
   }
   // The last readings of sockets that are missing now. The kernel's list changes while it is read, so one walk may miss an
   // existing socket.
-  void take_ends(const Take &take, const TakeBrief & /*take_brief*/) override {
+  void report_ends(const Take &take, const OnBrief & /*on_brief*/) override {
     std::erase_if(known_, [&](const auto &entry) {
       if (walk_ - entry.second.walk < kMissedWalks) return false;
       net_record end = entry.second.record;
@@ -58,7 +58,7 @@ class DiagBackend final : public Backend {
       return true;
     });
   }
-  void take_uses(const TakeUse & /*take*/) override {}
+  void report_uses(const TakeUse & /*take*/) override {}
   Lost lost() const override { return {}; }
   bool sees_ends() const override { return false; }
 
@@ -94,7 +94,7 @@ class DiagBackend final : public Backend {
       const ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
       if (size < 0 && errno == EINTR) continue;
       if (size < 0) fail(errno);
-      const DiagEnd end = take_diag_messages(std::span(buffer_).first(static_cast<size_t>(size)), [&](const DiagSocket &socket) {
+      const DiagEnd end = parse_diag_messages(std::span(buffer_).first(static_cast<size_t>(size)), [&](const DiagSocket &socket) {
         DiagSocket own = socket;
         take(own);
       });
@@ -110,7 +110,7 @@ class DiagBackend final : public Backend {
     const auto [at, fresh] = known_.try_emplace(record.cookie);
     Known &known = at->second;
     // A connection missing in the previous walk began after it.
-    record.flags = fresh ? (walk_ > 1 ? NET_BORN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
+    record.flags = fresh ? (walk_ > 1 ? NET_START_SEEN | NET_ESTABLISHED : NET_ESTABLISHED) : known.record.flags;
     record.owner = known.record.owner;
     if (fresh || known.inode != socket.inode)
       find_owner(socket, false);

@@ -24,7 +24,7 @@ struct DiagEnd {
   int error = 0;
 };
 
-DiagEnd take_diag_messages(std::span<const std::byte> datagram, const std::function<void(const DiagSocket &)> &take);
+DiagEnd parse_diag_messages(std::span<const std::byte> datagram, const std::function<void(const DiagSocket &)> &take);
 // Parses the payload of one response; empty if it is malformed.
 std::optional<DiagSocket> diag_socket(std::span<const std::byte> payload);
 

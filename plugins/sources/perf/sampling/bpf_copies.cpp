@@ -46,7 +46,7 @@ StackCopies::Known &StackCopies::known_of(const ProcessId &id) {
     at = known_.emplace(id, Known{symbols::ProcessMaps(id.pid)}).first;
   }
   Known &known = at->second;
-  if (!std::exchange(known.is_of_window, true)) refresh(id, known);
+  if (!std::exchange(known.read_in_window, true)) refresh(id, known);
   return known;
 }
 
@@ -59,7 +59,7 @@ void StackCopies::forget_known() {
 void StackCopies::end_window() {
   for (auto at = known_.begin(); at != known_.end();) {
     Known &known = at->second;
-    const bool is_used = std::exchange(known.is_of_window, false);
+    const bool is_used = std::exchange(known.read_in_window, false);
     known.read_ns = 0;
     if (!is_used) known_bytes_ -= known.maps.bytes();
     at = is_used ? std::next(at) : known_.erase(at);

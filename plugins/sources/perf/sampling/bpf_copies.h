@@ -55,7 +55,7 @@ class StackCopies {
   struct Known {
     symbols::ProcessMaps maps;
     int64_t read_ns = 0;
-    bool is_of_window = false;  // sampled in this window, and its maps were read
+    bool read_in_window = false;  // sampled in this window, and its maps were read
   };
 
   Known &known_of(const ProcessId &id);

@@ -25,13 +25,13 @@
 #include "perf.skel.h"
 #include "plugins/shared/host/bpf/loading.h"
 #include "plugins/shared/host/procfs/cpus.h"
+#include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampling/bpf_bursts.h"
 #include "plugins/sources/perf/sampling/bpf_copies.h"
 #include "plugins/sources/perf/sampling/bpf_maps.h"
 #include "plugins/sources/perf/sampling/bpf_task_names.h"
 #include "plugins/sources/perf/sampling/bpf_task_regions.h"
 #include "plugins/sources/perf/sampling/perf_events.h"
-#include "plugins/sources/perf/process_id.h"
 #include "plugins/sources/perf/sampling/sampler.h"
 
 namespace atalaya::perf {
@@ -60,7 +60,7 @@ class BpfSampler final : public Sampler {
   std::string_view event() const override { return events_.name; }
   bool knows_threads() const override { return !options_.task_threads.empty(); }
 
-  std::vector<Renamed> take_renamed() override {
+  std::vector<Renamed> collect_renames() override {
     const std::lock_guard lock(mutex_);
     return names_.take();
   }
@@ -70,12 +70,12 @@ class BpfSampler final : public Sampler {
     return regions_.attach(*skeleton_, region, file, points);
   }
 
-  TaskRuns take_runs() override {
+  TaskRuns collect_runs() override {
     const std::lock_guard lock(mutex_);
     return regions_.take(*skeleton_);
   }
 
-  BurstTotals take_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
+  BurstTotals collect_bursts(const TakeWait &take) override { return bursts_ ? bursts_->take(take, max_frames_) : BurstTotals(); }
 
   void pump(int stop, const See &see) override {
     // New processes, and a ring of copies that fills, wake the thread at once.
@@ -163,9 +163,9 @@ class BpfSampler final : public Sampler {
 
   // Has copies of half a second, and a quarter of it wakes the reader. All its memory is in use from the start.
   uint32_t ring_size() const {
-    static constexpr uint64_t kLeast = 1 << 20, kMost = 8 << 20;
+    static constexpr uint64_t kMinRingBytes = 1 << 20, kMaxRingBytes = 8 << 20;
     const uint64_t copies = static_cast<uint64_t>(options_.frequency) * static_cast<uint64_t>(libbpf_num_possible_cpus()) / 2;
-    return static_cast<uint32_t>(std::bit_ceil(std::clamp(copies * sizeof(perf_copy), kLeast, kMost)));
+    return static_cast<uint32_t>(std::bit_ceil(std::clamp(copies * sizeof(perf_copy), kMinRingBytes, kMaxRingBytes)));
   }
 
   core::Status start_bursts() {

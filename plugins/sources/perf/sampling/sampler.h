@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/code/probes/attachment.h"
 #include "plugins/shared/code/probes/regions.h"
+#include "plugins/shared/io/match/matcher.h"
 
 namespace atalaya::perf {
 
@@ -41,9 +41,9 @@ struct StackCount {
   End end = End::unknown;
   std::span<const uint64_t> kernel, user;  // leaf first
   uint64_t count = 0;
-  uint64_t ns = 0;               // off-CPU: waiting time
-  uint32_t thread = 0;           // thread id if the thread may run tasks, else 0
-  int64_t epoch = 0;             // CLOCK_MONOTONIC time at which the thread got its name or entered its region; 0: before the first window
+  uint64_t ns = 0;      // off-CPU: waiting time
+  uint32_t thread = 0;  // thread id if the thread may run tasks, else 0
+  int64_t epoch = 0;    // CLOCK_MONOTONIC time at which the thread got its name or entered its region; 0: before the first window
   std::string_view thread_name;  // the kernel's name, at most 15 bytes
   uint32_t region = 0;           // 1 + index of the code region; 0: none. thread 0: the run may be too short for a task
 };
@@ -104,7 +104,7 @@ struct SamplerOptions {
   uint32_t max_stacks = 16384;
   bool dwarf = false;                      // copy stacks and unwind them with the DWARF tables of the files
   bool choose = false;                     // use dwarf only for processes with files that lack frame pointers
-  io::MatcherList dwarf_processes;       // empty: all
+  io::MatcherList dwarf_processes;         // empty: all
   size_t dwarf_memory = size_t{32} << 20;  // maximum bytes of unwind tables
   bool run_queue = false;                  // off-CPU: also waits for a CPU
   int64_t burst_ns = 0;                    // length of a burst that records wakers; 0: none
@@ -127,16 +127,16 @@ class Sampler {
   // Reports all stacks since the last call, grouped by process. The std::span members are valid only during the call of `take`.
   virtual Totals take(const Take &take) = 0;
   // Reports the waits of all bursts that ended since the last call.
-  virtual BurstTotals take_bursts(const TakeWait &) { return {}; }
+  virtual BurstTotals collect_bursts(const TakeWait &) { return {}; }
   // Returns the renames of threads since the last call; called on the thread of pump().
-  virtual std::vector<Renamed> take_renamed() { return {}; }
+  virtual std::vector<Renamed> collect_renames() { return {}; }
   // Attaches the probes of a region whose runs are tasks.
   virtual core::Result<std::unique_ptr<probes::Attachment>> attach_region(uint32_t /*region*/, int /*file*/,
                                                                           const probes::Points & /*points*/) {
     return core::Error{"task_regions requires BPF"};
   }
   // Returns the task runs that ended since the last call.
-  virtual TaskRuns take_runs() { return {}; }
+  virtual TaskRuns collect_runs() { return {}; }
   // Returns true if StackCount::thread is set.
   virtual bool knows_threads() const { return false; }
   // The event that samples: "cycles" or "cpu-clock".

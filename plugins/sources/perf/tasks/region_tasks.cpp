@@ -46,7 +46,7 @@ tasks::TaskTags RegionTasks::of(const StackCount &stack) const {
 
 uint64_t RegionTasks::emit(Sampler &sampler, const JobOf &job_of, Batch &batch) const {
   if (regions_.empty()) return 0;
-  const TaskRuns ended = sampler.take_runs();
+  const TaskRuns ended = sampler.collect_runs();
   const int64_t offset = probes::realtime_offset();
   for (const TaskRun &run : ended.runs)
     if (const auto job = job_of({.process = run.process, .comm = run.comm})) emit(run, *job, offset, batch);

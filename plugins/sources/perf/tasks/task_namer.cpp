@@ -19,7 +19,7 @@ namespace atalaya::perf {
 namespace {
 
 // Dumps take 2 % of a core: after one that took some CPU time, here and in the JVM, 49 times this time passes.
-constexpr int64_t kPauses = 49, kLeastPause = 50'000'000;
+constexpr int64_t kPauses = 49, kMinPause = 50'000'000;
 // A JVM on a busy host may be late once: the next request follows soon.
 constexpr int64_t kTimeout = 1'000'000'000, kFirstBackOff = 1'000'000'000, kMaxBackOff = 600'000'000'000;
 constexpr size_t kMaxJvms = 256, kMaxMaps = size_t{32} << 20;
@@ -62,7 +62,7 @@ void TaskNamer::add(const std::vector<Renamed> &renamed) {
   {
     const std::lock_guard lock(mutex_);
     for (const Renamed &one : renamed) threads_.renamed(one);
-    has_news_ = true;
+    has_new_names_ = true;
     is_idle_ = false;
   }
   changed_.notify_all();
@@ -77,9 +77,9 @@ std::optional<tasks::TaskTags> TaskNamer::find(const StackCount &stack, bool &is
   std::unique_lock lock(mutex_);
   is_unnamed = threads_.is_unnamed(stack.thread, stack.epoch);
   if (is_unnamed && stack.epoch == 0) {
-    threads_.meet(stack.process, stack.thread, stack.thread_name);
+    threads_.add_existing(stack.process, stack.thread, stack.thread_name);
     is_unnamed = threads_.is_unnamed(stack.thread, stack.epoch);
-    has_news_ = has_news_ || is_unnamed;
+    has_new_names_ = has_new_names_ || is_unnamed;
     is_idle_ = is_idle_ && !is_unnamed;
     changed_.notify_all();
   }
@@ -97,14 +97,14 @@ void TaskNamer::run() {
   std::unique_lock lock(mutex_);
   while (!stops_) {
     std::optional<int64_t> next;
-    has_news_ = false;
+    has_new_names_ = false;
     try {
       next = name_threads(lock);
     } catch (const std::exception &) {  // out of memory: names stay unknown
       is_idle_ = true;
     }
     settled_.notify_all();
-    const auto may_continue = [this] { return stops_ || has_news_; };
+    const auto may_continue = [this] { return stops_ || has_new_names_; };
     if (next)
       changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(*next - core::monotonic(), 1'000'000)), may_continue);
     else
@@ -127,7 +127,7 @@ std::optional<int64_t> TaskNamer::name_threads(std::unique_lock<std::mutex> &loc
     next = std::min(next.value_or(INT64_MAX), jvm->next_ns);
     answers = answers || jvm->back_off_ns == 0;
   }
-  is_idle_ = !answers && !has_news_;  // a window does not wait for JVMs that do not answer
+  is_idle_ = !answers && !has_new_names_;  // a window does not wait for JVMs that do not answer
   return next;
 }
 
@@ -174,11 +174,11 @@ void TaskNamer::dump(const ProcessId &id, Jvm &jvm, const std::vector<uint32_t> 
   int64_t cost = end - begin;
   if (answering) cost = std::min(cost, core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + *answering - jvm.answering_ns);
   jvm.answering_ns = answering.value_or(0);
-  jvm.next_ns = end + (text ? std::max(kLeastPause, kPauses * cost) : jvm.back_off_ns);
+  jvm.next_ns = end + (text ? std::max(kMinPause, kPauses * cost) : jvm.back_off_ns);
   lock.lock();
-  for (const auto &[thread, name] : names) threads_.saw(thread, name, begin, end);
+  for (const auto &[thread, name] : names) threads_.add_full_name(thread, name, begin, end);
   if (!is_whole) return;
-  for (const auto &[inner, thread] : threads) threads_.missed(thread, begin, end);
+  for (const auto &[inner, thread] : threads) threads_.mark_absent(thread, begin, end);
 }
 
 }  // namespace atalaya::perf

@@ -65,8 +65,8 @@ class TaskNamer {
   std::condition_variable changed_, settled_;
   TaskThreads threads_;
   bool stops_ = false;
-  bool has_news_ = false;  // names were added since the thread's last check
-  bool is_idle_ = true;    // no JVM can supply an unknown name soon
+  bool has_new_names_ = false;  // names were added since the thread's last check
+  bool is_idle_ = true;         // no JVM can supply an unknown name soon
 
   std::map<ProcessId, Jvm> jvms_;  // used by the thread only
   std::string bytes_;

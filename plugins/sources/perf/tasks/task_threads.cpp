@@ -32,7 +32,7 @@ void TaskThreads::renamed(const Renamed &thread) {
 }
 
 // If a thread of another process had this number, that thread has ended.
-void TaskThreads::meet(const ProcessId &process, uint32_t thread, std::string_view short_name) {
+void TaskThreads::add_existing(const ProcessId &process, uint32_t thread, std::string_view short_name) {
   if (const auto known = threads_.find(thread); known != threads_.end()) {
     if (known->second.back().epoch != 0 || known->second.back().process == process) return;
     size_ -= known->second.size();
@@ -57,12 +57,12 @@ TaskThreads::Name *TaskThreads::unknown_at(uint32_t thread, int64_t begin_ns, in
   return nullptr;
 }
 
-void TaskThreads::saw(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns) {
+void TaskThreads::add_full_name(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns) {
   Name *unknown = unknown_at(thread, begin_ns, end_ns);
   if (unknown != nullptr && name.starts_with(unknown->short_name)) learn(*unknown, name);
 }
 
-void TaskThreads::missed(uint32_t thread, int64_t begin_ns, int64_t end_ns) {
+void TaskThreads::mark_absent(uint32_t thread, int64_t begin_ns, int64_t end_ns) {
   if (Name *unknown = unknown_at(thread, begin_ns, end_ns)) learn(*unknown, unknown->short_name);
 }
 

@@ -25,13 +25,13 @@ class TaskThreads {
 
   void renamed(const Renamed &thread);
   // Adds a thread that got its name before the first window.
-  void meet(const ProcessId &process, uint32_t thread, std::string_view short_name);
+  void add_existing(const ProcessId &process, uint32_t thread, std::string_view short_name);
   // Returns the threads whose complete name is unknown, by process.
   std::map<ProcessId, std::vector<uint32_t>> unnamed() const;
   // Adds a thread's complete name from a dump that was requested at begin_ns and complete at end_ns.
-  void saw(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns);
+  void add_full_name(uint32_t thread, std::string_view name, int64_t begin_ns, int64_t end_ns);
   // Records that such a dump lacks the thread: it is no Java thread.
-  void missed(uint32_t thread, int64_t begin_ns, int64_t end_ns);
+  void mark_absent(uint32_t thread, int64_t begin_ns, int64_t end_ns);
   // Uses the kernel's names of a process as complete ones (it is no JVM).
   void use_short_names(const ProcessId &process);
   // Returns the task, valid until the next call of another method; null: none, or unknown.

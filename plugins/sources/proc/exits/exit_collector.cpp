@@ -75,14 +75,14 @@ void ExitCollector::open(std::optional<uint64_t> uptime) {
 
 void ExitCollector::add(const ExitReading &exit, ProcessModel &model) {
   if (exit.last.start_ns < unseen_from_ns_) return older_.push_back(exit);
-  add_group(exit, model.whole_growth(exit.last));
+  add_group(exit, model.usage_since_start(exit.last));
 }
 
 void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
   const bool first = previous_ns_ == 0;
   elapsed_ns_ = first || pass.baseline ? 0 : pass.monotonic_ns - previous_ns_;
   previous_ns_ = pass.monotonic_ns;
-  backend.take_exits();
+  backend.report_exits();
   lost_ = backend.lost_exits();
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
   if (elapsed_ns_ > 0)
@@ -95,7 +95,7 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
 }
 
 void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
-  const Counters used = model.last_growth(exit.last).value_or(Counters());
+  const Counters used = model.usage_since_last_reading(exit.last).value_or(Counters());
   const procfs::ProcessReading *seen = model.last_reading(exit.last.pid, exit.last.start_ns);
   // Two samples with one pid would be one series, and the last one would win.
   if (seen == nullptr || seen != model.last_reading(exit.last.pid)) return add_group(exit, used);
@@ -155,7 +155,8 @@ void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {
 
 void ExitCollector::add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch) {
   for (size_t i = 0; i < procfs::kCounters; ++i)
-    if (const auto counter = static_cast<procfs::Counter>(i); used.has(counter)) add_rate(sample, counter, used.get(counter), batch);
+    if (const auto counter = static_cast<procfs::Counter>(i); used.has(counter))
+      add_rate(sample, counter, used.get(counter), batch);
   add_count(exits, sample, batch);
 }
 

@@ -29,7 +29,7 @@ class ExitModel {
   explicit ExitModel(size_t max_groups);
 
   void begin();
-  // `used`: usage since the last reading, of each known counter (ProcessModel::last_growth).
+  // `used`: usage since the last reading, of each known counter (ProcessModel::usage_since_last_reading).
   void add(const ExitReading &exit, const Counters &used);
   // In descending order of CPU time, the group of all others last; the order is deterministic. Ends the window: valid until begin.
   std::span<const ExitGroup> groups();

@@ -50,7 +50,7 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQueryOpti
 void HostCollector::start() {
   reader_.open();
   net_dev_input_.emplace(Input{procfs::KeptFile(reader_.process_path("net/dev")), "sys.net is"});
-  has_clock_ = is_of_this_kernel();
+  has_clock_ = is_of_running_kernel();
   // Below another root, mount points are paths of the other host: statvfs would read folders of this one.
   if (!reader_.is_host()) return;
   mountinfo_input_.emplace(Input{procfs::KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
@@ -248,7 +248,7 @@ void HostCollector::collect_clock(Batch &batch) {
   emitter_.emit(batch, values_, {});
 }
 
-bool HostCollector::is_of_this_kernel() {
+bool HostCollector::is_of_running_kernel() {
   if (reader_.is_host()) return true;
   const std::string there(reader_.read(reader_.folder(), "proc/sys/kernel/random/boot_id").value_or(""));
   return !there.empty() && reader_.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id") == there;

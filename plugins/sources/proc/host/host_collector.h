@@ -41,7 +41,7 @@ class HostCollector {
   void collect_clock(Batch &batch);
 
   // Whether the root belongs to the kernel that this process runs on.
-  bool is_of_this_kernel();
+  bool is_of_running_kernel();
   bool wanted(procfs::DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);

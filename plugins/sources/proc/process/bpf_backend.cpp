@@ -86,18 +86,18 @@ class BpfBackend final : public ProcessBackend {
     iterate(turn, model);
   }
 
-  void follow_exits(const ProcessModel &model, TakeExit take) override {
-    const auto lock = hold_exits();
+  void follow_exits(const ProcessModel &model, OnExit take) override {
+    const auto lock = lock_exits();
     model_ = &model;
-    take_exit_ = std::move(take);
+    on_exit_ = std::move(take);
   }
 
-  std::unique_lock<std::mutex> hold_exits() override { return ring_ ? ring_->hold() : std::unique_lock<std::mutex>(); }
+  std::unique_lock<std::mutex> lock_exits() override { return ring_ ? ring_->hold() : std::unique_lock<std::mutex>(); }
 
-  void take_exits() override {
-    if (!ring_ || !take_exit_) return;
+  void report_exits() override {
+    if (!ring_ || !on_exit_) return;
     ring_->drain_held();
-    take_unfreed();
+    collect_unfreed();
   }
 
   std::optional<uint64_t> lost_exits() const override {
@@ -121,12 +121,12 @@ class BpfBackend final : public ProcessBackend {
   void iterate(uint32_t turn, ProcessModel &model) {
     skeleton_->bss->turn = turn;
     const core::Descriptor iterator(bpf_iter_create(bpf_link__fd(iterator_.get())));
-    if (!iterator) give_up(errno);
+    if (!iterator) throw_failure(errno);
     size_t kept = 0;
     for (;;) {
       const ssize_t size = ::read(iterator.get(), buffer_.data() + kept, buffer_.size() - kept);
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (size < 0) give_up(errno);
+      if (size < 0) throw_failure(errno);
       if (size == 0) break;
       const size_t filled = kept + static_cast<size_t>(size);
       const size_t taken = take(std::span(buffer_).first(filled), model);
@@ -136,12 +136,12 @@ class BpfBackend final : public ProcessBackend {
   }
 
   size_t take(std::span<const std::byte> records, ProcessModel &model) {
-    return take_records(
-        records, [&](const proc_record &record) { update(model, record); }, [&](int32_t pid) { model.rests(pid); });
+    return parse_records(
+        records, [&](const proc_record &record) { update(model, record); }, [&](int32_t pid) { model.mark_idle(pid); });
   }
 
   // With half a list the other processes would seem ended. The next pass reports all that this one lost.
-  [[noreturn]] void give_up(int error) {
+  [[noreturn]] void throw_failure(int error) {
     std::fill(std::begin(skeleton_->bss->seen), std::end(skeleton_->bss->seen), 0);
     if (pass_) pass_->forget();
     throw Failure(Code::retry, "cannot read the kernel's list of processes: " + core::error_text(error));
@@ -184,14 +184,14 @@ class BpfBackend final : public ProcessBackend {
     exit_.reset(bpf_program__attach_trace(skeleton.progs.process_exits));
     free_.reset(bpf_program__attach_trace(skeleton.progs.process_is_freed));
     ring_ = std::make_unique<bpf::Ring>([this](const void *data, size_t size) {
-      if (take_exit_ && size >= sizeof(proc_exit)) take_exit_(reading_of(*static_cast<const proc_exit *>(data)));
+      if (on_exit_ && size >= sizeof(proc_exit)) on_exit_(reading_of(*static_cast<const proc_exit *>(data)));
     });
     return exit_ && free_ && ring_->open(bpf_map__fd(skeleton.maps.exits), "proc ends");
   }
 
   // The kernel frees a process after a grace period, which may take 10 s on an idle host (CONFIG_RCU_LAZY). Of a few in a
   // thousand it does not report the freeing at all (seen with Linux 6.18): their usage up to the exit counts.
-  void take_unfreed() {
+  void collect_unfreed() {
     const auto time = static_cast<uint64_t>(core::monotonic());
     if (time < next_sweep_ns_) return;
     next_sweep_ns_ = time + kSweepEvery;
@@ -205,7 +205,7 @@ class BpfBackend final : public ProcessBackend {
     }
     for (const auto &[ended_key, end] : unfreed_) {
       bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.ended_threads), &ended_key);
-      if (bpf_map_delete_elem(map, &ended_key) == 0) take_exit_(reading_of(ended_key, end));
+      if (bpf_map_delete_elem(map, &ended_key) == 0) on_exit_(reading_of(ended_key, end));
     }
   }
 
@@ -247,7 +247,7 @@ class BpfBackend final : public ProcessBackend {
   core::Descriptor procfs_{::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)};
   std::unordered_map<int32_t, LongName> long_names_;
   const ProcessModel *model_ = nullptr;
-  TakeExit take_exit_;
+  OnExit on_exit_;
   std::unique_ptr<bpf::Ring> ring_;  // last: its thread uses the other members
 };
 

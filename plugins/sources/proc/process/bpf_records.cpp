@@ -104,8 +104,8 @@ ExitReading reading_of(const proc_key &key, const proc_leaving &end) {
   return reading;
 }
 
-size_t take_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
-                    const std::function<void(int32_t)> &idle) {
+size_t parse_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
+                     const std::function<void(int32_t)> &idle) {
   size_t at = 0;
   for (;;) {
     const size_t left = bytes.size() - at;

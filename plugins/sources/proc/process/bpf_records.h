@@ -17,7 +17,7 @@ ExitReading reading_of(const proc_exit &end);
 ExitReading reading_of(const proc_key &key, const proc_leaving &end);  // as of the exit; with threads no counters are known
 
 // Takes whole records from the front of the bytes; returns their size in bytes.
-size_t take_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
-                    const std::function<void(int32_t)> &idle);
+size_t parse_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
+                     const std::function<void(int32_t)> &idle);
 
 }  // namespace atalaya::proc

@@ -26,14 +26,14 @@ class ProcessBackend {
   // Passes every process to the model once, between its begin and end.
   virtual void read(ProcessModel &model) = 0;
 
-  using TakeExit = std::function<void(const ExitReading &)>;
-  // Before the first pass. `take` receives the end of each process once, with the start time of the model: in take_exits, and
+  using OnExit = std::function<void(const ExitReading &)>;
+  // Before the first pass. `take` receives the end of each process once, with the start time of the model: in report_exits, and
   // between passes from a thread of the backend, because a window may have more ends than its buffer holds. It must not throw.
-  virtual void follow_exits(const ProcessModel &model, TakeExit take) = 0;
+  virtual void follow_exits(const ProcessModel &model, OnExit take) = 0;
   // The thread waits while this lock is held. It guards the model and the data that `take` fills.
-  virtual std::unique_lock<std::mutex> hold_exits() { return {}; }
+  virtual std::unique_lock<std::mutex> lock_exits() { return {}; }
   // Passes on the processes that ended so far. The lock must be held.
-  virtual void take_exits() = 0;
+  virtual void report_exits() = 0;
   // Ends lost since the start because a buffer was full; nothing when ends are not reported at all.
   virtual std::optional<uint64_t> lost_exits() const = 0;
   // Whether the kernel reports all processes in one call.

@@ -84,7 +84,7 @@ void ProcessCollector::read_boot_time() {
 }
 
 void ProcessCollector::collect(const Window &window, Batch &batch) {
-  const auto lock = backend_->hold_exits();
+  const auto lock = backend_->lock_exits();
   exits_.close();
   Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
   pass.uptime_ns = backend_->uptime();
@@ -95,54 +95,54 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   const std::optional<uint64_t> read_until = backend_->uptime();
   if (wants(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
-  for (const Process &process : model_.rested()) emit_rest(process, batch);
+  for (const Process &process : model_.rested()) emit_idle_sample(process, batch);
   for (const ExitCollector::Seen &ended : exits_.seen()) emit_last(ended, batch);
   take_turns();
   for (Process *process : model_.live())
-    if (shows(*process) && !rests(*process, window, batch)) emit(*process, batch);
+    if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
   exits_.emit(batch);
   exits_.open(read_until);
 }
 
 // A process that rests already has the same memory: it was not read since.
-bool ProcessCollector::may_rest(const Process &process) const {
+bool ProcessCollector::may_idle(const Process &process) const {
   const auto &gauges = process.now.gauges;
-  return process.rest_until_ns != 0 || !gauges.has(procfs::Gauge::resident_kib) ||
-         gauges.get(procfs::Gauge::resident_kib) < options_.rest_below_kib;
+  return process.idle_until_ns != 0 || !gauges.has(procfs::Gauge::resident_kib) ||
+         gauges.get(procfs::Gauge::resident_kib) < options_.idle_below_kib;
 }
 
 // Whether its sample comes later, or came with the time before: one for all windows since it last ran, with the same values as one
 // for each. It ends at a multiple of the parameter `rest`.
-bool ProcessCollector::rests(Process &process, const Window &window, Batch &batch) {
-  if (options_.rest_ns == 0) return false;
+bool ProcessCollector::mark_idle(Process &process, const Window &window, Batch &batch) {
+  if (options_.idle_interval_ns == 0) return false;
   const int64_t from_ns = window.time_ns - window.duration_ns;
-  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0 && may_rest(process);
+  const bool rests_now = process.rested && !ends(process) && window.duration_ns > 0 && may_idle(process);
   const auto report = [&] {
-    emit_rest(process, batch);
-    process.rest_from_ns = process.rest_until_ns = 0;
+    emit_idle_sample(process, batch);
+    process.idle_from_ns = process.idle_until_ns = 0;
   };
-  if (process.rest_until_ns != 0 && (!rests_now || process.rest_until_ns != from_ns)) report();
+  if (process.idle_until_ns != 0 && (!rests_now || process.idle_until_ns != from_ns)) report();
   if (!rests_now) return false;
-  if (process.rest_until_ns == 0) process.rest_from_ns = from_ns;
-  process.rest_until_ns = window.time_ns;
-  if (process.rest_from_ns / options_.rest_ns != window.time_ns / options_.rest_ns) report();
+  if (process.idle_until_ns == 0) process.idle_from_ns = from_ns;
+  process.idle_until_ns = window.time_ns;
+  if (process.idle_from_ns / options_.idle_interval_ns != window.time_ns / options_.idle_interval_ns) report();
   return true;
 }
 
-void ProcessCollector::emit_rests(Batch &batch) {
+void ProcessCollector::emit_idle_samples(Batch &batch) {
   for (Process *process : model_.live()) {
-    if (process->rest_until_ns == 0) continue;
-    emit_rest(*process, batch);
-    process->rest_from_ns = process->rest_until_ns = 0;
+    if (process->idle_until_ns == 0) continue;
+    emit_idle_sample(*process, batch);
+    process->idle_from_ns = process->idle_until_ns = 0;
   }
 }
 
-void ProcessCollector::emit_rest(Process process, Batch &batch) {
+void ProcessCollector::emit_idle_sample(Process process, Batch &batch) {
   process.rested = true;
   process.ends = false;
   Sample &sample = add_sample(process, process.now.name, batch);
-  sample.time_ns = process.rest_until_ns;
-  sample.duration_ns = process.rest_until_ns - process.rest_from_ns;
+  sample.time_ns = process.idle_until_ns;
+  sample.duration_ns = process.idle_until_ns - process.idle_from_ns;
   add_fields(process, sample, batch);
 }
 

@@ -25,12 +25,12 @@ struct ProcessOptions {
   bool kernel_threads = true;
   bool active_only = false;
   std::vector<std::string> tags;  // extra ones
-  procfs::CommandLines commands;          // the extra tag of allowed processes
+  procfs::CommandLines commands;  // the extra tag of allowed processes
   size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
   size_t exited_groups = 100;            // per window
-  int64_t rest_ns = 0;                   // 0: a process that rests has a sample in each window
-  uint64_t rest_below_kib = UINT64_MAX;  // of resident memory: a larger process has a sample in each window, too
+  int64_t idle_interval_ns = 0;          // 0: a process that rests has a sample in each window
+  uint64_t idle_below_kib = UINT64_MAX;  // of resident memory: a larger process has a sample in each window, too
 };
 
 // The samples of processes.
@@ -42,7 +42,7 @@ class ProcessCollector {
   void stop();
   void collect(const Window &window, Batch &batch);
   // The merged samples of processes that rest, up to the last window.
-  void emit_rests(Batch &batch);
+  void emit_idle_samples(Batch &batch);
 
  private:
   enum Tag : size_t { kUser, kParent, kCgroup, kUnit, kContainer, kCommand, kExtraTags };
@@ -55,9 +55,9 @@ class ProcessCollector {
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();
   void take_turns();
-  bool may_rest(const Process &process) const;
-  bool rests(Process &process, const Window &window, Batch &batch);
-  void emit_rest(Process process, Batch &batch);
+  bool may_idle(const Process &process) const;
+  bool mark_idle(Process &process, const Window &window, Batch &batch);
+  void emit_idle_sample(Process process, Batch &batch);
   void emit(const Process &process, Batch &batch);
   Sample &add_sample(const Process &process, const procfs::Name &name, Batch &batch);
   void emit_last(const ExitCollector::Seen &ended, Batch &batch);

@@ -51,9 +51,11 @@ bool shifted(const procfs::ProcessReading *before, const procfs::ProcessReading 
   return cpu_of(after) >= cpu_of(*before);
 }
 
-void divide_cpu_time(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual, Counters &growth) {
+void divide_cpu_time(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual,
+                     Counters &growth) {
   if (after.exec_ns == 0) {
-    if (shifted(before, after, growth)) set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(procfs::Counter::user_ns) ? 1 : 0);
+    if (shifted(before, after, growth))
+      set_cpu_time(growth, cpu_of(after) - cpu_of(*before), growth.has(procfs::Counter::user_ns) ? 1 : 0);
     return;
   }
   growth.forget(procfs::Counter::user_ns);
@@ -130,7 +132,7 @@ Process &ProcessModel::process_of(const procfs::ProcessReading &reading) {
   if (at == places_.end() || at->pid != reading.pid) {
     at = places_.insert(at, {reading.pid, new_process()});
   } else if (at->process->now.start_ns != reading.start_ns) {
-    end_rest(*at->process);
+    end_idle(*at->process);
     replaced_.push_back(at->process);
     at->process = new_process();
   }
@@ -142,11 +144,11 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
   procfs::ProcessReading &reading = held_;
   reading = read;
   Process &process = process_of(reading);
-  end_rest(process);
+  end_idle(process);
   process.rates = {};
   const bool known = process.pass != 0;
   if (known) hold_calls(process.now, reading);
-  if (!known) process.whole = process.ended = reading.ended && born_since_previous_pass(reading.start_ns);
+  if (!known) process.whole = process.ended = reading.ended && started_since_previous_pass(reading.start_ns);
   if (reading.partial && !now_.baseline && known) {
     keep_counters(process, reading);
   } else {
@@ -159,10 +161,10 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
   live_.push_back(&process);
 }
 
-void ProcessModel::end_rest(Process &process) {
-  if (process.rest_until_ns == 0) return;
+void ProcessModel::end_idle(Process &process) {
+  if (process.idle_until_ns == 0) return;
   rested_.push_back(process);
-  process.rest_from_ns = process.rest_until_ns = 0;
+  process.idle_from_ns = process.idle_until_ns = 0;
 }
 
 // Keeps the counters of the last complete reading, so that the next one covers the time since then.
@@ -177,7 +179,7 @@ void ProcessModel::keep_counters(Process &process, const procfs::ProcessReading 
   now.monotonic_ns = whole.monotonic_ns;
 }
 
-bool ProcessModel::rests(int32_t pid) {
+bool ProcessModel::mark_idle(int32_t pid) {
   const auto at = place_of(pid);
   if (at == places_.end() || at->pid != pid) return false;
   cursor_ = static_cast<size_t>(at - places_.begin()) + 1;
@@ -193,7 +195,7 @@ bool ProcessModel::rests(int32_t pid) {
 }
 
 // A process that did not exist at the previous pass had used nothing then.
-bool ProcessModel::born_since_previous_pass(uint64_t start_ns) const {
+bool ProcessModel::started_since_previous_pass(uint64_t start_ns) const {
   return previous_ && previous_->uptime_ns && start_ns >= *previous_->uptime_ns;
 }
 
@@ -201,7 +203,7 @@ void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &rea
   if (process.ended) return;
   const bool known = process.pass != 0;
   // Unknown for a process that existed at the previous pass without a reading.
-  if (!known && !born_since_previous_pass(reading.start_ns)) return;
+  if (!known && !started_since_previous_pass(reading.start_ns)) return;
   const Counters growth = growth_of(known ? &process.now : nullptr, reading);
   if (growth.has(procfs::Counter::user_ns)) used_.user_ns += growth.get(procfs::Counter::user_ns);
   if (growth.has(procfs::Counter::kernel_ns)) used_.kernel_ns += growth.get(procfs::Counter::kernel_ns);
@@ -216,9 +218,9 @@ void ProcessModel::set_rates(Process &process, const procfs::ProcessReading &rea
   }
 }
 
-std::optional<Counters> ProcessModel::last_growth(const procfs::ProcessReading &last) {
+std::optional<Counters> ProcessModel::usage_since_last_reading(const procfs::ProcessReading &last) {
   Process *before = known(last.pid, last.start_ns);
-  if (before == nullptr) return lived_between_passes(last.start_ns) ? std::optional(whole_growth(last)) : std::nullopt;
+  if (before == nullptr) return lived_between_passes(last.start_ns) ? std::optional(usage_since_start(last)) : std::nullopt;
   add_ended_ticks(last);
   const Counters growth = growth_of(before->whole ? nullptr : &before->now, last, ended_ticks_);
   before->ended = true;
@@ -227,7 +229,7 @@ std::optional<Counters> ProcessModel::last_growth(const procfs::ProcessReading &
   return growth;
 }
 
-Counters ProcessModel::whole_growth(const procfs::ProcessReading &last) {
+Counters ProcessModel::usage_since_start(const procfs::ProcessReading &last) {
   add_ended_ticks(last);
   return growth_of(nullptr, last, ended_ticks_);
 }
@@ -265,7 +267,7 @@ void ProcessModel::end() {
 // The time counts from the first pass that missed it: windows may be longer than the delay.
 bool ProcessModel::is_forgotten(Process &process) {
   if (process.pass == passes_) return false;
-  end_rest(process);
+  end_idle(process);
   if (process.missed_ns == 0) process.missed_ns = now_.monotonic_ns;
   if (!process.ended && now_.monotonic_ns - process.missed_ns < kMaxEndDelay) return false;
   if (!process.ended) forgotten_start_ns_ = std::max(forgotten_start_ns_, process.now.start_ns);

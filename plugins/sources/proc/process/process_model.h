@@ -40,7 +40,7 @@ struct alignas(64) Process {
   bool ends = false;      // its end was counted in that pass: the rates include its last usage
   bool whole = false;     // it was first seen as a zombie with an end of its own: that counts all its usage
   // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
-  int64_t rest_from_ns = 0, rest_until_ns = 0;
+  int64_t idle_from_ns = 0, idle_until_ns = 0;
   procfs::ProcessReading now;
   Rates rates;
 
@@ -56,16 +56,16 @@ class ProcessModel {
   // One reading of one process, after begin.
   void update(const procfs::ProcessReading &read);
   // Instead of a reading: the process exists and has not run since the last one. False when there was none.
-  bool rests(int32_t pid);
+  bool mark_idle(int32_t pid);
   // Forgets processes that were not seen and whose end was counted, or was not reported for some seconds.
   void end();
 
   // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
   // two passes: all its usage counts. Unknown for a process older than the first pass or than a forgotten one, and for an unknown
   // start. A process that this pass saw gets it into its rates.
-  std::optional<Counters> last_growth(const procfs::ProcessReading &last);
+  std::optional<Counters> usage_since_last_reading(const procfs::ProcessReading &last);
   // The same of a process that was certainly never seen, because it was born after the last pass; call it outside of passes.
-  Counters whole_growth(const procfs::ProcessReading &last);
+  Counters usage_since_start(const procfs::ProcessReading &last);
 
   // The processes with a reading, in the order of the readings. Valid until the next begin.
   std::span<Process *const> live() const { return live_; }
@@ -101,13 +101,13 @@ class ProcessModel {
   Process *known(int32_t pid, uint64_t start_ns) const;
   Process &process_of(const procfs::ProcessReading &reading);
   Process *new_process();
-  bool born_since_previous_pass(uint64_t start_ns) const;
+  bool started_since_previous_pass(uint64_t start_ns) const;
   bool lived_between_passes(uint64_t start_ns) const;
   bool is_forgotten(Process &process);
   void set_rates(Process &process, const procfs::ProcessReading &reading);
   void add_ended_ticks(const procfs::ProcessReading &last);
   void add_last(Process &process, const Counters &growth) const;
-  void end_rest(Process &process);
+  void end_idle(Process &process);
   void keep_counters(Process &process, const procfs::ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // never move; forgotten ones are reused
@@ -123,7 +123,7 @@ class ProcessModel {
   std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
   std::optional<Pass> previous_;
   uint64_t forgotten_start_ns_ =
-      0;                 // the last one of processes that were forgotten without an end: an older one may have been seen
+      0;                         // the last one of processes that were forgotten without an end: an older one may have been seen
   procfs::ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
   uint64_t passes_ = 0;
 };

@@ -103,7 +103,7 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
   // While the kernel removes a process it prints zeros, also for what the process reaped.
   if (kept.reading.gauges.get(procfs::Gauge::threads) == 0) return false;
   if (kept.reading.start_ns != start_before) {
-    kept.denied_io = kept.threaded = kept.io_of_thread = false;
+    kept.denied_io = kept.threaded = kept.io_is_of_main_thread = false;
     kept.ran_ns = kept.io_reaped = kept.io_bases = 0;
   }
   return true;
@@ -117,7 +117,8 @@ bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const procfs::StatMark 
   const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
   kept.ran_ns = parse_schedstat(alone ? read_file(pid, kept, kSchedstat).text : std::string_view(), kept.reading);
   // The counter of a process that is on a CPU lags.
-  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before && kept.reading.gauges.get(procfs::Gauge::state) != 'R';
+  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before &&
+         kept.reading.gauges.get(procfs::Gauge::state) != 'R';
 }
 
 // The kernel adds the I/O of a reaped child to that of its parent. It does not add it to that of a thread, and the mark shows when
@@ -150,8 +151,8 @@ bool ProcessReader::take_io(int32_t pid, Kept &kept, File file) {
 
 void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
   const uint64_t reaped = of_thread ? 0 : kept.mark.reaped;
-  const bool same = of_thread == kept.io_of_thread && reaped == kept.io_reaped;
-  kept.io_of_thread = of_thread;
+  const bool same = of_thread == kept.io_is_of_main_thread && reaped == kept.io_reaped;
+  kept.io_is_of_main_thread = of_thread;
   kept.io_reaped = reaped;
   uint32_t &basis = kept.reading.io_basis;
   if (!of_thread && reaped == 0)

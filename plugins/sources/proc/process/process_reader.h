@@ -59,11 +59,11 @@ class ProcessReader {
     procfs::StatMark mark;
     uint64_t ran_ns = 0;  // by its only thread; 0: unknown
     uint64_t pass = 0;
-    bool threaded = false;      // it had several threads in a reading
-    bool io_of_thread = false;  // the last reading of I/O was that of the main thread
-    uint64_t io_reaped = 0;     // and included the children of this mark
-    uint32_t io_bases = 0;      // with an unknown beginning
-    bool denied_io = false;     // tried once: permission does not change while the process lives
+    bool threaded = false;              // it had several threads in a reading
+    bool io_is_of_main_thread = false;  // the last reading of I/O was that of the main thread
+    uint64_t io_reaped = 0;             // and included the children of this mark
+    uint32_t io_bases = 0;              // with an unknown beginning
+    bool denied_io = false;             // tried once: permission does not change while the process lives
   };
 
   void list_processes();

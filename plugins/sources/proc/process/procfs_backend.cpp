@@ -49,10 +49,10 @@ void ProcfsBackend::listen() {
             "processes that end within a window have no samples, their CPU time is in unattributed: " + listening.error());
 }
 
-void ProcfsBackend::follow_exits(const ProcessModel &model, TakeExit take) {
-  const auto lock = hold_exits();
+void ProcfsBackend::follow_exits(const ProcessModel &model, OnExit take) {
+  const auto lock = lock_exits();
   model_ = &model;
-  take_exit_ = std::move(take);
+  on_exit_ = std::move(take);
   if (!listener_ || thread_.joinable()) return;
   stop_ = core::Descriptor(::eventfd(0, EFD_CLOEXEC));
   if (!stop_) return;  // then the buffer is drained by passes alone
@@ -78,8 +78,8 @@ void ProcfsBackend::run() {
   }
 }
 
-void ProcfsBackend::take_exits() {
-  if (!listener_ || !take_exit_) return;
+void ProcfsBackend::report_exits() {
+  if (!listener_ || !on_exit_) return;
   drain_exits();
   listener_->begin_pass();
 }
@@ -95,7 +95,7 @@ void ProcfsBackend::drain_exits() {
     model_->each_reading(exit.last.pid, [&](const procfs::ProcessReading &known) {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
     });
-    take_exit_(same);
+    on_exit_(same);
   });
 }
 
@@ -112,7 +112,9 @@ std::optional<uint64_t> ProcfsBackend::uptime() {
 void ProcfsBackend::read(ProcessModel &model) {
   // taskstats sends the end of a process before it becomes a zombie. The first thread alone becomes one while others run.
   const auto is_ended = [this](const procfs::ProcessReading &reading) {
-    const auto has = [&](procfs::Gauge gauge, uint64_t value) { return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value; };
+    const auto has = [&](procfs::Gauge gauge, uint64_t value) {
+      return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value;
+    };
     return listener_ && has(procfs::Gauge::state, 'Z') && has(procfs::Gauge::threads, 1);
   };
   reader_.read([&](const procfs::ProcessReading &reading) {

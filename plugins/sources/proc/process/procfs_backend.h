@@ -24,9 +24,9 @@ class ProcfsBackend final : public ProcessBackend {
 
   std::optional<uint64_t> uptime() override;
   void read(ProcessModel &model) override;
-  void follow_exits(const ProcessModel &model, TakeExit take) override;
-  std::unique_lock<std::mutex> hold_exits() override { return std::unique_lock(mutex_); }
-  void take_exits() override;
+  void follow_exits(const ProcessModel &model, OnExit take) override;
+  std::unique_lock<std::mutex> lock_exits() override { return std::unique_lock(mutex_); }
+  void report_exits() override;
   std::optional<uint64_t> lost_exits() const override;
 
  private:
@@ -40,7 +40,7 @@ class ProcfsBackend final : public ProcessBackend {
   std::optional<TaskstatsListener> listener_;
   bool denied_io_logged_ = false, denied_logged_ = false, malformed_logged_ = false;
   const ProcessModel *model_ = nullptr;
-  TakeExit take_exit_;
+  OnExit on_exit_;
   std::mutex mutex_;
   core::Descriptor stop_;
   std::thread thread_;  // drains the listener between passes

@@ -53,7 +53,7 @@ Answer Resolver::answer(const Question &question) {
   if (question.if_java && !runs_java(files)) return answer;
   const auto stat = parse_stat(files.read("stat"));
   const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
-  if (!stat || start_ns > question.asked_ns) return answer;
+  if (!stat || start_ns > question.requested_ns) return answer;
   if (question.image != 0 && stat->image == 0) return answer;  // it ends, and has no memory with a command line any more
   answer.found = true;
   answer.image = stat->image;

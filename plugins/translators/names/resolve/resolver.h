@@ -31,12 +31,12 @@ inline uint32_t hash_of(std::string_view name) {
 
 struct Question {
   int32_t pid = 0;
-  uint32_t name = 0;     // hash of the kernel's name
-  int64_t start_ns = 0;  // from the sample; with the pid it is the identity
-  int64_t asked_ns = 0;  // since boot; a process that began later is another one
-  uint64_t image = 0;    // of the known program; 0: none
-  std::string cgroup;    // without pid: only the place of this path
-  bool if_java = false;  // only if its program is java
+  uint32_t name = 0;         // hash of the kernel's name
+  int64_t start_ns = 0;      // from the sample; with the pid it is the identity
+  int64_t requested_ns = 0;  // since boot; a process that began later is another one
+  uint64_t image = 0;        // of the known program; 0: none
+  std::string cgroup;        // without pid: only the place of this path
+  bool if_java = false;      // only if its program is java
 };
 
 struct Answer {

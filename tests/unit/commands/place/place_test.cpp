@@ -149,7 +149,7 @@ TEST_CASE("a host that nothing is left on could be emptied, one where something 
   problem.fixed[1].cpu = 0.1;  // load outside of containers
   add_item(problem, "one", "h0", 1, 100);
   add_item(problem, "two", "h1", 1, 100);
-  Present now{problem, current(problem)};
+  CurrentState now{problem, current(problem)};
   CHECK(score_of(problem, {0, 0}).hosts == 1);
   const std::string table = as_table(problem, now, {0, 0}, {});
   CHECK(table.find("in use\n") != std::string::npos);
@@ -159,7 +159,7 @@ TEST_CASE("a host that nothing is left on could be emptied, one where something 
   CHECK(score_of(problem, {0, 0}).hosts == 2);
   CHECK(as_table(problem, now, {0, 0}, {}).find("emptied") == std::string::npos);
   CHECK(as_json(problem, now, {0, 0}, {}).find(R"("in_use":true)") != std::string::npos);
-  problem.most_hosts = 1;  // may have something placed on them
+  problem.max_hosts = 1;  // may have something placed on them
   CHECK(score_of(problem, {0, 0}).fitness > 0);
 }
 
@@ -226,14 +226,14 @@ TEST_CASE("of the hosts that may be used those are that suit best") {
   talk(problem, 0, 1, 1000);
   problem.to_host.push_back({4, 3, 500});
   problem.total += 500;
-  for (problem.most_hosts = 1; problem.most_hosts <= 4; ++problem.most_hosts) {
-    CAPTURE(problem.most_hosts);
+  for (problem.max_hosts = 1; problem.max_hosts <= 4; ++problem.max_hosts) {
+    CAPTURE(problem.max_hosts);
     const Placement start = current(problem), found = searched(problem, start);
-    CHECK(score_of(problem, start).hosts <= problem.most_hosts);
-    CHECK(score_of(problem, found).hosts <= problem.most_hosts);
+    CHECK(score_of(problem, start).hosts <= problem.max_hosts);
+    CHECK(score_of(problem, found).hosts <= problem.max_hosts);
     CHECK(score_of(problem, found).fitness == doctest::Approx(best_of_all(problem)));
   }
-  problem.most_hosts = 2;
+  problem.max_hosts = 2;
   CHECK(score_of(problem, {0, 1, 2, 3, 2}).fitness == -2);
   CHECK(searched(problem, current(problem))[4] == 3);
 }
@@ -257,12 +257,12 @@ TEST_CASE("hosts in a file") {
 
 TEST_CASE("more hosts than there are are like the last one") {
   const std::vector<HostCapacity> capacities = {{"a", 2, 100}, {"b", 4, 200}};
-  CHECK(at_least(capacities, 1).size() == 2);
-  const auto four = at_least(capacities, 4);
+  CHECK(padded_to(capacities, 1).size() == 2);
+  const auto four = padded_to(capacities, 4);
   REQUIRE(four.size() == 4);
   CHECK(four[3].host == "new2");
   CHECK(four[3].cpu == 4);
-  CHECK(at_least({}, 3).empty());
+  CHECK(padded_to({}, 3).empty());
 }
 
 TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") {
@@ -304,9 +304,9 @@ TEST_CASE("the problem of a graph: movable items, fixed load, and the outside") 
   const Problem one = problem_of(graph, workers, {{"h1", 4, 1000}}, 1, contained);
   CHECK(one.total == problem.total);
   CHECK(score_of(one, {0, 0}).crossing == 3);
-  REQUIRE(others(one) == std::vector<std::string>{"h0"});
+  REQUIRE(unlisted_hosts(one) == std::vector<std::string>{"h0"});
   for (const auto &known : {std::vector<HostCapacity>{{"h0", 4, 1000}}, std::vector<HostCapacity>{}}) {
-    Present now{problem_of(graph, workers, with_others(one.hosts, others(one), known), 1, contained), {}};
+    CurrentState now{problem_of(graph, workers, add_unlisted_hosts(one.hosts, unlisted_hosts(one), known), 1, contained), {}};
     now.placement = current(now.problem);
     const Score score = score_of(now.problem, now.placement);
     CHECK(score.hosts == 2);

@@ -72,11 +72,11 @@ TEST_CASE("a step has the last value before it, unless that is too old") {
 
 TEST_CASE("a series has ended two windows after its last sample") {
   query::Answer answer;
-  CHECK(patience_of(answer) == kLookback);
+  CHECK(max_age_of(answer) == kLookback);
   answer.window_ns = 5 * kSecond;
-  CHECK(patience_of(answer) == 10 * kSecond);
+  CHECK(max_age_of(answer) == 10 * kSecond);
   answer.window_ns = 3600 * kSecond;
-  CHECK(patience_of(answer) == kLookback);
+  CHECK(max_age_of(answer) == kLookback);
 }
 
 TEST_CASE("a step has the integral of the time since the step before, and nothing after the end of a process") {
@@ -87,8 +87,8 @@ TEST_CASE("a step has the integral of the time since the step before, and nothin
     const Steps steps{query::test::kT0 + 10 * kSecond, query::test::kT0 + 60 * kSecond, step * kSecond};
     const query::Query wanted = read_selector(selector, store.metrics());
     query::Budget budget({});
-    std::string json = matrix_json(query::answers_to(stretches_of(wanted, steps), store, budget), steps, budget) +
-                       matrix_json(query::answers_to(moments_of(wanted, steps), store, budget), steps, budget);
+    std::string json = matrix_json(query::answers_to(interval_query_of(wanted, steps), store, budget), steps, budget) +
+                       matrix_json(query::answers_to(instant_query_of(wanted, steps), store, budget), steps, budget);
     json.erase(0, json.find("values"));
     for (size_t at = 0; (at = json.find("1699999", at)) != std::string::npos;) json.erase(at, 7);
     return json;

@@ -10,9 +10,10 @@ constexpr int64_t kSecond = 1'000'000'000;
 }
 
 TEST_CASE("http: only an error about the points counts as a refusal of points") {
-  for (const int status : {200, 201, 204}) CHECK(judge(status) == Verdict::accepted);
-  for (const int status : {400, 413, 422}) CHECK(judge(status) == Verdict::refused);
-  for (const int status : {0, 100, 302, 401, 403, 404, 405, 407, 408, 429, 500, 503, 999}) CHECK(judge(status) == Verdict::retry);
+  for (const int status : {200, 201, 204}) CHECK(verdict_of(status) == Verdict::accepted);
+  for (const int status : {400, 413, 422}) CHECK(verdict_of(status) == Verdict::refused);
+  for (const int status : {0, 100, 302, 401, 403, 404, 405, 407, 408, 429, 500, 503, 999})
+    CHECK(verdict_of(status) == Verdict::retry);
 }
 
 TEST_CASE("http: Retry-After in seconds, as a date, and as nonsense") {

@@ -10,8 +10,8 @@
 
 #include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
-#include "tests/unit/declarations.h"
 #include "tests/unit/core/sample/sample_maker.h"
+#include "tests/unit/declarations.h"
 
 namespace atalaya::prometheus::testing {
 
@@ -23,7 +23,7 @@ struct Bench {
   explicit Bench(const TableOptions &options = {}, atalaya::testing::Declarations declarations = {}, bool timestamps = false)
       : declared(std::move(declarations)),
         table(options, maker.name_of(), declared.metric_of(maker.name_of())),
-        exposition(options.patience, timestamps) {}
+        exposition(options.staleness, timestamps) {}
 
   // A sample of the window that ends this many seconds after the begin.
   atalaya_sample &add(const Maker::Tags &tags, int64_t end = 0, int64_t length = 5) {
@@ -47,7 +47,7 @@ struct Bench {
     table.snapshot(snapshot, moment(at));
     std::string text;
     exposition.write(snapshot, form, text);
-    table.give_back();
+    table.release_snapshot();
     return text;
   }
   // Without comments.

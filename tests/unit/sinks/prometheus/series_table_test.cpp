@@ -108,7 +108,7 @@ TEST_CASE("prometheus: series of a snapshot stay readable when they are removed 
   bench.metric({{"pid", "2"}}, "proc.x", 2, 10).write(10);
   std::string text;
   bench.exposition.write(snapshot, Form::text, text);
-  bench.table.give_back();
+  bench.table.release_snapshot();
   CHECK(text.find("proc_x{pid=\"1\"} 1\n") != std::string::npos);
 }
 

@@ -26,14 +26,14 @@ TEST_CASE("prometheus: texts are escaped and valid UTF-8") {
 }
 
 TEST_CASE("prometheus: the form is the one that the scraper prefers") {
-  CHECK(wanted_form("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
-                    "text/plain;version=0.0.4;q=0.5,*/*;q=0.1") == Form::openmetrics);
-  CHECK(wanted_form("application/openmetrics-text; version=\"1.0.0\"; charset=utf-8") == Form::openmetrics);
-  CHECK(wanted_form("Application/OpenMetrics-Text") == Form::openmetrics);
+  CHECK(negotiate_form("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+                       "text/plain;version=0.0.4;q=0.5,*/*;q=0.1") == Form::openmetrics);
+  CHECK(negotiate_form("application/openmetrics-text; version=\"1.0.0\"; charset=utf-8") == Form::openmetrics);
+  CHECK(negotiate_form("Application/OpenMetrics-Text") == Form::openmetrics);
   for (const char *accept :
        {"", "*/*", "text/plain", "application/openmetrics-text;version=0.0.1", "application/openmetrics-text;version=1.0.0;q=0",
         "application/openmetrics-text;q=0.3,text/plain;q=0.5", "application/openmetrics-text;q=x", ",;,=;q=", "text/html"})
-    CHECK_MESSAGE(wanted_form(accept) == Form::text, accept);
+    CHECK_MESSAGE(negotiate_form(accept) == Form::text, accept);
 }
 
 TEST_CASE("prometheus: gzip for clients that accept it") {

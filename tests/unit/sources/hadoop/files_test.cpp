@@ -131,12 +131,12 @@ TEST_CASE("finder: a link that took a file's or a folder's place since it was li
   CHECK_THROWS_AS(storage->read(folder / "named/sub/file", 0, 10), Missing);
   CHECK_THROWS_AS(storage->read(folder / "named/file", 0, 10), Missing);
   CHECK_THROWS_AS(storage->list(folder / "named/sub"), Missing);
-  CHECK_THROWS_WITH(storage->look(folder / "named/file"),
+  CHECK_THROWS_WITH(storage->status_of(folder / "named/file"),
                     ((folder / "named/file") + " is a symbolic link; links are followed only if path names them").c_str());
   CHECK(find_histories(*storage, folder / "named").found.empty());
   // In the middle of a path, too.
-  CHECK_THROWS_AS(storage->look(folder / "named/sub/file"), Linked);
-  CHECK_THROWS_AS(storage->look(folder / "named/sub"), Linked);
+  CHECK_THROWS_AS(storage->status_of(folder / "named/sub/file"), Linked);
+  CHECK_THROWS_AS(storage->status_of(folder / "named/sub"), Linked);
   // A link that the operator names is followed.
   CHECK(make_local_storage({folder / "logs/file"})->read(folder / "logs/file", 0, 10) == "text");
 }
@@ -331,7 +331,7 @@ class StrictStorage final : public Storage {
  public:
   explicit StrictStorage(std::string written, uint64_t listed) : text(std::move(written)), size(listed) {}
   bool reads_at_end() const override { return false; }
-  Entry look(const std::string &path) override { return {path, size, 0, false}; }
+  Entry status_of(const std::string &path) override { return {path, size, 0, false}; }
   std::vector<Entry> list(const std::string &) override { return {}; }
   std::string read(const std::string &, uint64_t offset, size_t wanted) override {
     ++asked;

@@ -49,11 +49,11 @@ Times by_task(const StackTree &tree) {
 TEST_CASE("a thread's CPU time is charged to the function seen running, all of it, and nothing before the second dump") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
-  CHECK(functions(profile.take_window({}).tree).empty());
+  CHECK(functions(profile.end_window({}).tree).empty());
   profile.take(thread("t", "RUNNABLE", 1060, kWork), 100 * kMilli);
   profile.take(thread("t", "TIMED_WAITING (sleeping)", 1090, kWork), 200 * kMilli);
   profile.take(thread("t", "RUNNABLE", 1100, kOther), 300 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(window.dumps == 3);
   CHECK(functions(window.tree) == Times{{"a.B work", 60}, {"a.B other", 40}});
   CHECK(window.threads->running == 1);
@@ -63,29 +63,29 @@ TEST_CASE("a thread in native code waits, unless it takes CPU time there") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 0, kPoll), 0);
   profile.take(thread("t", "RUNNABLE", 10, kPoll), 100 * kMilli);
-  CHECK(profile.take_window({}).threads->native == 1);
+  CHECK(profile.end_window({}).threads->native == 1);
   profile.take(thread("t", "RUNNABLE", 15, kWork), 200 * kMilli);  // its CPU time meanwhile is work
   profile.take(thread("t", "RUNNABLE", 105, kPoll), 300 * kMilli);
-  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
+  CHECK(functions(profile.end_window({}).tree) == Times{{"a.B work", 15}, {"sun.nio.ch.EPoll wait", 90}});
 }
 
 TEST_CASE("a thread that begins between two dumps has taken nothing before") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("new", "RUNNABLE", 30, kOther), 100 * kMilli);
-  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B other", 30}});
+  CHECK(functions(profile.end_window({}).tree) == Times{{"a.B other", 30}});
 }
 
 TEST_CASE("a number that another thread has now, and a missing dump, add no time") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
   profile.take(thread("u", "RUNNABLE", 5, kWork), 100 * kMilli);
-  CHECK(functions(profile.take_window({}).tree).empty());
+  CHECK(functions(profile.end_window({}).tree).empty());
   profile.interrupt();
   profile.take(thread("u", "RUNNABLE", 500, kWork), 200 * kMilli);
-  CHECK(functions(profile.take_window({}).tree).empty());
+  CHECK(functions(profile.end_window({}).tree).empty());
   profile.take(thread("u", "RUNNABLE", 510, kWork), 300 * kMilli);
-  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
+  CHECK(functions(profile.end_window({}).tree) == Times{{"a.B work", 10}});
 }
 
 TEST_CASE("before JDK 11 threads do not report their CPU time: one in Java code runs all the time") {
@@ -93,7 +93,7 @@ TEST_CASE("before JDK 11 threads do not report their CPU time: one in Java code 
   const std::string dump = thread("t", "RUNNABLE", 0, kWork, false) + thread("poll", "RUNNABLE", 0, kPoll, false);
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(functions(window.tree) == Times{{"a.B work", 100}});
   CHECK(window.is_model);
   CHECK_FALSE(window.cpu_ns);
@@ -104,7 +104,7 @@ TEST_CASE("all threads, by the time they were there") {
   const std::string dump = thread("t", "RUNNABLE", 0, kPoll) + thread("wait", "WAITING (parking)", 0, kWork);
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   const auto stacks = window.tree.stacks(10, false);
   REQUIRE(stacks.size() == 2);
   CHECK(stacks[0].wall.ns == 100 * kMilli);
@@ -118,37 +118,37 @@ TEST_CASE("all CPU time is reported: that of functions, and that of unseen code"
   profile.take(thread("t", "RUNNABLE", 1000, kWork) + thread("ends", "WAITING (parking)", 10, kWork), 0);
   profile.take(thread("t", "RUNNABLE", 1060, kWork) + thread("ends", "WAITING (parking)", 15, kWork), 100 * kMilli);
   profile.take(thread("t", "WAITING (parking)", 1070, kWork), 200 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(window.cpu_ns == 75 * kMilli);
   CHECK(functions(window.tree) == Times{{"a.B work", 60}});
   CHECK(window.tree.unseen().ns == 5 * kMilli);
   CHECK(window.tree.stacks(10, true).back().text == "[not seen running]");
 
   profile.take(thread("t", "RUNNABLE", 1080, kOther), 300 * kMilli);  // with the debt of the window before
-  const auto next = profile.take_window({});
+  const auto next = profile.end_window({});
   CHECK(next.cpu_ns == 10 * kMilli);
   CHECK(functions(next.tree) == Times{{"a.B other", 20}});
 
   profile.take(thread("t", "WAITING (parking)", 1087, kOther), 400 * kMilli);
   profile.interrupt();
-  CHECK(profile.take_window({}).tree.unseen().ns == 7 * kMilli);
+  CHECK(profile.end_window({}).tree.unseen().ns == 7 * kMilli);
 }
 
 TEST_CASE("a thread's CPU time of minutes ago is not charged to its current function") {
   Profile profile(false);
   profile.take(thread("t", "WAITING (parking)", 0, kWork), 0);
-  profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kMaxDebtAge);
-  CHECK(profile.take_window({}).tree.unseen().ns == 0);
-  profile.take(thread("t", "WAITING (parking)", 51, kWork), 2 * Profile::kMaxDebtAge);
-  CHECK(profile.take_window({}).tree.unseen().ns == 50 * kMilli);
-  profile.take(thread("t", "RUNNABLE", 60, kWork), 2 * Profile::kMaxDebtAge + kMilli);
-  CHECK(functions(profile.take_window({}).tree) == Times{{"a.B work", 10}});
+  profile.take(thread("t", "WAITING (parking)", 50, kWork), Profile::kMaxUnattributedAge);
+  CHECK(profile.end_window({}).tree.unseen().ns == 0);
+  profile.take(thread("t", "WAITING (parking)", 51, kWork), 2 * Profile::kMaxUnattributedAge);
+  CHECK(profile.end_window({}).tree.unseen().ns == 50 * kMilli);
+  profile.take(thread("t", "RUNNABLE", 60, kWork), 2 * Profile::kMaxUnattributedAge + kMilli);
+  CHECK(functions(profile.end_window({}).tree) == Times{{"a.B work", 10}});
 }
 
 TEST_CASE("before there are two dumps the running thread is unknown") {
   Profile profile(false);
   profile.take(thread("t", "RUNNABLE", 1000, kWork), 0);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK_FALSE(window.threads);
   CHECK_FALSE(window.cpu_ns);
   CHECK(profile.running() == 1);
@@ -161,7 +161,7 @@ TEST_CASE("threads without end are not kept") {
     dump += "\"t\" cpu=1.00ms tid=" + std::to_string(i) + " nid=1\n   java.lang.Thread.State: RUNNABLE\n" + kWork + "\n";
   profile.take(dump, 0);
   profile.take(dump, 100 * kMilli);
-  CHECK(profile.take_window({}).threads->native == Profile::kMaxThreads);
+  CHECK(profile.end_window({}).threads->native == Profile::kMaxThreads);
 }
 
 TEST_CASE("stacks that are cut have a root that marks it") {
@@ -170,7 +170,7 @@ TEST_CASE("stacks that are cut have a root that marks it") {
   for (size_t i = 0; i < ThreadDump::kMaxFrames; ++i) frames += kWork;
   profile.take(thread("t", "RUNNABLE", 0, frames), 0);
   profile.take(thread("t", "RUNNABLE", 10, frames), 100 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(window.tree.stacks(1, true).front().text.starts_with("[truncated];a.B.work_[j];"));
   CHECK(window.tree.functions(1).front().stack.starts_with("[truncated];a.B work (B.java:1);"));
   CHECK(window.tree.functions(1).front().trace.ends_with("a.B work (B.java:1)\n[truncated]"));
@@ -182,7 +182,7 @@ TEST_CASE("the thread that answers reports the cost of the previous response") {
   CHECK(profile.answering_ns() == 0);
   profile.take(thread("Attach Listener", "RUNNABLE", 12, ""), 100 * kMilli);
   CHECK(profile.answering_ns() == 2 * kMilli);
-  CHECK(profile.take_window({}).threads->native == 0);  // it runs no Java code
+  CHECK(profile.end_window({}).threads->native == 0);  // it runs no Java code
 }
 
 TEST_CASE("time under one name is of its task, and that in which a thread got its name is of none") {
@@ -194,7 +194,7 @@ TEST_CASE("time under one name is of its task, and that in which a thread got it
   profile.take(thread("query-8", "WAITING (parking)", 1160, kWork), 400 * kMilli);
   profile.take(thread("query-9", "WAITING (parking)", 1170, kWork), 500 * kMilli);
   profile.take(thread("query-9", "RUNNABLE", 1180, kWork), 600 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(by_task(window.tree) == Times{{"7", 60}, {"8", 50}, {"", 70}});
   CHECK(functions(window.tree) == Times{{"a.B work", 180}});
 }
@@ -222,7 +222,7 @@ TEST_CASE("whatever a thread does, no task has more than its CPU time, and all t
                    dump * 100 * kMilli);
     }
     int64_t sum = 0;
-    for (const auto &[number, ms] : by_task(profile.take_window({}).tree)) {
+    for (const auto &[number, ms] : by_task(profile.end_window({}).tree)) {
       sum += ms;
       if (!number.empty()) CHECK(ms <= done[number]);
     }

@@ -120,7 +120,7 @@ TEST_CASE("a thread keeps its identity while it carries a virtual thread, whose 
   profile.take(carrying("917.58", "19"), 100 * kMilli);
   profile.take(idle("917.60"), 200 * kMilli);
   profile.take(carrying("930.00", "22"), 300 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(window.cpu_ns == 30 * kMilli);
   CHECK(window.tree.unseen().ns == 0);
   const auto functions = window.tree.functions(10);
@@ -137,7 +137,7 @@ TEST_CASE("a carrier without a mounted stack has its own") {
   };
   profile.take(dump("1.00"), 0);
   profile.take(dump("5.00"), 100 * kMilli);
-  CHECK(profile.take_window({}).tree.functions(1).at(0).name == "jdk.internal.vm.Continuation run");
+  CHECK(profile.end_window({}).tree.functions(1).at(0).name == "jdk.internal.vm.Continuation run");
 }
 
 TEST_CASE("of a true JVM all time is attributed, of a false one at most that of the process, whatever the dumps") {
@@ -159,7 +159,7 @@ TEST_CASE("of a true JVM all time is attributed, of a false one at most that of 
       jvm.run();  // it runs while it answers
       profile.take(dump, i * 10 * kMilli, ProcessCpu{before_dump, jvm.process_ns});
       if (jvm.below(3) == 0) jvm.run();
-      const auto window = profile.take_window({});
+      const auto window = profile.end_window({});
       CHECK(window.cpu_ns.value_or(0) <= jvm.process_ns - last_begin);
       last_begin = before_dump;
       shown += window.cpu_ns.value_or(0);
@@ -169,7 +169,7 @@ TEST_CASE("of a true JVM all time is attributed, of a false one at most that of 
       CHECK(attributed_ns <= shown);
     }
     profile.interrupt();
-    CHECK(attributed_ns + attributed(profile.take_window({})) == shown);
+    CHECK(attributed_ns + attributed(profile.end_window({})) == shown);
     if (factor == 1) CHECK(shown == expected);
     CHECK(shown + excess == expected * factor);
   }
@@ -183,7 +183,7 @@ TEST_CASE("before JDK 11, running threads share the time of the process") {
             " nid=0x1 runnable\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.work" + std::to_string(i) + "(B.java:1)\n\n";
   profile.take(dump, 0, ProcessCpu{0, 0});
   profile.take(dump, 100 * kMilli, ProcessCpu{200 * kMilli, 200 * kMilli});
-  const auto functions = profile.take_window({}).tree.functions(10);
+  const auto functions = profile.end_window({}).tree.functions(10);
   REQUIRE(functions.size() == 4);
   for (const FunctionTime &function : functions) CHECK(function.self.ns == 50 * kMilli);
 }
@@ -191,9 +191,9 @@ TEST_CASE("before JDK 11, running threads share the time of the process") {
 TEST_CASE("an amount refers to the time between the dumps, if that is longer than the window") {
   Profile profile(false);
   profile.take(idle("0.00"), 0);
-  CHECK(profile.take_window({}).span_ns(5000 * kMilli) == 5000 * kMilli);
+  CHECK(profile.end_window({}).span_ns(5000 * kMilli) == 5000 * kMilli);
   profile.take(idle("12000.00"), 30'000 * kMilli);
-  const auto window = profile.take_window({});
+  const auto window = profile.end_window({});
   CHECK(window.cpu_ns == 12'000 * kMilli);
   CHECK(window.span_ns(5000 * kMilli) == 30'000 * kMilli);
 }

@@ -55,7 +55,7 @@ TEST_CASE("throttled time and kills add up to the kernel's counters") {
     Tree tree(v2);
     std::map<std::string, uint64_t> time_us, periods, kills, seen_ns, seen_periods, seen_kills;
     tree.set("first", 5000, 50, 5);
-    tree.watch.look(true);  // earlier counts are not of any window
+    tree.watch.update(true);  // earlier counts are not of any window
     CHECK(tree.watch.throttled().empty());
     CHECK(tree.watch.kills().empty());
     for (int window = 0; window < 15; ++window) {
@@ -65,7 +65,7 @@ TEST_CASE("throttled time and kills add up to the kernel's counters") {
       kills[name] += random() % 2;
       const bool is_first = name == "first";
       tree.set(name, time_us[name] + (is_first ? 5000 : 0), periods[name] + (is_first ? 50 : 0), kills[name] + (is_first ? 5 : 0));
-      tree.watch.look(true);
+      tree.watch.update(true);
       for (const Throttled &one : tree.watch.throttled()) {
         seen_ns[std::string(one.cgroup.substr(1))] += one.time_ns;
         seen_periods[std::string(one.cgroup.substr(1))] += one.periods;
@@ -84,25 +84,25 @@ TEST_CASE("throttled time and kills add up to the kernel's counters") {
 TEST_CASE("a counter that decreases was reset") {
   Tree tree(true);
   tree.set("a", 5000, 50, 0);
-  tree.watch.look(false);
+  tree.watch.update(false);
   tree.set("a", 1000, 2, 0);
-  tree.watch.look(false);
+  tree.watch.update(false);
   CHECK(tree.watch.throttled().empty());
   tree.set("a", 1500, 3, 0);
-  tree.watch.look(false);
+  tree.watch.update(false);
   CHECK(tree.throttled("/a").time_ns == 500'000);
 }
 
 TEST_CASE("a removed cgroup keeps its path for one more look") {
   Tree tree(true);
   tree.set("gone", 0, 0, 0);
-  tree.watch.look(false);
+  tree.watch.update(false);
   struct stat found {};
   REQUIRE(::stat((tree.root / "sys/fs/cgroup/gone").c_str(), &found) == 0);
   tree.root.remove("sys/fs/cgroup/gone");
-  tree.watch.look(false);
+  tree.watch.update(false);
   CHECK(tree.watch.path_of(found.st_ino) == "/gone");
-  tree.watch.look(false);
+  tree.watch.update(false);
   CHECK(tree.watch.path_of(found.st_ino).empty());
 }
 

@@ -23,9 +23,9 @@ TEST_CASE("records have a time, a sender and the first line") {
   REQUIRE(record);
   CHECK(record->sequence == 1277);
   CHECK(record->time_ns == 25450790934000);
-  CHECK(record->is_of_kernel);
+  CHECK(record->from_kernel);
   CHECK(record->text == "Memory low");
-  CHECK_FALSE(parse_record("14,1,2,-;a program wrote this")->is_of_kernel);
+  CHECK_FALSE(parse_record("14,1,2,-;a program wrote this")->from_kernel);
   for (const char *bad : {"", ";", "3", "3,4;x", "3,4,5,-", "x,4,5,-;t", "3,4,-5,-;t", "3,4,99999999999999999999,-;t"})
     CHECK_MESSAGE(!parse_record(bad), bad);
 }

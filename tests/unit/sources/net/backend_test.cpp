@@ -112,8 +112,8 @@ TEST_CASE("both backends report the same connection") {
   CHECK(kernel[true].amounts.in_bytes == 100'000);
   CHECK(kernel[false].amounts.out_bytes == 100'000);
   CHECK(asked[false].amounts.out_bytes == 100'001);  // the SYN
-  CHECK((kernel[true].flags & (NET_BORN | NET_INCOMING)) == (NET_BORN | NET_INCOMING));
-  CHECK((kernel[false].flags & (NET_BORN | NET_OUTGOING)) == (NET_BORN | NET_OUTGOING));
+  CHECK((kernel[true].flags & (NET_START_SEEN | NET_INCOMING)) == (NET_START_SEEN | NET_INCOMING));
+  CHECK((kernel[false].flags & (NET_START_SEEN | NET_OUTGOING)) == (NET_START_SEEN | NET_OUTGOING));
 }
 
 TEST_CASE("a connection is reported when it has changed, or in a whole walk; its end is reported once") {
@@ -133,14 +133,16 @@ TEST_CASE("a connection is reported when it has changed, or in a whole walk; its
     const bool ours = like.ends.local_port == port || like.ends.remote_port == port;
     CHECK_FALSE(ours);  // a walk has met them
   };
-  const auto take_ends = [&] { return reported([&](const Backend::Take &take) { bpf->take_ends(take, none); }, NET_CLOSED, port); };
-  auto ends = take_ends();
+  const auto report_ends = [&] {
+    return reported([&](const Backend::Take &take) { bpf->report_ends(take, none); }, NET_CLOSED, port);
+  };
+  auto ends = report_ends();
   REQUIRE(ends.size() == 2);
   CHECK(ends[true].amounts.in_bytes == 10);
   CHECK(ends[false].amounts.out_bytes == 10);
   CHECK(ends[true].owner.pid == ::getpid());
   CHECK((ends[true].flags & NET_REPORTED) != 0);
-  CHECK(take_ends().empty());
+  CHECK(report_ends().empty());
   CHECK(walk(*bpf, port, true).empty());
 }
 
@@ -158,7 +160,7 @@ TEST_CASE("more flows than the maps can hold are summed by process, and none is 
     const bool known = like.ends.local_port != 0 || like.ends.remote_port != 0;
     if (!known) nowhere.add(together);
   };
-  bpf->take_ends([](const net_record &) {}, count);
+  bpf->report_ends([](const net_record &) {}, count);
   CHECK(told.connections == 2 * kPairs);
   CHECK(told.in_bytes == kPairs);
   CHECK(nowhere.connections > 0);
@@ -190,7 +192,7 @@ TEST_CASE("connections between the same ends that come and go need room for one"
     if (like.ends.local_port == ntohs(address.sin_port)) in.add(together);
     if (like.ends.remote_port == ntohs(address.sin_port)) out.add(together);
   };
-  bpf->take_ends([](const net_record &) {}, sum);
+  bpf->report_ends([](const net_record &) {}, sum);
   CHECK(in.connections == kConnections);
   CHECK(in.in_bytes == 4 * kConnections);
   CHECK(out.connections == kConnections);
@@ -221,7 +223,7 @@ TEST_CASE("connections that end while walks continue are all known, each in one 
     ++ends;
     ended.insert(record.cookie);
   };
-  bpf->take_ends(end, count);
+  bpf->report_ends(end, count);
   CHECK(ends == 2 * kPairs);
   for (const uint64_t cookie : open) CHECK(ended.contains(cookie));
 }
@@ -248,7 +250,7 @@ TEST_CASE("calls are counted by socket, and those of sockets without room too") 
     REQUIRE(::send(sender.get(), data.data(), data.size(), 0) == 50);
   }
   uint64_t counted = 0;
-  bpf->take_uses([&](const net_use_key &, const net_use &use, bool gone) {
+  bpf->report_uses([&](const net_use_key &, const net_use &use, bool gone) {
     if (use.owner.pid == ::getpid() && gone) counted += use.out_calls;
     return true;  // forget it
   });
@@ -256,7 +258,7 @@ TEST_CASE("calls are counted by socket, and those of sockets without room too") 
   CHECK(bpf->lost().calls > 0);
   CHECK(counted + bpf->lost().calls >= 200);
   uint64_t left = 0;
-  bpf->take_uses([&](const net_use_key &, const net_use &use, bool) {
+  bpf->report_uses([&](const net_use_key &, const net_use &use, bool) {
     if (use.owner.pid == ::getpid()) ++left;
     return false;
   });
@@ -341,8 +343,8 @@ struct Moved {
 // By peer's address and port.
 std::map<std::pair<Address, uint16_t>, Moved> moved_by_peer(Backend &backend, const Datagrams &socket) {
   std::map<std::pair<Address, uint16_t>, Moved> peers;
-  backend.take_ends([](const net_record &) {}, [](const net_record &, const Traffic &) {});  // empties the ring
-  backend.take_uses([&](const net_use_key &key, const net_use &use, bool) {
+  backend.report_ends([](const net_record &) {}, [](const net_record &, const Traffic &) {});  // empties the ring
+  backend.report_uses([&](const net_use_key &key, const net_use &use, bool) {
     if (key.cookie != socket.cookie()) return false;
     Address address{};
     std::memcpy(address.data(), use.ends.remote, address.size());

@@ -89,12 +89,12 @@ TEST_CASE("answers end with DONE, an error or not yet") {
   datagram.insert(datagram.end(), payload.begin(), payload.end());
   size_t count = 0;
   const auto take = [&](const DiagSocket &) { ++count; };
-  CHECK_FALSE(take_diag_messages(datagram, take).done);
+  CHECK_FALSE(parse_diag_messages(datagram, take).done);
   CHECK(count == 1);
   header.nlmsg_len = sizeof(header);
   header.nlmsg_type = NLMSG_DONE;
   put(datagram, header);
-  const DiagEnd end = take_diag_messages(datagram, take);
+  const DiagEnd end = parse_diag_messages(datagram, take);
   CHECK(end.done);
   CHECK(end.error == 0);
   CHECK(count == 2);
@@ -105,9 +105,9 @@ TEST_CASE("answers end with DONE, an error or not yet") {
   nlmsgerr error{};
   error.error = -EPERM;
   put(refused, error);
-  CHECK(take_diag_messages(refused, take).error == EPERM);
+  CHECK(parse_diag_messages(refused, take).error == EPERM);
   refused.resize(20);
-  CHECK(take_diag_messages(refused, take).error == EBADMSG);
+  CHECK(parse_diag_messages(refused, take).error == EBADMSG);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace atalaya::net {
 namespace {
 
 constexpr int kWindows = 2000;
-constexpr uint64_t kWholeEvery = 4;
+constexpr uint64_t kCompleteWalkInterval = 4;
 
 struct Life {
   uint64_t cookie = 0, bytes = 0, base = 0, reported = 0, marked = UINT64_MAX;
@@ -34,7 +34,7 @@ class Kernel {
   explicit Kernel(unsigned seed) : random_(seed) {}
 
   void run(SocketModel &model, int window) {
-    const bool whole = static_cast<uint64_t>(window) % kWholeEvery == 0;
+    const bool whole = static_cast<uint64_t>(window) % kCompleteWalkInterval == 0;
     while (draw(3) == 0) begin(window);
     for (Life &life : lives_)
       if (draw(2) == 0) life.bytes += draw(100000);
@@ -76,7 +76,7 @@ class Kernel {
     Life life;
     life.cookie = ++cookies_;
     life.pid = 100 + draw(5);
-    life.flags = NET_BORN | NET_ESTABLISHED | (draw(2) == 0 ? NET_OUTGOING : NET_INCOMING);
+    life.flags = NET_START_SEEN | NET_ESTABLISHED | (draw(2) == 0 ? NET_OUTGOING : NET_INCOMING);
     if (window == 0) life.flags = NET_ESTABLISHED;
     life.bytes = static_cast<uint64_t>(draw(1000));
     life.held_until = window + draw(30);
@@ -87,13 +87,13 @@ class Kernel {
   }
   void read(SocketModel &model, Life &life) {
     const uint32_t before = life.met ? NET_REPORTED : 0;
-    if (!life.met && (life.flags & NET_BORN) == 0) life.base = life.bytes;
+    if (!life.met && (life.flags & NET_START_SEEN) == 0) life.base = life.bytes;
     life.met = true;
     life.reported = life.marked = life.bytes;
     model.add(record(NET_OPEN, life.cookie, owner(life.pid, "x"), life.flags | before, life.bytes, 0));
   }
   void end(SocketModel &model, Life &life) {
-    if ((life.flags & NET_BORN) == 0 && !life.met) return;
+    if ((life.flags & NET_START_SEEN) == 0 && !life.met) return;
     life.bytes += static_cast<uint64_t>(draw(500));
     life.reported = life.bytes;
     model.add(record(NET_CLOSED, life.cookie, owner(life.pid, "x"), life.flags | (life.met ? NET_REPORTED | NET_SEEN : 0),
@@ -150,8 +150,8 @@ TEST_CASE("a socket without an end is closed from its last reading and counted o
     model.end_walk();
     model.end();
   };
-  const net_record other = record(NET_OPEN, 2, owner(10, "x"), NET_BORN, 0, 0);
-  window(true, {record(NET_OPEN, 1, owner(10, "x"), NET_BORN, 700, 0), other});
+  const net_record other = record(NET_OPEN, 2, owner(10, "x"), NET_START_SEEN, 0, 0);
+  window(true, {record(NET_OPEN, 1, owner(10, "x"), NET_START_SEEN, 700, 0), other});
   CHECK(model.processes().at(0)->connections == 2);
   window(true, {other});
   window(false, {other});
@@ -165,7 +165,7 @@ TEST_CASE("a socket without an end is closed from its last reading and counted o
   CHECK(vanished == 1);
   CHECK(model.sockets() == 1);
   // It comes back: somebody had it in flight to another process.
-  window(false, {record(NET_OPEN, 1, owner(11, "y"), NET_BORN | NET_REPORTED, 900, 0)});
+  window(false, {record(NET_OPEN, 1, owner(11, "y"), NET_START_SEEN | NET_REPORTED, 900, 0)});
   CHECK(bytes_of(model) == 200);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("of more vanished sockets than are kept, a late record counts as lost 
   options.vanished = 1;
   SocketModel model{options};
   model.begin(false, true);
-  for (const uint64_t cookie : {1, 2, 3}) model.add(record(NET_OPEN, cookie, owner(10, "x"), NET_BORN, 500, 0));
+  for (const uint64_t cookie : {1, 2, 3}) model.add(record(NET_OPEN, cookie, owner(10, "x"), NET_START_SEEN, 500, 0));
   model.end_walk();
   model.end();
   for (int i = 0; i < 20; ++i) {
@@ -183,7 +183,8 @@ TEST_CASE("of more vanished sockets than are kept, a late record counts as lost 
     model.end();
   }
   model.begin(false, false);
-  for (const uint64_t cookie : {1, 2, 3}) model.add(record(NET_OPEN, cookie, owner(10, "x"), NET_BORN | NET_REPORTED, 600, 0));
+  for (const uint64_t cookie : {1, 2, 3})
+    model.add(record(NET_OPEN, cookie, owner(10, "x"), NET_START_SEEN | NET_REPORTED, 600, 0));
   model.end_walk();
   model.end();
   CHECK(bytes_of(model) == 100);

@@ -10,7 +10,7 @@
 namespace atalaya::net {
 namespace {
 
-constexpr uint32_t kOut = NET_BORN | NET_OUTGOING | NET_ESTABLISHED, kIn = NET_BORN | NET_INCOMING | NET_ESTABLISHED;
+constexpr uint32_t kOut = NET_START_SEEN | NET_OUTGOING | NET_ESTABLISHED, kIn = NET_START_SEEN | NET_INCOMING | NET_ESTABLISHED;
 
 // A window in which a walk reports these; ends come after it, as from the kernel.
 void window(SocketModel &model, std::initializer_list<net_record> records, bool baseline = false, bool whole = false) {
@@ -111,7 +111,7 @@ TEST_CASE("brief connections together are as many as they are") {
   model.begin(false, false);
   model.end_walk();
   model.add_brief(like, together);
-  model.add_brief(record(NET_CLOSED, 0, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0), together);
+  model.add_brief(record(NET_CLOSED, 0, owner(10, "x"), NET_START_SEEN | NET_OUTGOING, 0, 0), together);
   model.end();
   CHECK(find(model, 10)->connects == 7);
   CHECK(find(model, 10)->failures == 7);
@@ -123,7 +123,7 @@ TEST_CASE("brief connections together are as many as they are") {
 TEST_CASE("a failed connection counts for the process that requested it") {
   SocketModel model{ModelOptions()};
   window(model, {}, true, true);
-  window(model, {record(NET_CLOSED, 7, owner(10, "x"), NET_BORN | NET_OUTGOING, 0, 0)});
+  window(model, {record(NET_CLOSED, 7, owner(10, "x"), NET_START_SEEN | NET_OUTGOING, 0, 0)});
   CHECK(find(model, 10)->failures == 1);
   CHECK(find(model, 10)->connects == 0);
   CHECK(model.flows().gathered().empty());

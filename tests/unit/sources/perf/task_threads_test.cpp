@@ -37,15 +37,15 @@ TEST_CASE_FIXTURE(Fixture, "a dump names the threads that had their name before 
   auto unnamed = threads.unnamed();
   std::sort(unnamed[kJvm].begin(), unnamed[kJvm].end());
   CHECK(unnamed == std::map<ProcessId, std::vector<uint32_t>>{{kJvm, {70, 71}}});
-  threads.saw(70, whole(1), 200, 210);
-  threads.saw(71, whole(2), 200, 210);  // got its name during the dump
+  threads.add_full_name(70, whole(1), 200, 210);
+  threads.add_full_name(71, whole(2), 200, 210);  // got its name during the dump
   CHECK(attempt(70, 100) == "1");
   CHECK(attempt(71, 205).empty());
   CHECK(threads.is_unnamed(71, 205));
   threads.renamed({kJvm, 71, 300, kShort});
-  threads.saw(71, whole(3), 290, 310);
+  threads.add_full_name(71, whole(3), 290, 310);
   CHECK(attempt(71, 300).empty());
-  threads.saw(71, whole(3), 310, 320);
+  threads.add_full_name(71, whole(3), 310, 320);
   CHECK(attempt(71, 300) == "3");
   CHECK(threads.is_unnamed(71, 205));  // its name is gone
   CHECK(threads.unnamed().empty());
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Fixture, "a dump names the threads that had their name before 
 
 TEST_CASE_FIXTURE(Fixture, "a name that is no task ends a task") {
   threads.renamed({kJvm, 70, 100, kShort});
-  threads.saw(70, whole(1), 110, 120);
+  threads.add_full_name(70, whole(1), 110, 120);
   threads.renamed({kJvm, 70, 200, "idle"});
   CHECK(attempt(70, 200).empty());
   CHECK_FALSE(threads.is_unnamed(70, 200));
@@ -62,20 +62,20 @@ TEST_CASE_FIXTURE(Fixture, "a name that is no task ends a task") {
 
 TEST_CASE_FIXTURE(Fixture, "a thread that a dump lacks, or whose dumped name differs, has no task") {
   threads.renamed({kJvm, 70, 100, kShort});
-  threads.saw(70, "main", 110, 120);
+  threads.add_full_name(70, "main", 110, 120);
   CHECK(threads.is_unnamed(70, 100));
-  threads.missed(70, 110, 120);
+  threads.mark_absent(70, 110, 120);
   CHECK_FALSE(threads.is_unnamed(70, 100));
   CHECK(threads.unnamed().empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a thread that had its name before is met, once per process") {
-  threads.meet(kJvm, 70, kShort);
-  threads.meet(kJvm, 70, kShort);
+  threads.add_existing(kJvm, 70, kShort);
+  threads.add_existing(kJvm, 70, kShort);
   CHECK(threads.size() == 1);
-  threads.saw(70, whole(4), 10, 20);
+  threads.add_full_name(70, whole(4), 10, 20);
   CHECK(attempt(70, 0) == "4");
-  threads.meet(kOther, 70, kShort);  // the number is another thread's now
+  threads.add_existing(kOther, 70, kShort);  // the number is another thread's now
   CHECK(attempt(70, 0).empty());
   threads.use_short_names(kOther);
   CHECK_FALSE(threads.is_unnamed(70, 0));
@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "a thread that had its name before is met, once per p
 
 TEST_CASE_FIXTURE(Fixture, "names are kept for the window after they end, and no longer") {
   threads.renamed({kJvm, 70, 100, kShort});
-  threads.saw(70, whole(1), 110, 120);
+  threads.add_full_name(70, whole(1), 110, 120);
   threads.renamed({kJvm, 70, 200, kShort});
   threads.next_window();
   CHECK(attempt(70, 100) == "1");
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Fixture, "names are kept for the window after they end, and no
 
 TEST_CASE_FIXTURE(Fixture, "names that a burst may still need are kept longer") {
   threads.renamed({kJvm, 70, 100, kShort});
-  threads.saw(70, whole(1), 110, 120);
+  threads.add_full_name(70, whole(1), 110, 120);
   threads.renamed({kJvm, 70, 200, kShort});
   for (int i = 0; i < 5; ++i) threads.next_window(150);  // a burst began at this time
   CHECK(attempt(70, 100) == "1");
@@ -126,7 +126,7 @@ TEST_CASE("whatever happens, a name is that of the thread's task at that time, o
           all.threads.renamed({kJvm, thread, now, kShort});
         }
         now += dice() % 3;
-        for (const auto &[one, task] : dice() % 2 == 0 ? seen : current) all.threads.saw(one, whole(task), begin, now);
+        for (const auto &[one, task] : dice() % 2 == 0 ? seen : current) all.threads.add_full_name(one, whole(task), begin, now);
       }
     }
     int known = 0;

@@ -144,13 +144,16 @@ void check_same(const procfs::ProcessReading &files, const procfs::ProcessReadin
   CHECK(kernel.start_ns / kTickNs * kTickNs == files.start_ns);
   CHECK(kernel.user == files.user);
   CHECK(kernel.kernel_thread == files.kernel_thread);
-  for (const procfs::Gauge gauge : {procfs::Gauge::virtual_kib, procfs::Gauge::swap_kib, procfs::Gauge::threads, procfs::Gauge::state, procfs::Gauge::parent}) {
+  for (const procfs::Gauge gauge :
+       {procfs::Gauge::virtual_kib, procfs::Gauge::swap_kib, procfs::Gauge::threads, procfs::Gauge::state, procfs::Gauge::parent}) {
     CHECK(kernel.gauges.has(gauge) == files.gauges.has(gauge));
     if (files.gauges.has(gauge)) CHECK(kernel.gauges.get(gauge) == files.gauges.get(gauge));
   }
-  for (const procfs::Counter counter : {procfs::Counter::disk_reads_bytes, procfs::Counter::disk_writes_bytes, procfs::Counter::reads_bytes, procfs::Counter::writes_bytes,
-                                procfs::Counter::reads_calls, procfs::Counter::writes_calls, procfs::Counter::faults_minor, procfs::Counter::faults_major,
-                                procfs::Counter::switches_voluntary, procfs::Counter::switches_involuntary, procfs::Counter::delay_ns})
+  for (const procfs::Counter counter :
+       {procfs::Counter::disk_reads_bytes, procfs::Counter::disk_writes_bytes, procfs::Counter::reads_bytes,
+        procfs::Counter::writes_bytes, procfs::Counter::reads_calls, procfs::Counter::writes_calls, procfs::Counter::faults_minor,
+        procfs::Counter::faults_major, procfs::Counter::switches_voluntary, procfs::Counter::switches_involuntary,
+        procfs::Counter::delay_ns})
     if (files.counters.has(counter) && kernel.counters.has(counter))
       CHECK(kernel.counters.get(counter) == files.counters.get(counter));
   // Each part is cut to ticks in the files.
@@ -277,8 +280,8 @@ TEST_CASE("a process that ends is reported once, with all that it used and the p
   std::vector<ExitReading> ends;
   // The kernel frees a process after a grace period, in which nothing can be awaited from outside.
   for (int i = 0; i < 2400; ++i) {
-    const auto lock = bpf->hold_exits();
-    bpf->take_exits();
+    const auto lock = bpf->lock_exits();
+    bpf->report_exits();
     ends.clear();
     for (const ExitReading &end : all)
       if (end.last.pid == pid || end.last.pid == busy_pid) ends.push_back(end);
@@ -385,13 +388,13 @@ TEST_CASE("ends without room are counted: reported and lost ends add up to all")
   uint64_t reported = 0;
   bpf->follow_exits(model, [&](const ExitReading &) { ++reported; });
   {
-    const auto lock = bpf->hold_exits();  // as if a pass took that long
+    const auto lock = bpf->lock_exits();  // as if a pass took that long
     end_many();
     await_frees([&] { return *bpf->lost_exits() > 0; });
   }
   await_frees([&] {
-    const auto lock = bpf->hold_exits();
-    bpf->take_exits();
+    const auto lock = bpf->lock_exits();
+    bpf->report_exits();
     return reported + *bpf->lost_exits() >= kEnds;
   });
   CHECK(*bpf->lost_exits() > 0);
@@ -408,8 +411,8 @@ TEST_CASE("a window may have more ends than the ring holds: they are reported be
   await_frees([&] { return reported >= kEnds / 2; });
   CHECK(reported >= kEnds / 2);
   await_frees([&] {
-    const auto lock = bpf->hold_exits();
-    bpf->take_exits();
+    const auto lock = bpf->lock_exits();
+    bpf->report_exits();
     return reported >= kEnds;
   });
   CHECK(reported >= kEnds);

@@ -39,8 +39,8 @@ class Planned final : public ProcessBackend {
 
   std::optional<uint64_t> uptime() override { return now_ns; }
   std::optional<uint64_t> lost_exits() const override { return 0; }
-  void follow_exits(const ProcessModel &, TakeExit take) override { take_ = std::move(take); }
-  void take_exits() override { report_until(now_ns); }
+  void follow_exits(const ProcessModel &, OnExit take) override { take_ = std::move(take); }
+  void report_exits() override { report_until(now_ns); }
 
   // A pass takes time, in which processes are born and end.
   void read(ProcessModel &model) override {
@@ -82,7 +82,7 @@ class Planned final : public ProcessBackend {
 
   std::vector<Life> lives_;
   const bool at_exit_;
-  TakeExit take_;
+  OnExit take_;
 };
 
 // The amounts of all samples by name of the process, and the most that rounding of rates can have changed.

@@ -123,13 +123,13 @@ TEST_CASE("a process that ended recently still has its last reading, for the acc
   model.begin(pass(101));
   model.end();
   model.begin(pass(102));
-  CHECK(model.last_growth(reading(7, 10, 102, 8)).value().get(procfs::Counter::user_ns) == 3);
+  CHECK(model.usage_since_last_reading(reading(7, 10, 102, 8)).value().get(procfs::Counter::user_ns) == 3);
   // The kernel's report was late: it started and ended between the first pass and the second.
-  CHECK(model.last_growth(reading(8, 100, 102, 9)).value().get(procfs::Counter::user_ns) == 9);
-  CHECK_FALSE(model.last_growth(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: unknown
+  CHECK(model.usage_since_last_reading(reading(8, 100, 102, 9)).value().get(procfs::Counter::user_ns) == 9);
+  CHECK_FALSE(model.usage_since_last_reading(reading(9, 10, 102, 9)));  // older than the first pass, and never seen: unknown
   model.end();
   model.begin(pass(103));
-  CHECK_FALSE(model.last_growth(reading(7, 10, 103, 8)));  // it was counted
+  CHECK_FALSE(model.usage_since_last_reading(reading(7, 10, 103, 8)));  // it was counted
   model.end();
 }
 
@@ -140,7 +140,8 @@ TEST_CASE("the end of a process that was seen counts after a window of any lengt
     one(model, pass(100), reading(7, 10, 100, 5 * kSecond));
     model.begin(pass(100 + window_s));
     model.update(reading(7, new_s, 100 + window_s, kSecond));
-    CHECK(model.last_growth(reading(7, 10, 100 + window_s, 8 * kSecond)).value().get(procfs::Counter::user_ns) == 3 * kSecond);
+    CHECK(model.usage_since_last_reading(reading(7, 10, 100 + window_s, 8 * kSecond)).value().get(procfs::Counter::user_ns) ==
+          3 * kSecond);
     CHECK_FALSE(model.live().front()->ends);
     CHECK(model.sees(7, new_s * kSecond));
     CHECK_FALSE(model.sees(7, 10 * kSecond));
@@ -156,8 +157,8 @@ TEST_CASE("an unknown process is new, unless one as young was forgotten without 
     model.end();
   }
   model.begin(pass(150));
-  CHECK_FALSE(model.last_growth(reading(7, 100, 150, 9)));
-  CHECK(model.last_growth(reading(8, 101, 150, 9)).value().get(procfs::Counter::user_ns) == 9);
+  CHECK_FALSE(model.usage_since_last_reading(reading(7, 100, 150, 9)));
+  CHECK(model.usage_since_last_reading(reading(8, 101, 150, 9)).value().get(procfs::Counter::user_ns) == 9);
   model.end();
 }
 
@@ -167,12 +168,12 @@ TEST_CASE("a zombie whose end is reported apart counts once, whether the end com
     model.begin(pass(100));
     model.end();
     procfs::ProcessReading zombie = reading(7, 101, 102, 4);
-    if (before) CHECK(model.whole_growth(zombie).get(procfs::Counter::user_ns) == 4);
+    if (before) CHECK(model.usage_since_start(zombie).get(procfs::Counter::user_ns) == 4);
     model.begin(pass(102));
     zombie.ended = true;
     model.update(zombie);
     CHECK_FALSE(model.live().front()->rates.has(procfs::Counter::user_ns));
-    if (!before) CHECK(model.last_growth(zombie).value().get(procfs::Counter::user_ns) == 4);
+    if (!before) CHECK(model.usage_since_last_reading(zombie).value().get(procfs::Counter::user_ns) == 4);
     model.end();
     zombie.monotonic_ns += kSecond;
     CHECK_FALSE(one(model, pass(103), zombie).ran());
@@ -198,10 +199,10 @@ TEST_CASE("the end of a process in any window, reaped or not, adds its last usag
       } else if (!rests || at_s > end_s) {
         model.update(reading(7, 10, at_s, used));
       } else {
-        REQUIRE(model.rests(7));
+        REQUIRE(model.mark_idle(7));
       }
       if (at_s == end_s) used += static_cast<uint64_t>(below(50));  // between the reading and the end
-      const Counters last = at_s == end_s ? model.last_growth(reading(7, 10, at_s, used)).value() : Counters();
+      const Counters last = at_s == end_s ? model.usage_since_last_reading(reading(7, 10, at_s, used)).value() : Counters();
       const Process *seen = model.find(7);
       CHECK((seen != nullptr) == (at_s <= reaped_s));
       if (seen != nullptr) shown += seen->rate(procfs::Counter::user_ns);
@@ -216,11 +217,11 @@ TEST_CASE("the end of a process in any window, reaped or not, adds its last usag
 
 TEST_CASE("a process that rests has rates of 0, and one that runs again those of the last window") {
   ProcessModel model;
-  CHECK_FALSE(model.rests(7));
+  CHECK_FALSE(model.mark_idle(7));
   one(model, pass(100), reading(7, 10, 100, 5));
   for (const int64_t at : {101, 102}) {
     model.begin(pass(at));
-    REQUIRE(model.rests(7));
+    REQUIRE(model.mark_idle(7));
     model.end();
     CHECK(model.find(7)->has_rate(procfs::Counter::user_ns));
     CHECK(model.find(7)->rate(procfs::Counter::user_ns) == 0);

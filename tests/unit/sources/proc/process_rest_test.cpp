@@ -26,8 +26,8 @@ class RandomHost final : public ProcessBackend {
   explicit RandomHost(uint32_t seed) : random_(seed) {}
 
   std::optional<uint64_t> uptime() override { return static_cast<uint64_t>(now_ns); }
-  void follow_exits(const ProcessModel &, TakeExit) override {}
-  void take_exits() override {}
+  void follow_exits(const ProcessModel &, OnExit) override {}
+  void report_exits() override {}
   std::optional<uint64_t> lost_exits() const override { return std::nullopt; }
   void read(ProcessModel &model) override {
     for (int32_t pid = 1; pid <= 8; ++pid) {
@@ -41,7 +41,7 @@ class RandomHost final : public ProcessBackend {
         process.name = procfs::Name("p" + std::to_string(random_() % 3));
         process.start_ns = static_cast<uint64_t>(now_ns);
         for (size_t i = 0; i < procfs::kCounters; ++i) process.counters.set(static_cast<procfs::Counter>(i), 0);
-      } else if (chance < 34 && model.rests(pid)) {
+      } else if (chance < 34 && model.mark_idle(pid)) {
         continue;
       }
       process.monotonic_ns = now_ns;
@@ -62,14 +62,16 @@ class RandomHost final : public ProcessBackend {
 // The integrals over time of all samples of a collector on such a host.
 class IntegralsOfHost {
  public:
-  IntegralsOfHost(uint32_t seed, int64_t rest_ns, uint64_t rest_below_kib = UINT64_MAX) {
+  IntegralsOfHost(uint32_t seed, int64_t idle_interval_ns, uint64_t idle_below_kib = UINT64_MAX) {
     auto backend = std::make_unique<RandomHost>(seed);
     backend_ = backend.get();
-    collector_.emplace(
-        host_.host(),
-        ProcessOptions{
-            .expensive_budget = 0, .exited = false, .unattributed = false, .rest_ns = rest_ns, .rest_below_kib = rest_below_kib},
-        std::move(backend));
+    collector_.emplace(host_.host(),
+                       ProcessOptions{.expensive_budget = 0,
+                                      .exited = false,
+                                      .unattributed = false,
+                                      .idle_interval_ns = idle_interval_ns,
+                                      .idle_below_kib = idle_below_kib},
+                       std::move(backend));
     collector_->start();
   }
   void collect(int64_t time_ns, int64_t duration_ns) {
@@ -162,8 +164,8 @@ class Ending final : public ProcessBackend {
     if (pass < 3 || (pass == 3 && in_list_))
       for (const int32_t pid : {7, 8}) model.update(reading(pid));
   }
-  void follow_exits(const ProcessModel &, TakeExit take) override { take_ = std::move(take); }
-  void take_exits() override {
+  void follow_exits(const ProcessModel &, OnExit take) override { take_ = std::move(take); }
+  void report_exits() override {
     if (pass != 3) return;
     for (const int32_t pid : {7, 8}) take_({reading(pid), procfs::Name(pid == 8 ? "parent" : "init"), 0});
   }
@@ -183,7 +185,7 @@ class Ending final : public ProcessBackend {
     return process;
   }
   const bool in_list_;
-  TakeExit take_;
+  OnExit take_;
 };
 
 // Rules about ended processes select by the parent: it must be known for those that lived for hours too.

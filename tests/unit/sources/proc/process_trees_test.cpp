@@ -116,7 +116,7 @@ class Meter {
   }
 
   void pass() {
-    const auto lock = backend_.hold_exits();
+    const auto lock = backend_.lock_exits();
     const int64_t previous_ns = time_ns_;
     time_ns_ = monotonic();
     model_.begin({time_ns_, backend_.uptime(), false});
@@ -131,9 +131,9 @@ class Meter {
       read_ns.emplace(pid, process->unread ? time_ns_ : process->now.monotonic_ns);
     }
     read_ns_ = std::move(read_ns);
-    backend_.take_exits();
+    backend_.report_exits();
     for (const ExitReading &exit : ends_) {
-      const Counters used = model_.last_growth(exit.last).value_or(Counters());
+      const Counters used = model_.usage_since_last_reading(exit.last).value_or(Counters());
       if (exit.last.name.text() != kTreeName) continue;
       ++exits_;
       if (used.has(procfs::Counter::reads_bytes))

@@ -64,7 +64,7 @@ TEST_CASE(
   Hub hub;
   const receive::SenderPtr a = hub.senders.of("10.0.0.1", 0), silent = hub.senders.of("10.0.0.2", 0);
   for (const unsigned status : {204u, 200u, 429u, 400u, 503u}) a->counts.count_answer(status);
-  hub.senders.strangers().counts.count_answer(401);
+  hub.senders.unidentified_sender().counts.count_answer(401);
   for (uint64_t series = 0; series < 3; ++series) a->series.add(series * 77);
   hub.senders.charge(*a, 100, 0, 0);
   a->counts.bytes += 100;

@@ -64,7 +64,7 @@ TEST_CASE("the environment counts where the cgroup has no job, and only if it is
   const auto rules = std::make_shared<const Rules>(std::move(*Rules::make({})));
   const auto job_of = [&](int32_t pid, bool permitted) {
     Resolver resolver(rules, {.root = fake.root(), .places = true, .job_environment = permitted});
-    const Answer answer = resolver.answer({.pid = pid, .asked_ns = INT64_MAX});
+    const Answer answer = resolver.answer({.pid = pid, .requested_ns = INT64_MAX});
     CHECK(answer.found);
     return answer.places[kJob] + "/" + answer.places[kJobStep] + "/" + answer.places[kJobUser];
   };

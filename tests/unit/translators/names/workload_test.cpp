@@ -23,7 +23,7 @@ TEST_CASE("the process of a pod has the tag of its workload, unless the pod is t
                                                       pod + "\"}}");
     fake.put({.pid = pid, .name = "app", .cgroup = "0::/kubepods/burstable/pod" + uid + "/" + id + "\n"});
     Resolver resolver(std::make_shared<const Rules>(std::move(*Rules::make({}))), {.root = fake.root(), .places = true});
-    const Answer answer = resolver.answer({.pid = pid, .asked_ns = INT64_MAX});
+    const Answer answer = resolver.answer({.pid = pid, .requested_ns = INT64_MAX});
     CHECK(answer.places[2] == pod);
     return answer.places[kWorkload];
   };

@@ -13,7 +13,7 @@ import type { View } from "../view";
 
 const kBy = [["process", "processes"], ["command", "commands"], ["container", "containers"], ["host", "hosts"]] as const;
 const kShares = [["0%", "all edges"], ["1%", "edges from 1 %"], ["5%", "edges from 5 %"], ["10%", "edges from 10 %"], ["25%", "edges from 25 %"]] as const;
-const kMostEdges = 200;
+const kMaxEdges = 200;
 
 function by(): string {
   return kBy.find(([name]) => name === own("by"))?.[0] ?? "process";
@@ -45,7 +45,7 @@ export function make_graph(_info: Info): View {
       const node = traffic.nodes[i];
       return node === undefined ? "?" : [node.host, node.name, node.pid].filter((part) => part !== null && part !== "").join(" ");
     };
-    const largest = [...traffic.edges].sort((a, b) => b.bytes - a.bytes).slice(0, kMostEdges);
+    const largest = [...traffic.edges].sort((a, b) => b.bytes - a.bytes).slice(0, kMaxEdges);
     edges.show(simple_table("Edges by traffic", ["from", "to", "traffic", "share"], largest.map((edge) => [
       name(edge.from), name(edge.to), { content: value_text(edge.bytes, "By"), number: true }, { content: share_text(traffic.total > 0 ? edge.bytes / traffic.total : null), number: true }])));
   };

@@ -10,7 +10,7 @@ import { duration_text, span_text } from "../time";
 import type { Info, Processes, ProcessRow } from "../types";
 import type { View } from "../view";
 
-const kMost = 10_000, kTypingMs = 250;
+const kMaxRows = 10_000, kTypingMs = 250;
 
 export function make_processes(_info: Info): View {
   const card = new Card("Processes", "fill processes-card");
@@ -48,7 +48,7 @@ export function make_processes(_info: Info): View {
     update: () => {
       if (document.activeElement !== filter) filter.value = own("filter");
       const { from, to } = window_span();
-      const query = { from, to, host: exactly(current().host), filter: own("filter"), limit: kMost };
+      const query = { from, to, host: exactly(current().host), filter: own("filter"), limit: kMaxRows };
       void card.load<Processes>("processes", query, show);
     },
     close: () => {
