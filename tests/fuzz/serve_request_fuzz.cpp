@@ -50,7 +50,7 @@ static void ask(query::Query query) {
   query.metrics = {"*"};
   query.tags.clear();
   query::Budget budget({100, 10'000, 1'000'000'000});
-  write(query::answers_to(query, store, budget), budget);
+  write(query::run_query(query, store, budget), budget);
 }
 
 // Every valid expression is evaluated, in a range and at an instant.

@@ -173,7 +173,7 @@ class Writer {
     JsonObject object(out_);
     const jobs::Group &group = all_.groups[rank.group];
     add_group(object, group);
-    object.text("bytesOf", group.bytes_of_task ? "task" : "phase");
+    object.text("bytesOf", group.task_bytes ? "task" : "phase");
     object.number("share", rank.share);
     object.number("correlation", rank.correlation);
     object.number("loading", rank.loading);

@@ -85,7 +85,7 @@ class BottleneckCommand final : public Command {
           query::Reading reading(read_);
           if (any_time_) reading.range = {0, reading.now_ns};
           jobs::JobData data = jobs::read_jobs(ids(), tags_, reading.range, *reading.store, reading.budget);
-          if (data.tasks.empty() && data.regions.empty()) say_nothing(reading);
+          if (data.tasks.empty() && data.regions.empty()) report_no_points(reading);
           if (critical_path_) return write_path(data, reading);
           const jobs::Analysis analysis = analyse(std::move(data), options_, *reading.store, reading.budget);
           Report report{analysis, change_of(analysis.data), reading.store->name(),
@@ -112,8 +112,8 @@ class BottleneckCommand final : public Command {
   }
 
   // The time range that has jobs.
-  void say_nothing(query::Reading &reading) const {
-    query::say_nothing("tasks of jobs", reading.range);
+  void report_no_points(query::Reading &reading) const {
+    query::report_no_points("tasks of jobs", reading.range);
     if (any_time_) return;
     query::Range jobs{reading.now_ns, 0};
     query::Budget part = reading.budget.half();

@@ -238,7 +238,7 @@ class FlamegraphCommand final : public Command {
   void finish(Tree &tree, const Classes &classes) {
     if (tree.cut() > 0)
       std::fprintf(stderr, "%zu stacks are shown with their first frames only: too deep, or too many different ones\n", tree.cut());
-    if (keep_ != "all") keep_class(tree, classes, keep_);
+    if (keep_ != "all") filter_class(tree, classes, keep_);
     tree.finish();
     if (!diff_.empty() && tree.root().before() == 0) std::fputs("nothing to compare with: no stacks before\n", stderr);
   }

@@ -63,7 +63,7 @@ class GraphCommand final : public Command {
           query::Reading reading(read_);
           const std::vector<Flow> flows = read_flows(tags_, reading.range, *reading.store, reading.budget);
           if (flows.empty()) {
-            query::say_nothing("flows", reading.range);
+            query::report_no_points("flows", reading.range);
             std::fputs("source net collects them (pipelines/network.lua)\n", stderr);
           }
           Translations translations = translations_;

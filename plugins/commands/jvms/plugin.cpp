@@ -60,7 +60,7 @@ class JvmsCommand final : public Command {
         [&] {
           query::Reading reading(options_);
           const Overview overview = overview_of(*reading.store, tags_, reading.range, reading.budget);
-          if (overview.jvms.empty() && overview.functions.empty()) return say_nothing(reading);
+          if (overview.jvms.empty() && overview.functions.empty()) return report_no_points(reading);
           if (function_.empty()) {
             query::write_output({}, json_ ? overview_json(overview, top_) : overview_table(overview, top_));
             return 0;
@@ -83,7 +83,7 @@ class JvmsCommand final : public Command {
                                        query::span_text(overview.range) + core::did_you_mean(function_, names));
   }
 
-  int say_nothing(const query::Reading &reading) const {
+  int report_no_points(const query::Reading &reading) const {
     std::fprintf(stderr, "no JVMs from %s%s\n", query::span_text(reading.range).c_str(),
                  tags_.empty() ? "; run source jvm to find them (pipelines/jvm-profile.lua)" : " with these tags");
     return 1;

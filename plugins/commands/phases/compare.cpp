@@ -108,7 +108,7 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   size_t normal = of_program.count(runs.front());
   for (const ProgramRun &run : runs) normal = std::min(normal, of_program.count(run));
   std::printf("%s: %zu runs against %zu normal runs\n", core::visible(runs.front().process).c_str(), runs.size(), normal);
-  if (normal < kLeastRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kLeastRuns);
+  if (normal < kMinRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kMinRuns);
 }
 
 void print(const PhasesOptions &asked, io::JsonWriter &json) {

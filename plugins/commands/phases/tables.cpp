@@ -173,7 +173,7 @@ std::string models_table(const Models &models, const std::string &process) {
       if (const auto names = strongest_inputs(*model); !names.empty()) table.note("inputs:", names);
     }
   }
-  return table.is_empty() ? "no model of " + core::visible(process) + ": each phase needs " + std::to_string(kLeastRuns) +
+  return table.is_empty() ? "no model of " + core::visible(process) + ": each phase needs " + std::to_string(kMinRuns) +
                                 " runs with the same phases before it\n"
                           : table.text();
 }
@@ -206,7 +206,7 @@ std::string predictions_table(const ProgramRun &run, const Models &models) {
     }
   }
   return table.is_empty()
-             ? "no prediction: each phase needs " + std::to_string(kLeastRuns) + " earlier runs with the same phases before it\n"
+             ? "no prediction: each phase needs " + std::to_string(kMinRuns) + " earlier runs with the same phases before it\n"
              : table.text();
 }
 

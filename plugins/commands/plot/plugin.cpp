@@ -75,7 +75,7 @@ class PlotCommand final : public Command {
       plot_.to_ns = range.to_ns;
       // The comparison and the stack include all series, not only those that are drawn.
       const size_t top = compare_ || plot_.stacked ? std::exchange(question_.top, 0) : 0;
-      draw(query::answers_to(question_, reading), plot_.stacked && top == 0 ? kAreas : top, reading.budget);
+      draw(query::run_query(question_, reading), plot_.stacked && top == 0 ? kAreas : top, reading.budget);
       if (bands_ || !options_.experiment.empty())
         add_bands(plot_, query::experiments(*reading.store, options_.experiment), options_.experiment, reading.now_ns);
       if (plot_.title.empty()) plot_.title = title();
@@ -102,7 +102,7 @@ class PlotCommand final : public Command {
   void draw(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
     const std::vector<Line> references = compare_ ? compared(answers, budget) : std::vector<Line>{};
     std::vector<query::Answer> rest;
-    query::keep_top(answers, top, budget, plot_.stacked ? &rest : nullptr);
+    query::select_top(answers, top, budget, plot_.stacked ? &rest : nullptr);
     if (answers.size() > kMaxLines)
       throw query::TooMuch(std::to_string(answers.size()) +
                            " lines are too many for a chart; select with --tag or --top, or aggregate them with --aggregate");

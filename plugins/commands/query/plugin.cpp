@@ -34,9 +34,9 @@ class Query final : public Command {
   int run(std::span<const atalaya_str>) override {
     return query::answered([&] {
       query::Reading reading(options_);
-      const auto answers = query::answers_to(question_, reading);
+      const auto answers = query::run_query(question_, reading);
       if (answers.empty())
-        query::say_nothing(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
+        query::report_no_points(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
       else
         query::check_keys(question_.query.group_by, answers);
       query::write_output("-", format_ == "json"  ? query::as_json(answers)

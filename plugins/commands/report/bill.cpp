@@ -73,7 +73,7 @@ class BillReader {
     for (const auto &[name, amounts] : groups_) bill.rows.push_back({RowKind::group, name, amounts});
     std::stable_sort(bill.rows.begin(), bill.rows.end(),
                      [](const BillRow &a, const BillRow &b) { return larger(a.amounts, b.amounts); });
-    keep_top(bill.rows, top);
+    select_top(bill.rows, top);
     Amounts rest = unknown();
     for (size_t i = 0; i < rest.size(); ++i) {
       if (std::isnan(total_[i])) continue;
@@ -103,7 +103,7 @@ class BillReader {
       if (known(a[i]) != known(b[i])) return known(a[i]) > known(b[i]);
     return false;
   }
-  static void keep_top(std::vector<BillRow> &rows, size_t top) {
+  static void select_top(std::vector<BillRow> &rows, size_t top) {
     if (rows.size() <= top) return;
     BillRow other{RowKind::other, "other (" + std::to_string(rows.size() - top) + ")", unknown()};
     for (size_t row = top; row < rows.size(); ++row)

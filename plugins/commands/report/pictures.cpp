@@ -48,9 +48,9 @@ void add_pictures(const std::string &pattern, const PictureOptions &options, que
   question.query.tags = options.tags;
   question.query.group_by = options.keys;
   plot::set_interval(question, reading.range);
-  std::vector<query::Answer> answers = query::answers_to(question, reading);
+  std::vector<query::Answer> answers = query::run_query(question, reading);
   std::vector<query::Answer> rest;
-  query::keep_top(answers, options.lines, reading.budget, &rest);
+  query::select_top(answers, options.lines, reading.budget, &rest);
   query::release(answers, reading.budget);
   std::map<std::string, Answers> metrics;
   for (query::Answer &answer : answers) metrics[answer.metric].shown.push_back(std::move(answer));

@@ -181,7 +181,7 @@ class Report final : public Command {
       if (!one.workload.empty()) tags["workload"] = one.workload;
       parts.push_back({tags, {one.start_ns, one.end_ns(reading.now_ns)}, {}, {}});
     }
-    if (parts.empty()) query::say_nothing("experiments", reading.range);
+    if (parts.empty()) query::report_no_points("experiments", reading.range);
     return parts;
   }
 

@@ -92,7 +92,7 @@ class Trace final : public Command {
         [&] {
           query::Reading reading(options_);
           if (recording_ && !choose_recording(reading)) {
-            query::say_nothing("recording", reading.range);
+            query::report_no_points("recording", reading.range);
             return 1;
           }
           Timeline timeline;
@@ -101,7 +101,7 @@ class Trace final : public Command {
             for (const std::string &metric : metrics_) add_metric(timeline, metric, reading);
           if (stacks_ > 0) add_stacks(timeline, reading);
           if (timeline.size() == 0) {
-            query::say_nothing("spans, values or stacks", reading.range);
+            query::report_no_points("spans, values or stacks", reading.range);
             return 1;
           }
           query::write_output(file_, timeline.text());
@@ -162,8 +162,8 @@ class Trace final : public Command {
     question.range = reading.range;
     question.group_by = {"host", "process", "pid"};
     try {
-      std::vector<query::Answer> answers = query::answers_to(question, *reading.store, reading.budget);
-      query::keep_top(answers, top_, reading.budget);
+      std::vector<query::Answer> answers = query::run_query(question, *reading.store, reading.budget);
+      query::select_top(answers, top_, reading.budget);
       for (const query::Answer &answer : answers)
         for (const query::Point &point : answer.points)
           // The value of a window is drawn from its begin.

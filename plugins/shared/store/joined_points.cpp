@@ -102,9 +102,9 @@ void hand_over(std::vector<Point> &points, PointVisitor &visitor) {
 
 }  // namespace
 
-void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::vector<PartsOfStore> &parts, const Range &range,
+void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::vector<StoreParts> &parts, const Range &range,
                   size_t max_buffered, PointVisitor &visitor) {
-  if (std::all_of(parts.begin(), parts.end(), [](const PartsOfStore &part) { return part.series.empty(); })) return;
+  if (std::all_of(parts.begin(), parts.end(), [](const StoreParts &part) { return part.series.empty(); })) return;
   std::vector<Range> left{range};  // the next one last
   while (!left.empty()) {
     const Range slice = left.back();

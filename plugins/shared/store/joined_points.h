@@ -11,12 +11,12 @@
 namespace atalaya::store {
 
 // The series of one store, and their places for the visitor.
-struct PartsOfStore {
+struct StoreParts {
   std::vector<Series> series;
   std::vector<size_t> places;
 };
 // Reads slices of time with at most `max_buffered` points, unless more have one time. Of equal times the last store wins.
-void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::vector<PartsOfStore> &parts, const Range &range,
+void merge_points(const std::vector<std::unique_ptr<Store>> &stores, const std::vector<StoreParts> &parts, const Range &range,
                   size_t max_buffered, PointVisitor &visitor);
 
 }  // namespace atalaya::store

@@ -11,7 +11,7 @@
 namespace atalaya::store {
 namespace {
 
-struct KeptStack {
+struct StoredStack {
   int64_t time_ns, duration_ns, entity, number;
   const Tags *tags;
   const std::string *folded;
@@ -60,17 +60,17 @@ class StackMerge {
   void keep(const Stack &stack) {
     const auto entity = entities_.try_emplace(stack.tags, static_cast<int64_t>(entities_.size())).first;
     const auto number = numbers_.try_emplace(std::string(stack.folded), static_cast<int64_t>(numbers_.size())).first;
-    KeptStack &kept = kept_.emplace_back(
-        KeptStack{stack.time_ns, stack.duration_ns, entity->second, number->second, &entity->first, &number->first, {}});
+    StoredStack &kept = kept_.emplace_back(
+        StoredStack{stack.time_ns, stack.duration_ns, entity->second, number->second, &entity->first, &number->first, {}});
     kept.fields.assign(stack.fields.begin(), stack.fields.end());
     for (Field &field : kept.fields) field.name = *names_.emplace(field.name).first;
   }
 
   void hand_over(int64_t to, const std::function<void(const Stack &)> &visitor) {
-    const auto key = [](const KeptStack &kept) { return std::tie(kept.time_ns, kept.entity, kept.number); };
-    std::stable_sort(kept_.begin(), kept_.end(), [&](const KeptStack &a, const KeptStack &b) { return key(a) < key(b); });
+    const auto key = [](const StoredStack &kept) { return std::tie(kept.time_ns, kept.entity, kept.number); };
+    std::stable_sort(kept_.begin(), kept_.end(), [&](const StoredStack &a, const StoredStack &b) { return key(a) < key(b); });
     for (size_t i = 0; i < kept_.size() && kept_[i].time_ns <= to; ++i) {
-      const KeptStack &one = kept_[i];
+      const StoredStack &one = kept_[i];
       if (i + 1 < kept_.size() && key(kept_[i + 1]) == key(one)) continue;
       visitor({one.time_ns, one.duration_ns, one.entity, one.number, *one.tags, *one.folded, one.fields});
     }
@@ -82,7 +82,7 @@ class StackMerge {
   std::map<Tags, int64_t> entities_;
   std::unordered_map<std::string, int64_t> numbers_;
   std::set<std::string, std::less<>> names_;
-  std::vector<KeptStack> kept_;
+  std::vector<StoredStack> kept_;
 };
 
 }  // namespace

@@ -31,20 +31,20 @@ class Renumbered final : public PointVisitor {
   PointVisitor &visitor_;
 };
 
-struct KeptSpan {
+struct StoredSpan {
   int64_t start_ns, duration_ns, entity;
   const Tags *tags;
   std::string name;
   std::vector<std::pair<std::string, Field>> fields;
 };
 
-KeptSpan kept(const Span &span, int64_t entity, const Tags &tags) {
-  KeptSpan one{span.start_ns, span.duration_ns, entity, &tags, std::string(span.name), {}};
+StoredSpan kept(const Span &span, int64_t entity, const Tags &tags) {
+  StoredSpan one{span.start_ns, span.duration_ns, entity, &tags, std::string(span.name), {}};
   for (const Field &field : span.fields) one.fields.emplace_back(field.name, field);
   return one;
 }
 
-auto identity_of(const KeptSpan &span) {
+auto identity_of(const StoredSpan &span) {
   return std::tie(span.start_ns, span.entity, span.name);
 }
 
@@ -144,7 +144,7 @@ std::vector<Series> JoinedStore::series(const Selection &selection, size_t limit
 }
 
 void JoinedStore::scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) {
-  std::vector<PartsOfStore> single(stores_.size()), several(stores_.size());
+  std::vector<StoreParts> single(stores_.size()), several(stores_.size());
   for (size_t i = 0; i < series.size(); ++i) {
     const auto parts = parts_.find({series[i].entity, series[i].metric_id});
     if (parts == parts_.end()) throw Error(Cause::retry, name() + ": the numbers of the series are too old; repeat the query");
@@ -171,19 +171,19 @@ void JoinedStore::whole_stacks(const Selection &selection, const std::function<v
 
 void JoinedStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
   std::map<Tags, int64_t> entities;
-  std::vector<KeptSpan> all;
+  std::vector<StoredSpan> all;
   for (const auto &store : stores_)
     store->spans(selection, [&](const Span &span) {
       const auto entity = entities.try_emplace(span.tags, static_cast<int64_t>(entities.size())).first;
       all.push_back(kept(span, entity->second, entity->first));
     });
-  std::stable_sort(all.begin(), all.end(), [](const KeptSpan &a, const KeptSpan &b) { return identity_of(a) < identity_of(b); });
+  std::stable_sort(all.begin(), all.end(), [](const StoredSpan &a, const StoredSpan &b) { return identity_of(a) < identity_of(b); });
   std::vector<Field> fields;
   for (size_t i = 0, end = 0; i < all.size(); i = end) {
     size_t last = i;
     for (end = i; end < all.size() && identity_of(all[end]) == identity_of(all[i]); ++end)
       if (all[end].duration_ns >= 0 || all[last].duration_ns < 0) last = end;  // an end wins over an open span
-    const KeptSpan &one = all[last];
+    const StoredSpan &one = all[last];
     if (one.duration_ns < 0 && has_ended(one.start_ns, *one.tags, one.name)) continue;
     fields.clear();
     for (const auto &[name, field] : one.fields) fields.push_back({name, field.is_count, field.value, field.count});

@@ -32,7 +32,7 @@ Field part_of(const Field &whole, int64_t skipped, int64_t inside, int64_t all) 
 
 }  // namespace
 
-Range ends_of_windows(const Range &range) {
+Range window_ends(const Range &range) {
   const int64_t most = std::numeric_limits<int64_t>::max() - kLongestWindow;
   return {range.from_ns, std::min(range.to_ns, most) + kLongestWindow};
 }

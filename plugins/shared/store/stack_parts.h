@@ -12,7 +12,7 @@ namespace atalaya::store {
 constexpr int64_t kLongestWindow = 86'400'000'000'000;  // ns; a pipeline collects once a day at least
 
 // Where windows end that may overlap the range.
-Range ends_of_windows(const Range &range);
+Range window_ends(const Range &range);
 // Calls the visitor with the part of the stack in the range, if there is one.
 void visit_part(const Stack &whole, const Range &range, const std::function<void(const Stack &)> &visitor);
 

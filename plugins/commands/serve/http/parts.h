@@ -23,7 +23,7 @@ class QueryParts final : public AnswerRest {
   QueryParts(std::string head, Tail tail, size_t part_points, const query::Limits &limits);
 
   void add(query::Query query, query::AnswerParts::Render render);
-  // The text, or its begin and the rest of it. Throws what answers_to throws for any of the queries.
+  // The text, or its begin and the rest of it. Throws what run_query throws for any of the queries.
   static Answer answer(const std::shared_ptr<QueryParts> &parts, store::Store &store);
   std::string next(store::Store &store) override;
 

@@ -55,14 +55,14 @@ std::vector<query::Answer> summed(std::vector<query::Answer> answers, const std:
   sums.reserve(groups.size());
   for (auto &[key, group] : groups) {
     if (group.size() > 1) add_up(group, budget);
-    group.front().metric = "";  // a list of one kind, for keep_top
+    group.front().metric = "";  // a list of one kind, for select_top
     sums.push_back(std::move(group.front()));
   }
   return sums;
 }
 
 Shown shown_of(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
-  query::keep_top(answers, answers.size(), budget);  // sorts them
+  query::select_top(answers, answers.size(), budget);  // sorts them
   Shown shown;
   shown.left_out = answers.size() > top ? answers.size() - top : 0;
   std::vector<std::vector<query::Point>> rest;

@@ -140,7 +140,7 @@ void draw_range(PageCall &call, const std::optional<query::Range> &before, const
   else
     flamegraph::add_task(drawn.tree, task, call.store, wanted, range, call.budget);
   if (before) flamegraph::add_stored(drawn.tree, Side::before, call.store, wanted, *before, call.budget);
-  if (keep != "all") flamegraph::keep_class(drawn.tree, flamegraph::Classes(drawn.tree, wanted.group_depth()), keep);
+  if (keep != "all") flamegraph::filter_class(drawn.tree, flamegraph::Classes(drawn.tree, wanted.group_depth()), keep);
   drawn.tree.finish();
   if (drawn.tree.root().shown() != 0) return;
   drawn.empty = task.empty() ? "no stacks" + flamegraph::why_nothing(call.store, wanted, range, call.budget)

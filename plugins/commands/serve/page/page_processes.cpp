@@ -77,7 +77,7 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
   // All at once: the metrics of a process are in the same rows of the store.
   for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exactly(metric));
   ProcessTable table;
-  const auto answers = query::answers_to(wanted, call.store, call.budget);
+  const auto answers = query::run_query(wanted, call.store, call.budget);
   for (const query::Answer &answer : answers)
     if (!answer.points.empty()) add_value(answer, columns.find(answer.metric)->second, table);
   query::release(answers, call.budget);

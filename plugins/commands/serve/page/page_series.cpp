@@ -54,7 +54,7 @@ std::vector<query::Answer> answers_of(const PageCall &call, query::Query wanted,
     wanted.metrics.push_back(query::exactly(metric));
   }
   if (wanted.metrics.empty()) return {};
-  return query::answers_to(wanted, call.store, budget);
+  return query::run_query(wanted, call.store, budget);
 }
 
 // The values of the keys that it was grouped by; else the tags in which it differs from the others; else the metric.

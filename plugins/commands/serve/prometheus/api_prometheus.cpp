@@ -41,7 +41,7 @@ bool is_plain(const Expression &expression) {
 // Prometheus treats an unknown metric as one without points.
 std::vector<query::Answer> answers_to_selector(const query::Query &wanted, store::Store &store, query::Budget &budget) {
   try {
-    return query::answers_to(wanted, store, budget);
+    return query::run_query(wanted, store, budget);
   } catch (const query::UnknownMetric &) {
     return {};
   }

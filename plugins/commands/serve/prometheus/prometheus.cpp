@@ -133,14 +133,14 @@ int64_t max_age_of(const query::Answer &answer) {
 }
 
 Query interval_query_of(Query selector, const Steps &steps) {
-  selector.kinds = query::Kinds::of_stretches;
+  selector.kinds = query::Kinds::intervals;
   selector.range = {steps.from_ns - steps.step_ns, steps.to_ns};
   selector.downsample = query::Downsample{steps.step_ns, std::nullopt, query::Fill::none, steps.from_ns % steps.step_ns};
   return selector;
 }
 
 Query instant_query_of(Query selector, const Steps &steps) {
-  selector.kinds = query::Kinds::of_moments;
+  selector.kinds = query::Kinds::instants;
   selector.range = {steps.from_ns - kLookback, steps.to_ns};
   return selector;
 }

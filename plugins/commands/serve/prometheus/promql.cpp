@@ -85,7 +85,7 @@ class Evaluation {
 
   std::vector<query::Answer> answers(const query::Query &wanted) {
     try {
-      return query::answers_to(wanted, store_, budget_);
+      return query::run_query(wanted, store_, budget_);
     } catch (const query::UnknownMetric &) {
       return {};
     }

@@ -105,14 +105,14 @@ Question read_question(Host host) {
   return question;
 }
 
-std::vector<Answer> answers_to(const Question &question, Reading &reading) {
+std::vector<Answer> run_query(const Question &question, Reading &reading) {
   std::vector<std::vector<Answer>> parts;
   parts.reserve(question.metrics.size());
   for (const std::string &metric : question.metrics) {
     Query query = question.query;
     query.metrics = {metric};
     query.range = reading.range;
-    parts.push_back(answers_to(query, *reading.store, reading.budget));
+    parts.push_back(run_query(query, *reading.store, reading.budget));
   }
   std::vector<Answer> answers;
   if (!question.formula.empty()) {
@@ -121,7 +121,7 @@ std::vector<Answer> answers_to(const Question &question, Reading &reading) {
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));
   }
-  keep_top(answers, question.top, reading.budget);
+  select_top(answers, question.top, reading.budget);
   return answers;
 }
 

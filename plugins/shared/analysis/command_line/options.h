@@ -54,7 +54,7 @@ Question read_question(Host host);
 // --tag. Throws Failure.
 std::vector<store::TagFilter> read_tags(Host host);
 // All answers by metric, or the results of the formula.
-std::vector<Answer> answers_to(const Question &question, Reading &reading);
+std::vector<Answer> run_query(const Question &question, Reading &reading);
 
 // The advice of commands without --metric and --every, in place of kAskForLess.
 inline constexpr const char *kAskForLessTime =

@@ -93,7 +93,7 @@ std::string span_text(const Range &range) {
   return times.text(shown(range.from_ns)) + " to " + times.text(shown(range.to_ns)) + zone;
 }
 
-void say_nothing(const char *what, const Range &range) {
+void report_no_points(const char *what, const Range &range) {
   std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
 }
 

@@ -18,7 +18,7 @@ std::string suffix_of(const std::string &file);
 // "2026-11-21 10:00:00 to 2026-11-21 11:00:00 UTC+01:00": local, to the second, but for a time that is hardly longer.
 std::string span_text(const Range &range);
 // "no points from .. to ..", on standard error.
-void say_nothing(const char *what, const Range &range);
+void report_no_points(const char *what, const Range &range);
 // Throws Wrong for a key of --group-by that no series has, such as a misspelt one.
 void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
 

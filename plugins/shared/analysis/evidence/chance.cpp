@@ -81,7 +81,7 @@ double student_within(double t, size_t freedom) {
 
 }  // namespace
 
-double chance_of_one_more(std::span<const double> others, double value) {
+double one_more_chance(std::span<const double> others, double value) {
   if (others.size() < 2) return 1;
   const auto count = static_cast<double>(others.size());
   const double mean = mean_of(others), distance = std::abs(value - mean);

@@ -13,7 +13,7 @@ double chance_of(std::span<const double> before, std::span<const double> after);
 
 // Two-sided probability that one more value of the distribution of `others` is as far from their mean as this one is: Student's t,
 // for values that are distributed normally. 1 for less than two others.
-double chance_of_one_more(std::span<const double> others, double value);
+double one_more_chance(std::span<const double> others, double value);
 
 // The largest value minus the smallest, without one value at each end: a single peak does not count. 0 for less than four values.
 double inner_range(std::span<const double> values);

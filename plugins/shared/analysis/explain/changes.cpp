@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-Values kept_or_zero(const Parts &parts, const Tags &tags, const Steps &steps) {
+Values value_or_zero(const Parts &parts, const Tags &tags, const Steps &steps) {
   const auto found = parts.find(tags);
   return found == parts.end() ? Values(steps.complete(), 0) : steps.kept(found->second.values);
 }
@@ -35,13 +35,13 @@ Difference difference_of(const Values &before, const Values &after) {
 // Large enough to be a finding, if chance does not explain it.
 bool is_large(const Difference &difference, const Change &change) {
   const double size = std::abs(difference.change());
-  return size >= change.least() && size > kSpreads * difference.spread && size >= kLeastPart * std::abs(difference.before);
+  return size >= change.least() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
 }
 
 // A part that no peer has: all of them use nothing.
 double chance_among(const PeerMeans &peers, const Tags &part, double value) {
   const auto known = peers.parts.find(part);
-  return known == peers.parts.end() ? 0 : evidence::chance_of_one_more(known->second, value);
+  return known == peers.parts.end() ? 0 : evidence::one_more_chance(known->second, value);
 }
 
 void judge(Difference &difference, const Change &change, size_t tests) {
@@ -65,7 +65,7 @@ double Change::severity() const {
   return std::min(1.0, capacity > 0 ? most / capacity : 0);
 }
 
-Parts mean_of_peers(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means) {
+Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means) {
   const auto number_of = [&](const Tags &tags) {
     const auto host = tags.find("host");
     return host == tags.end() ? hosts.end() : std::find(hosts.begin(), hosts.end(), host->second);
@@ -101,7 +101,7 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
   for (const Parts *side : {&before, &after})
     for (const auto &[tags, part] : *side) all[tags] = &part;  // the tags of the window, if it is in both
   for (const auto &[tags, part] : all) {
-    const Values own_before = kept_or_zero(before, tags, baseline), own_after = kept_or_zero(after, tags, window);
+    const Values own_before = value_or_zero(before, tags, baseline), own_after = value_or_zero(after, tags, window);
     add(total_before, own_before);
     add(total_after, own_after);
     Difference difference = difference_of(own_before, own_after);
@@ -113,7 +113,7 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
   }
   change.total = difference_of(total_before, total_after);
   change.total.chance = evidence::chance_of(total_before, total_after);
-  if (peers != nullptr) change.total.chance = std::max(change.total.chance, evidence::chance_of_one_more(peers->total, change.total.after));
+  if (peers != nullptr) change.total.chance = std::max(change.total.chance, evidence::one_more_chance(peers->total, change.total.after));
   std::stable_sort(change.parts.begin(), change.parts.end(), [](const PartChange &a, const PartChange &b) {
     return std::abs(a.difference.change()) > std::abs(b.difference.change());
   });

@@ -39,14 +39,14 @@ struct Change {
   // The largest difference of the total and the named parts, as a part of the capacity: from 0 to 1.
   double severity() const;
   // Smaller differences do not matter.
-  double least() const { return resource.least_share * capacity; }
+  double least() const { return resource.min_share_of_capacity * capacity; }
 };
 
 // A finding: its chance is below kChance / tests, its difference is larger than kSpreads spreads of the baseline, than 5 % of the
 // baseline, and than a share of the capacity.
 inline constexpr double kChance = 0.01;
 inline constexpr double kSpreads = 1.5;
-inline constexpr double kLeastPart = 0.05;
+inline constexpr double kMinPart = 0.05;
 
 // The baseline may be the mean of other hosts. The means of each of them, by part, and of all parts.
 struct PeerMeans {
@@ -54,7 +54,7 @@ struct PeerMeans {
   std::vector<double> total;
 };
 // The mean of the parts of these hosts, without their names.
-Parts mean_of_peers(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means);
+Parts peers_mean(const Parts &by_host, const std::vector<std::string> &hosts, const Steps &steps, PeerMeans &means);
 
 // Without a verdict. With `peers`, the chance is at least that of one more host.
 Change change_of(const Resource &resource, const Parts &before, const Parts &after, const Steps &baseline, const Steps &window,

@@ -74,7 +74,7 @@ std::vector<FactChange> changed_facts(const Side &baseline, const Side &window, 
 
 std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t most,
                                             Reader &reader) {
-  constexpr double kLeastSamples = 20, kLeastGrowth = 2;  // per cent
+  constexpr double kLeastSamples = 20, kMinGrowth = 2;  // per cent
   flamegraph::Tree tree;
   flamegraph::Wanted wanted;
   wanted.by = flamegraph::By::name;
@@ -96,7 +96,7 @@ std::vector<FunctionChange> grown_functions(const Tags &process, const Side &bas
   std::vector<FunctionChange> functions;
   for (auto &[name, function] : by_name) {
     function.name = name;
-    if (function.after - function.before >= kLeastGrowth) functions.push_back(std::move(function));
+    if (function.after - function.before >= kMinGrowth) functions.push_back(std::move(function));
   }
   std::stable_sort(functions.begin(), functions.end(),
                    [](const FunctionChange &a, const FunctionChange &b) { return a.after - a.before > b.after - b.before; });

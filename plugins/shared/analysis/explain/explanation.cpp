@@ -14,8 +14,8 @@
 namespace atalaya::explain {
 namespace {
 
-constexpr size_t kMostSteps = 30, kLeastSteps = 8;
-constexpr size_t kLeastOthers = 3;  // with two, hardly any difference is beyond chance
+constexpr size_t kMostSteps = 30, kMinSteps = 8;
+constexpr size_t kMinOthers = 3;  // with two, hardly any difference is beyond chance
 constexpr double kComplete = 0.9;   // the measured share of a complete step
 
 struct Capacities {
@@ -67,8 +67,8 @@ double sum_of(const std::map<Tags, double> &means) {
 
 // A disk that is busy for a share of the time could do its throughput divided by that share.
 double disk_capacity(const Wish &wish, Reader &reader) {
-  constexpr double kUsual = 200, kLeastBusy = 5, kLeast = 1;
-  double capacity = kUsual, busiest = kLeastBusy;
+  constexpr double kUsual = 200, kMinBusy = 5, kLeast = 1;
+  double capacity = kUsual, busiest = kMinBusy;
   for (const Side *side : {&wish.baseline, &wish.window}) {
     double busy = 0;
     for (const auto &[tags, mean] : means_of(plain({"sys.disk.usage"}, {"disk"}), *side, reader)) busy = std::max(busy, mean);
@@ -107,7 +107,7 @@ class Explainer {
   Explanation run() {
     set_steps();
     measure();
-    judge_all();
+    grade_all();
     sort();
     result_.facts = changed_facts(result_.baseline, result_.window, reader_);
     for (Finding &finding : result_.findings) add_context(finding);
@@ -142,7 +142,7 @@ class Explainer {
 
   static bool is_measured(const std::vector<double> &covered) {
     return std::count_if(covered.begin(), covered.end(), [](double share) { return share >= kComplete; }) >=
-           static_cast<std::ptrdiff_t>(kLeastSteps);
+           static_cast<std::ptrdiff_t>(kMinSteps);
   }
 
   // Hosts that were measured in one of the ranges only would be all of the difference.
@@ -189,13 +189,13 @@ class Explainer {
       return std::any_of(host.second.begin(), host.second.end(), [](double share) { return share < kComplete; });
     };
     const auto gaps = static_cast<size_t>(std::count_if(baseline.covered.begin(), baseline.covered.end(), has_gap));
-    if (steps.complete() < kLeastSteps && baseline.covered.size() - gaps >= kLeastOthers) std::erase_if(baseline.covered, has_gap);
+    if (steps.complete() < kMinSteps && baseline.covered.size() - gaps >= kMinOthers) std::erase_if(baseline.covered, has_gap);
     if (const size_t left_out = all - baseline.covered.size(); left_out > 0)
       result_.notes.push_back(std::to_string(left_out) + " other host" + (left_out > 1 ? "s are" : " is") +
                               " left out: not measured in the whole range");
     for (const auto &[host, covered] : baseline.covered) result_.others.push_back(host);
-    if (result_.others.size() < kLeastOthers)
-      throw query::Wrong("--against hosts needs at least " + std::to_string(kLeastOthers) + " other hosts, and " +
+    if (result_.others.size() < kMinOthers)
+      throw query::Wrong("--against hosts needs at least " + std::to_string(kMinOthers) + " other hosts, and " +
                          std::to_string(result_.others.size()) + " were measured: compare two hosts with --against host=NAME");
     std::erase_if(result_.baseline.tags, [](const store::TagFilter &filter) { return filter.key == "host"; });
     result_.baseline.tags.push_back({"host", result_.others});
@@ -209,9 +209,9 @@ class Explainer {
   }
 
   void check(const Steps &steps, const std::string &name, const Range &range) {
-    if (steps.complete() < kLeastSteps)
+    if (steps.complete() < kMinSteps)
       throw query::Wrong(name + " from " + io::time_text(range.from_ns) + " to " + io::time_text(range.to_ns) + " has " +
-                         std::to_string(steps.complete()) + " measured steps; at least " + std::to_string(kLeastSteps) +
+                         std::to_string(steps.complete()) + " measured steps; at least " + std::to_string(kMinSteps) +
                          " are needed to tell a change from chance: choose a longer range, or another --against");
     if (steps.complete() < steps.count())
       result_.notes.push_back(std::to_string(steps.count() - steps.complete()) + " of " + std::to_string(steps.count()) +
@@ -245,8 +245,8 @@ class Explainer {
   std::string missing_side(const Resource &resource, const Parts &before, const Parts &after,
                            const std::vector<std::string> &peers) {
     const bool is_after = !after.empty() || was_collected(resource, result_.hosts, result_.window, result_.window_steps);
-    if (wish_.others && peers.size() < kLeastOthers)
-      return "fewer than " + std::to_string(kLeastOthers) + " other hosts have samples of it";
+    if (wish_.others && peers.size() < kMinOthers)
+      return "fewer than " + std::to_string(kMinOthers) + " other hosts have samples of it";
     const bool is_before =
         wish_.others || !before.empty() || was_collected(resource, result_.hosts, result_.baseline, result_.baseline_steps);
     return is_before && is_after ? "" : "one of the ranges has no samples of it";
@@ -264,7 +264,7 @@ class Explainer {
         continue;
       }
       PeerMeans means;
-      if (wish_.others) before = mean_of_peers(before, peers, result_.baseline_steps, means);
+      if (wish_.others) before = peers_mean(before, peers, result_.baseline_steps, means);
       changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, all.of(resource),
                                    wish_.others ? &means : nullptr));
     }
@@ -273,7 +273,7 @@ class Explainer {
                          " to " + io::time_text(wish_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
   }
 
-  void judge_all() {
+  void grade_all() {
     for (const Change &change : changes_) result_.tests += tests_of(change);
     for (Change &change : changes_) {
       judge(change, std::max<size_t>(result_.tests, 1), wish_.top);

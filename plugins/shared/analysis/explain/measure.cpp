@@ -74,7 +74,7 @@ std::vector<double> Steps::kept(const std::vector<double> &values) const {
 
 std::vector<query::Answer> answers_of(const query::Query &query, Reader &reader) {
   try {
-    return query::answers_to(query, reader.store, reader.budget);
+    return query::run_query(query, reader.store, reader.budget);
   } catch (const query::UnknownMetric &) {
     return {};
   }

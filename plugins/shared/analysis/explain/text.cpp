@@ -152,7 +152,7 @@ std::string statistics_text(const Explanation &explanation) {
       "Test: %zu steps against %zu, exact rank sum and far values, p <= %.2g / %zu tests. A finding also exceeds %.1f times "
       "the range of the baseline's steps (without one at each end), and %.0f %% of the baseline.",
       explanation.window_steps.complete(), explanation.baseline_steps.complete(), kChance, std::max<size_t>(explanation.tests, 1),
-      kSpreads, 100 * kLeastPart);
+      kSpreads, 100 * kMinPart);
   if (explanation.others.empty()) return text.data();
   return std::string(text.data()) + " p is also at least that of one more host among the " +
          std::to_string(explanation.others.size()) + " others (Student's t).";

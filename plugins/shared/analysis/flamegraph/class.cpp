@@ -8,7 +8,7 @@ namespace atalaya::flamegraph {
 namespace {
 
 template <size_t Size>
-bool begins_with_one_of(std::string_view text, const std::array<std::string_view, Size> &beginnings) {
+bool starts_with_any_of(std::string_view text, const std::array<std::string_view, Size> &beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view one) { return text.starts_with(one); });
 }
 
@@ -21,7 +21,7 @@ bool is_stub(std::string_view name) {
   constexpr std::array<std::string_view, 14> kStubs = {
       "Interpreter",        "StubRoutines", "RuntimeStub",   "vtable",        "itable",       "I2C/C2I",     "MethodHandles",
       "DeoptimizationBlob", "UncommonTrap", "ExceptionBlob", "SafepointBlob", "flush_icache", "AdapterBlob", "native signature"};
-  return begins_with_one_of(name, kStubs);
+  return starts_with_any_of(name, kStubs);
 }
 
 // Java classes in the notation of perf-map-agent and async-profiler, without a suffix.
@@ -29,7 +29,7 @@ bool is_java_path(std::string_view name) {
   if (contains(name, ":::")) return true;
   if (name.starts_with('L')) name.remove_prefix(1);
   constexpr std::array<std::string_view, 8> kPackages = {"java/", "javax/", "jdk/", "net/", "org/", "com/", "io/", "sun/"};
-  return begins_with_one_of(name, kPackages);
+  return starts_with_any_of(name, kPackages);
 }
 
 // "long W.fib(int)", the notation of JDK 17 and later: a dot between words; C compilers use dots only before marks of their own.
@@ -39,7 +39,7 @@ bool is_java_dotted(std::string_view name) {
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || contains(name, "::")) return false;
   constexpr std::array<std::string_view, 6> kMarks = {"part.", "isra.", "constprop.", "cold", "lto_priv", "llvm."};
   const std::string_view last = name.substr(dot + 1);
-  return !(last.front() >= '0' && last.front() <= '9') && !begins_with_one_of(last, kMarks);
+  return !(last.front() >= '0' && last.front() <= '9') && !starts_with_any_of(last, kMarks);
 }
 
 // First functions of threads, and functions of the C library with names reserved for it.
@@ -56,7 +56,7 @@ bool is_early_end(std::string_view name) {
 }
 
 // "[libc.so.6]": in that file, in a function without a name.
-Class class_of_file(std::string_view name, const Company &company) {
+Class file_class(std::string_view name, const Company &company) {
   if (is_early_end(name) || name == "[unknown]") return Class::unknown;
   if (name == "[libjvm.so]") return Class::runtime;
   const bool library = contains(name, ".so") || name == "[vdso]" || name == "[kernel]";
@@ -74,14 +74,14 @@ bool is_runtime(std::string_view module) {
   constexpr std::array<std::string_view, 17> kRuntimes = {
       "libjvm.", "libjli.",   "libjava.", "libverify.", "libnio.", "libnet.",    "libzip.", "libjimage.", "libjsvml.",
       "libj9",   "libpython", "libruby",  "libcoreclr", "libmono", "libnode.so", "libperl", "libphp"};
-  return begins_with_one_of(module, kRuntimes);
+  return starts_with_any_of(module, kRuntimes);
 }
 
-Class class_of_module(std::string_view module) {
+Class module_class(std::string_view module) {
   return is_runtime(module) ? Class::runtime : Class::system;
 }
 
-Class class_of_generated(std::string_view frame) {
+Class generated_class(std::string_view frame) {
   if (frame.starts_with("Interpreter")) return Class::interpreter;
   return is_stub(frame) ? Class::runtime : frame.ends_with("_[i]") ? Class::inlined : Class::application;
 }
@@ -104,14 +104,14 @@ bool is_application(Class kind) {
 bool is_jvm_own(std::string_view name) {
   constexpr std::array<std::string_view, 8> kBeginnings = {"JavaMain",    "JavaThread::",  "JavaCalls::", "thread_native_entry",
                                                            "[libjvm.so]", "CompileBroker", "JLI_",        "JVM_"};
-  return begins_with_one_of(name, kBeginnings) || module_of(name).starts_with("libjvm.");
+  return starts_with_any_of(name, kBeginnings) || module_of(name).starts_with("libjvm.");
 }
 
 Class class_of(std::string_view frame, const Company &company) {
   if (frame.ends_with("_[k]")) return Class::kernel;
-  if (const std::string_view module = module_of(frame); !module.empty()) return class_of_module(module);
-  if (is_made(frame) || (is_stub(frame) && company.jvm) || is_java_path(frame)) return class_of_generated(frame);
-  if (frame.starts_with('[') && frame.ends_with(']')) return class_of_file(frame, company);
+  if (const std::string_view module = module_of(frame); !module.empty()) return module_class(module);
+  if (is_made(frame) || (is_stub(frame) && company.jvm) || is_java_path(frame)) return generated_class(frame);
+  if (frame.starts_with('[') && frame.ends_with(']')) return file_class(frame, company);
   if (company.jvm && is_java_dotted(frame)) return Class::application;
   if (company.managed) return contains(frame, "::") || is_jvm_own(frame) ? Class::runtime : Class::system;
   return is_c_library(frame) ? Class::system : Class::application;
@@ -142,7 +142,7 @@ EarlyEnds early_ends(const Tree &tree, const Classes &classes, uint32_t group_de
   return sum;
 }
 
-void keep_class(Tree &tree, const Classes &classes, std::string_view kept) {
+void filter_class(Tree &tree, const Classes &classes, std::string_view kept) {
   tree.keep([&](uint32_t node) {
     if (kept == "jvm") return classes.in_jvm(node);
     if (kept == "kernel") return tree.name(node).ends_with("_[k]");

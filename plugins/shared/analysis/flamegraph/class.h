@@ -55,6 +55,6 @@ struct EarlyEnds {
 EarlyEnds early_ends(const Tree &tree, const Classes &classes, uint32_t group_depth);
 
 // Keeps the stacks of JVMs ("jvm"), those with application code ("app"), or those with kernel code ("kernel").
-void keep_class(Tree &tree, const Classes &classes, std::string_view kept);
+void filter_class(Tree &tree, const Classes &classes, std::string_view kept);
 
 }  // namespace atalaya::flamegraph

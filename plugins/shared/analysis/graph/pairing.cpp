@@ -80,7 +80,7 @@ class Pairing {
     translated();
     datagrams();
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (any_left(i)) attribute_rest(i);
+      if (has_remaining(i)) attribute_rest(i);
     return std::move(links_);
   }
 
@@ -98,7 +98,7 @@ class Pairing {
   void pass(const KeyOf &key_of) {
     std::map<Key, Group> groups;
     for (size_t i = 0; i < flows_.size(); ++i) {
-      if (!any_left(i)) continue;
+      if (!has_remaining(i)) continue;
       const auto key = key_of(flows_[i]);
       if (!key) continue;
       Group &group = groups[*key];
@@ -131,7 +131,7 @@ class Pairing {
     std::map<std::pair<std::string, std::string>, Group> groups;  // by host and pid of the client
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
-      if (!names_a_pid(flow) || !any_left(i)) continue;
+      if (!names_a_pid(flow) || !has_remaining(i)) continue;
       const std::string peer = flow.remote.substr(4);
       if (reported.count({flow.host, peer, flow.pid}) > 0) continue;
       groups[{flow.host, flow.pid}].clients.push_back(i);
@@ -152,7 +152,7 @@ class Pairing {
     if (translations_.empty()) return;
     ByService servers;
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (const Flow &flow = flows_[i]; any_left(i) && !flow.opened)
+      if (const Flow &flow = flows_[i]; has_remaining(i) && !flow.opened)
         servers[service_of(flow.protocol, flow.local, flow.port)].push_back(i);
     std::map<Service, std::vector<const Translated *>> known;
     for (const Translated &one : translations_)
@@ -160,7 +160,7 @@ class Pairing {
     std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
-      if (!any_left(i) || !flow.opened) continue;
+      if (!has_remaining(i) || !flow.opened) continue;
       const auto of_service = known.find(service_of(flow.protocol, flow.remote, flow.port));
       if (of_service == known.end()) continue;
       std::set<size_t> found;
@@ -201,14 +201,14 @@ class Pairing {
   void datagrams() {
     for (const bool with_ports : {true, false})
       for (const bool own_address : {true, false})
-        pass([&](const Flow &flow) { return key_of_places(flow, with_ports, own_address); });
-    for (const bool own_address : {true, false}) pass([&](const Flow &flow) { return key_of_server(flow, own_address); });
-    pass([&](const Flow &flow) { return key_of_client(flow); });
+        pass([&](const Flow &flow) { return places_key(flow, with_ports, own_address); });
+    for (const bool own_address : {true, false}) pass([&](const Flow &flow) { return server_key(flow, own_address); });
+    pass([&](const Flow &flow) { return client_key(flow); });
     unnamed_replies();
   }
 
   // Both places are known: each end names the other one.
-  std::optional<Key> key_of_places(const Flow &flow, bool with_ports, bool own_address) const {
+  std::optional<Key> places_key(const Flow &flow, bool with_ports, bool own_address) const {
     if (!is_udp(flow) || flow.port.empty() || (with_ports && flow.other_port.empty())) return std::nullopt;
     if (!flow.opened && (flow.local == "*") == own_address) return std::nullopt;
     const auto peer = owners_.of(flow.remote, flow);
@@ -224,7 +224,7 @@ class Pairing {
   }
 
   // The server does not know its clients, or not their places.
-  std::optional<Key> key_of_server(const Flow &flow, bool own_address) const {
+  std::optional<Key> server_key(const Flow &flow, bool own_address) const {
     if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
     const auto peer = owners_.of(flow.remote, flow);
     if (!flow.opened) {
@@ -236,7 +236,7 @@ class Pairing {
   }
 
   // No flow has the server's address as its own: the server names its clients. A server with other clients is none of these.
-  std::optional<Key> key_of_client(const Flow &flow) const {
+  std::optional<Key> client_key(const Flow &flow) const {
     if (!is_udp(flow) || flow.port.empty()) return std::nullopt;
     const auto peer = owners_.of(flow.remote, flow);
     if (!flow.opened) {
@@ -260,12 +260,12 @@ class Pairing {
         asked[process_of(flows_[one.client])].insert({process_of(flows_[one.server]), flows_[one.server].port});
     std::map<std::pair<ProcessKey, std::string>, std::vector<size_t>> servers;
     for (size_t i = 0; i < flows_.size(); ++i)
-      if (is_udp(flows_[i]) && !flows_[i].opened && any_left(i)) servers[{process_of(flows_[i]), flows_[i].port}].push_back(i);
+      if (is_udp(flows_[i]) && !flows_[i].opened && has_remaining(i)) servers[{process_of(flows_[i]), flows_[i].port}].push_back(i);
     std::map<std::vector<size_t>, std::vector<size_t>> clients;  // by their possible servers
     for (size_t i = 0; i < flows_.size(); ++i) {
       const Flow &flow = flows_[i];
       const auto known = asked.find(process_of(flow));
-      if (!is_udp(flow) || !flow.opened || flow.remote != kAny || !any_left(i) || known == asked.end()) continue;
+      if (!is_udp(flow) || !flow.opened || flow.remote != kAny || !has_remaining(i) || known == asked.end()) continue;
       std::vector<size_t> theirs;
       for (const auto &server : known->second)
         for (const size_t end : servers[server])
@@ -287,14 +287,14 @@ class Pairing {
                        [&](size_t i) { return process_of(flows_[i]) != process_of(flows_[side.front()]); });
   }
 
-  std::vector<size_t> with_left(const std::vector<size_t> &side) const {
+  std::vector<size_t> with_remaining(const std::vector<size_t> &side) const {
     std::vector<size_t> some;
-    std::copy_if(side.begin(), side.end(), std::back_inserter(some), [this](size_t i) { return any_left(i); });
+    std::copy_if(side.begin(), side.end(), std::back_inserter(some), [this](size_t i) { return has_remaining(i); });
     return some;
   }
 
   void link(const Group &all) {
-    const Group group{with_left(all.clients), with_left(all.servers)};
+    const Group group{with_remaining(all.clients), with_remaining(all.servers)};
     if (group.clients.empty() || group.servers.empty()) return;
     if (links_.size() + group.clients.size() * group.servers.size() > kMaxPairs)
       throw query::TooMuch(std::to_string(group.clients.size()) + " clients of " + std::to_string(group.servers.size()) +
@@ -336,7 +336,7 @@ class Pairing {
     }
   }
 
-  bool any_left(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
+  bool has_remaining(size_t i) const { return left_[i].out > 0 || left_[i].in > 0; }
 
   void attribute_rest(size_t i) {
     const Amount &left = left_[i];

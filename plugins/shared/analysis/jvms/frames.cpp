@@ -30,7 +30,7 @@ std::string dotted(std::string_view name) {
 }
 
 // "long W.fib(int)" of JDK 17 and later; "Ljava/lang/String:::hashCode" and "java.lang.String::hashCode" of agents before it.
-std::string function_of_cpu(std::string_view name) {
+std::string cpu_function(std::string_view name) {
   name = name.substr(0, name.find('('));
   if (const size_t colons = name.find(":::"); colons != std::string_view::npos) {
     std::string path = split(name, colons, 3);
@@ -47,7 +47,7 @@ std::string java_of(std::string_view frame) {
   if (!is_made(frame)) return {};
   if (frame.starts_with("Interpreter")) return std::string(kInterpreted);
   if (!flamegraph::is_application(flamegraph::class_of(frame, {.jvm = true, .managed = true}))) return {};
-  return function_of_cpu(without_suffix(frame));
+  return cpu_function(without_suffix(frame));
 }
 
 // `name_of`: the function of a frame, or "".
@@ -84,20 +84,20 @@ std::string function_named(std::string_view name) {
   return name.find(' ') == std::string_view::npos ? dotted(name) : std::string(name);
 }
 
-std::string function_of_dump(std::string_view frame) {
-  const bool stands_for_some = frame.starts_with('[');
-  return stands_for_some ? std::string(frame) : dotted(without_suffix(frame));
+std::string dump_function(std::string_view frame) {
+  const bool is_placeholder = frame.starts_with('[');
+  return is_placeholder ? std::string(frame) : dotted(without_suffix(frame));
 }
 
-std::optional<Place> place_of_dump(std::string_view folded) {
-  return place_of(folded, function_of_dump);
+std::optional<Place> dump_place(std::string_view folded) {
+  return place_of(folded, dump_function);
 }
 
-std::optional<Place> place_of_cpu(std::string_view folded) {
+std::optional<Place> cpu_place(std::string_view folded) {
   return place_of(folded, java_of);
 }
 
-bool is_of_jvm(std::string_view folded) {
+bool belongs_to_jvm(std::string_view folded) {
   const auto frames = frames_of(folded);
   return std::any_of(frames.begin(), frames.end(), [](std::string_view frame) {
     return flamegraph::is_jvm_own(frame) || (is_made(frame) && frame.starts_with("Interpreter"));

@@ -77,11 +77,11 @@ class CpuSamples {
       const auto [kind, is_new_stack] = stacks_.try_emplace(stack.number);
       if (is_new_stack) {
         hold();
-        kind->second = {place_of_cpu(stack.folded), is_of_jvm(stack.folded)};
+        kind->second = {cpu_place(stack.folded), belongs_to_jvm(stack.folded)};
       }
       const auto [process, is_new_process] = processes_.try_emplace(stack.entity);
       if (is_new_process) process->second.is_jvm = known_.contains(key_of(stack.tags));
-      process->second.is_jvm = process->second.is_jvm || kind->second.is_of_jvm;
+      process->second.is_jvm = process->second.is_jvm || kind->second.belongs_to_jvm;
       const auto [sum, is_new] = process->second.samples.try_emplace(stack.number, 0.0);
       if (is_new) hold();
       sum->second += samples;
@@ -100,7 +100,7 @@ class CpuSamples {
  private:
   struct Kind {
     std::optional<Place> place;
-    bool is_of_jvm = false;
+    bool belongs_to_jvm = false;
   };
   struct Process {
     bool is_jvm = false;
@@ -228,7 +228,7 @@ void add_dump_callers(std::map<std::string, Caller> &callers, const std::string 
     const auto [caller, is_new] = known.try_emplace(stack.number);
     if (is_new) {
       budget.hold(1);
-      if (const auto place = place_of_dump(stack.folded); place && place->function == function) caller->second = place->caller;
+      if (const auto place = dump_place(stack.folded); place && place->function == function) caller->second = place->caller;
     }
     if (!caller->second) return;
     const double ns = cpu_ns(stack);

@@ -49,7 +49,7 @@ std::string_view text_of(Key key) {
 
 // The function that most of the threads are in, and few of other phases; of several the most special one.
 std::string id_of(const Profile &profile, const std::vector<const Profile *> &others, const Symbols &symbols) {
-  constexpr double kInSet = 0.1, kMost = 0.5, kNearly = 0.7;
+  constexpr double kInSet = 0.1, kMaximum = 0.5, kNearly = 0.7;
   struct Candidate {
     uint32_t symbol;
     double share, score;
@@ -61,7 +61,7 @@ std::string id_of(const Profile &profile, const std::vector<const Profile *> &ot
   for (const Part &part : profile.parts()) {
     const double share = part.threads / profile.total();
     const std::string &text = symbols.text(part.symbol);
-    if (share > kMost && is_special(text)) return short_name(text);
+    if (share > kMaximum && is_special(text)) return short_name(text);
     if (share >= kInSet * highest) set.push_back(text);
     double elsewhere = 0;
     for (const Profile *other : others) elsewhere = std::max(elsewhere, other->share(part.symbol));

@@ -16,11 +16,11 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr size_t kMaxParts = 256, kMaxNames = size_t{64} << 10, kMaxPhasesOfFile = 100'000, kMaxText = 4096, kMaxBefore = 4096;
+constexpr size_t kMaxParts = 256, kMaxNames = size_t{64} << 10, kMaxFilePhases = 100'000, kMaxText = 4096, kMaxBefore = 4096;
 constexpr double kMaxTimeMs = 7'258'118'400'000;  // the begin of 2200
 constexpr double kMaxNumber = 1e15;
 
-void add_moments(std::string &out, std::string_view key, const Moments &moments) {
+void add_instants(std::string &out, std::string_view key, const Moments &moments) {
   if (moments.count <= 0) return;
   out += ",\"";
   out += key;
@@ -74,7 +74,7 @@ double number_at(const element &from, const char *key) {
   return number_of(value, key);
 }
 
-Moments moments_at(const element &from, const char *key) {
+Moments instants_at(const element &from, const char *key) {
   array values;
   if (from[key].get(values) != simdjson::SUCCESS) return {};
   if (values.size() != 4) throw Malformed{std::string("\"") + key + "\" is not [count, mean, squares, cubes]"};
@@ -130,9 +130,9 @@ KnownPhase phase_of(const element &from, Symbols &symbols) {
   const double learned_ms = number_at(from, "learned");
   if (learned_ms > kMaxTimeMs) throw Malformed{"\"learned\" is no time in milliseconds before 2200"};
   known.learned_ns = static_cast<int64_t>(learned_ms) * 1'000'000;
-  known.phase.profile = Profile(parts_at(from, symbols), moments_at(from, "threads"));
-  known.seconds = moments_at(from, "seconds");
-  for (size_t r = 0; r < kResources; ++r) known.usage.of[r] = moments_at(from, std::string(kResourceNames[r]).c_str());
+  known.phase.profile = Profile(parts_at(from, symbols), instants_at(from, "threads"));
+  known.seconds = instants_at(from, "seconds");
+  for (size_t r = 0; r < kResources; ++r) known.usage.of[r] = instants_at(from, std::string(kResourceNames[r]).c_str());
   known.before = before_at(from);
   return known;
 }
@@ -159,9 +159,9 @@ std::string definition_json(const KnownPhase &known, const Symbols &symbols) {
   core::append_json_string(out, known.id);
   out += ",\"key\":\"" + std::string(text_of(known.key)) + "\",\"epoch\":" + std::to_string(known.phase.epoch) +
          ",\"learned\":" + std::to_string(known.learned_ns / 1'000'000);
-  add_moments(out, "threads", known.phase.profile.threads());
-  add_moments(out, "seconds", known.seconds);
-  for (size_t r = 0; r < kResources; ++r) add_moments(out, kResourceNames[r], known.usage.of[r]);
+  add_instants(out, "threads", known.phase.profile.threads());
+  add_instants(out, "seconds", known.seconds);
+  for (size_t r = 0; r < kResources; ++r) add_instants(out, kResourceNames[r], known.usage.of[r]);
   if (!known.before.empty()) {
     out += ",\"before\":[";
     for (const auto &[ids, count] : known.before) {
@@ -190,7 +190,7 @@ core::Result<std::vector<KnownPhase>> read_export(std::string_view json, Symbols
     if (root["phases"].get(list) != simdjson::SUCCESS) throw Malformed{"\"phases\" is no list"};
     std::vector<KnownPhase> phases;
     for (const element &one : list) {
-      if (phases.size() >= kMaxPhasesOfFile) throw Malformed{"more than 100000 phases"};
+      if (phases.size() >= kMaxFilePhases) throw Malformed{"more than 100000 phases"};
       phases.push_back(phase_of(one, symbols));
     }
     return phases;

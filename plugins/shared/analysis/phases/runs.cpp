@@ -14,7 +14,7 @@ double clean(double value) {
   return std::round(value / kSmallest) * kSmallest;
 }
 
-void add_moments(Features &features, const std::string &name, const Moments &moments) {
+void add_instants(Features &features, const std::string &name, const Moments &moments) {
   if (moments.count <= 0) return;
   features[name] = clean(moments.mean);
   features[name + ".deviation"] = clean(moments.deviation());
@@ -26,9 +26,9 @@ void add_step(Features &features, const std::string &place, const Step &step) {
     const double value = target_of(step.of, static_cast<Target>(t));
     if (std::isfinite(value)) features[place + std::string(kTargetNames[t])] = value;
   }
-  add_moments(features, place + "threads", step.of.threads);
+  add_instants(features, place + "threads", step.of.threads);
   for (size_t r = 0; r < kResources; ++r)
-    add_moments(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
+    add_instants(features, place + "rate." + std::string(kResourceNames[r]), step.of.usage.of[r]);
   for (const auto &[function, threads] : step.functions) features[place + "threads:" + function] = threads;
 }
 

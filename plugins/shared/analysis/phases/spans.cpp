@@ -11,7 +11,7 @@
 namespace atalaya::phases {
 namespace {
 
-void add_moments(NumberFields &fields, const std::string &name, const Moments &moments) {
+void add_instants(NumberFields &fields, const std::string &name, const Moments &moments) {
   if (moments.count <= 0) return;
   fields.emplace_back(name, moments.mean);
   if (moments.count < 2) return;
@@ -20,7 +20,7 @@ void add_moments(NumberFields &fields, const std::string &name, const Moments &m
 }
 
 // The inverse.
-Moments moments_of(double count, double mean, double deviation, double skewness) {
+Moments instants_of(double count, double mean, double deviation, double skewness) {
   Moments moments{count, mean, 0, 0};
   if (count < 2) return moments;
   moments.squares = deviation * deviation * (count - 1);
@@ -42,7 +42,7 @@ class Fields {
   Moments moments(const std::string &name, double count) const {
     const auto mean = at(name);
     if (!mean) return {};
-    return moments_of(count, *mean, at(name + ".deviation").value_or(0), at(name + ".skewness").value_or(0));
+    return instants_of(count, *mean, at(name + ".deviation").value_or(0), at(name + ".skewness").value_or(0));
   }
 
  private:
@@ -53,8 +53,8 @@ class Fields {
 
 NumberFields fields_of(const Occurrence &occurrence) {
   NumberFields fields;
-  add_moments(fields, "phase.threads", occurrence.threads);
-  for (size_t r = 0; r < kResources; ++r) add_moments(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.of[r]);
+  add_instants(fields, "phase.threads", occurrence.threads);
+  for (size_t r = 0; r < kResources; ++r) add_instants(fields, "phase." + std::string(kResourceNames[r]), occurrence.usage.of[r]);
   return fields;
 }
 

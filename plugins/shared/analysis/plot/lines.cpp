@@ -36,7 +36,7 @@ void set_interval(query::Question &question, const query::Range &range) {
 
 std::string unit_of(const query::Answer &answer) {
   if (!answer.info) return "";
-  return query::is_of_cores(answer.metric, *answer.info) ? "% of one core" : io::shown_unit(answer.info->unit);
+  return query::is_per_core(answer.metric, *answer.info) ? "% of one core" : io::shown_unit(answer.info->unit);
 }
 
 void add_lines(Plot &plot, std::vector<query::Answer> answers, const query::Question &question) {

@@ -83,7 +83,7 @@ std::vector<Panel> panels_of(const Plot &plot) {
 }
 
 // The areas of each panel begin with the first colour; lines have one colour in all panels.
-size_t look_of(const Plot &plot, const Axis &axis, size_t place) {
+size_t style_of(const Plot &plot, const Axis &axis, size_t place) {
   return plot.stacked ? place : axis.lines[place];
 }
 
@@ -91,7 +91,7 @@ Legend legend_of(const Plot &plot, const Panel &panel) {
   std::vector<Legend::Entry> entries;
   for (const Axis &axis : panel.axes)
     for (size_t place = 0; place < axis.lines.size(); ++place)
-      entries.push_back({axis.lines[place], axis.unit.name, look_of(plot, axis, place)});
+      entries.push_back({axis.lines[place], axis.unit.name, style_of(plot, axis, place)});
   return Legend(plot, std::move(entries));
 }
 
@@ -241,7 +241,7 @@ class Drawing {
       path += piece(axis, place, begin, end);
     }
     if (path.empty()) return;
-    out_ += "<path d=\"" + path + "\"" + fill_of(look_of(plot_, axis, place), line) + "><title>" + query::xml_text(line.label) +
+    out_ += "<path d=\"" + path + "\"" + fill_of(style_of(plot_, axis, place), line) + "><title>" + query::xml_text(line.label) +
             "</title></path>\n";
   }
 

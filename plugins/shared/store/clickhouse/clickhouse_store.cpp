@@ -127,7 +127,7 @@ std::vector<std::string> ClickHouseStore::tag_values(std::string_view key) {
 
 // The small table of series knows the days: the first or the last two of them, because points of one day may all be later than the
 // end of the range. Without an order: of all days.
-std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const char *order) {
+std::optional<Range> ClickHouseStore::days_extent(const Range &range, const char *order) {
   Sql from("points WHERE 1");
   if (order == nullptr) {
     from << day_conditions(range);
@@ -150,8 +150,8 @@ std::optional<Range> ClickHouseStore::extent_of_days(const Range &range, const c
 
 std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
   const Range range{std::numeric_limits<int64_t>::min(), until_ns};
-  auto first = extent_of_days(range, "ASC"), last = extent_of_days(range, "DESC");
-  if (!first || !last) first = last = extent_of_days(range, nullptr);  // points were deleted, and the series of their days were not
+  auto first = days_extent(range, "ASC"), last = days_extent(range, "DESC");
+  if (!first || !last) first = last = days_extent(range, nullptr);  // points were deleted, and the series of their days were not
   if (!first) return std::nullopt;
   return Range{first->from_ns, last->to_ns};
 }
@@ -265,7 +265,7 @@ void ClickHouseStore::scan_steps(const PointQuestion &question, Sql from, const 
 void ClickHouseStore::whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
   const TagMatchers matchers(selection.tags);
   Sql from("stacks FINAL WHERE 1");
-  const Range ends = ends_of_windows(selection.range);
+  const Range ends = window_ends(selection.range);
   from << day_conditions(ends) << time_conditions(ends) << " AND (time_ns <= " << selection.range.to_ns
        << " OR time_ns - duration_ns < " << selection.range.to_ns << ")" << tag_conditions(selection.tags);
   std::vector<Field> fields;
@@ -291,7 +291,7 @@ void ClickHouseStore::whole_stacks(const Selection &selection, const std::functi
                  });
 }
 
-std::vector<ClickHouseStore::Begins> ClickHouseStore::begins_of_spans(const Selection &selection) {
+std::vector<ClickHouseStore::Begins> ClickHouseStore::span_starts(const Selection &selection) {
   // Of rows that were replaced too: those began when the ones did that replaced them, so no day is missed.
   Sql from("spans WHERE ");
   from << overlap_condition(selection.range) << text_conditions("name", selection.metrics) << tag_conditions(selection.tags)
@@ -314,12 +314,12 @@ struct ClickHouseStore::SpanQuestion {
 void ClickHouseStore::spans(const Selection &selection, const std::function<void(const Span &)> &visitor) {
   constexpr size_t kDaysAtOnce = 256;  // 32 KB of text
   const SpanQuestion question{selection, matchers_of(selection.metrics), TagMatchers(selection.tags)};
-  const std::vector<Begins> begins = begins_of_spans(selection);
+  const std::vector<Begins> begins = span_starts(selection);
   for (std::span<const Begins> rest = begins; !rest.empty(); rest = rest.subspan(std::min(kDaysAtOnce, rest.size())))
-    spans_that_began(rest.first(std::min(kDaysAtOnce, rest.size())), question, visitor);
+    started_spans(rest.first(std::min(kDaysAtOnce, rest.size())), question, visitor);
 }
 
-void ClickHouseStore::spans_that_began(std::span<const Begins> days, const SpanQuestion &question,
+void ClickHouseStore::started_spans(std::span<const Begins> days, const SpanQuestion &question,
                                        const std::function<void(const Span &)> &visitor) {
   const Selection &selection = question.selection;
   Sql from("(SELECT * FROM spans FINAL WHERE (");

@@ -35,13 +35,13 @@ class ClickHouseStore final : public Store {
   };
   struct SpanQuestion;
   std::vector<std::string> texts(const Query &query);
-  std::optional<Range> extent_of_days(const Range &range, const char *order);
+  std::optional<Range> days_extent(const Range &range, const char *order);
   void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
   void scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor);
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
   // When the spans began that may be wanted.
-  std::vector<Begins> begins_of_spans(const Selection &selection);
-  void spans_that_began(std::span<const Begins> days, const SpanQuestion &question,
+  std::vector<Begins> span_starts(const Selection &selection);
+  void started_spans(std::span<const Begins> days, const SpanQuestion &question,
                         const std::function<void(const Span &)> &visitor);
 
   Client client_;

@@ -20,7 +20,7 @@ void append_like(std::string &like, char byte) {
 }
 
 // A glob for LIKE: "?" is a byte there and a character here, and LIKE has no sets.
-std::string like_of_glob(std::string_view glob) {
+std::string glob_to_like(std::string_view glob) {
   std::string like;
   for (size_t i = 0; i < glob.size(); ++i) {
     if (glob[i] == '[') return like + "%";
@@ -36,7 +36,7 @@ std::string like_of_glob(std::string_view glob) {
 
 // The text that all matches begin with: up to the first byte that means something else, and without the one before it, which may
 // be repeated.
-std::optional<std::string> like_of_regex(std::string_view regex) {
+std::optional<std::string> regex_to_like(std::string_view regex) {
   if (!regex.starts_with('^') || regex.find('|') != std::string_view::npos) return std::nullopt;
   regex.remove_prefix(1);
   const size_t size = regex.find_first_of(".[](){}*+?^$\\");
@@ -61,40 +61,40 @@ std::optional<Condition> condition_of(std::string_view pattern) {
   if (!matcher || matcher.value().negated()) return std::nullopt;
   if (matcher.value().exact()) return Condition{negated ? " != " : " = ", matcher.value().exact_text()};
   if (pattern.starts_with('~')) {
-    const auto like = negated ? std::nullopt : like_of_regex(pattern.substr(1));
+    const auto like = negated ? std::nullopt : regex_to_like(pattern.substr(1));
     return like ? std::optional(Condition{" LIKE ", *like}) : std::nullopt;
   }
   if (negated && pattern.find_first_of("?[") != std::string_view::npos) return std::nullopt;
-  return Condition{negated ? " NOT LIKE " : " LIKE ", like_of_glob(pattern)};
+  return Condition{negated ? " NOT LIKE " : " LIKE ", glob_to_like(pattern)};
 }
 
 struct Conditions {
   Sql wanted, unwanted;  // joined by OR; by AND
-  bool any_wanted = false, any_unwanted = false;
+  bool any_required = false, any_unwanted = false;
 };
 
 // Adds the patterns that SQL can express; a wanted pattern that it cannot express makes all wanted ones useless.
 Conditions conditions_of(const Sql &column, const std::vector<std::string> &patterns) {
   Conditions all;
   size_t size = 0;
-  bool sayable = true;
+  bool is_expressible = true;
   for (const std::string &pattern : patterns) {
     const auto condition = condition_of(pattern);
     const bool negated = pattern.starts_with('!');
     size += pattern.size();
     if (!condition) {
-      sayable = sayable && negated;
+      is_expressible = is_expressible && negated;
       continue;
     }
     Sql &sql = negated ? all.unwanted : all.wanted;
-    bool &any = negated ? all.any_unwanted : all.any_wanted;
+    bool &any = negated ? all.any_unwanted : all.any_required;
     if (any) sql << (negated ? " AND " : " OR ");
     any = true;
     sql << column << condition->op;
     sql.bind(condition->value);
   }
   if (size > kMaxListLength) return {};
-  if (!sayable) all.any_wanted = false;
+  if (!is_expressible) all.any_required = false;
   return all;
 }
 
@@ -110,7 +110,7 @@ Sql tag_conditions(const TagFilter &filter) {
   const Conditions conditions = conditions_of(value, filter.patterns);
   Sql sql;
   if (!only_negated(filter.patterns)) sql << " AND " << has;
-  if (conditions.any_wanted) sql << " AND (" << conditions.wanted << ")";
+  if (conditions.any_required) sql << " AND (" << conditions.wanted << ")";
   if (conditions.any_unwanted) sql << " AND (NOT " << has << " OR " << conditions.unwanted << ")";
   return sql;
 }
@@ -124,7 +124,7 @@ int64_t day_of(int64_t time_ns) {
 Sql text_conditions(const Sql &column, const std::vector<std::string> &patterns) {
   const Conditions conditions = conditions_of(column, patterns);
   Sql sql;
-  if (conditions.any_wanted) sql << " AND (" << conditions.wanted << ")";
+  if (conditions.any_required) sql << " AND (" << conditions.wanted << ")";
   if (conditions.any_unwanted) sql << " AND " << conditions.unwanted;
   return sql;
 }

@@ -83,7 +83,7 @@ const char *Rows::add(const atalaya_sample &sample, size_t index, uint64_t versi
   const std::string_view text = valid_utf8(view(sample.text), scratch_);
   if (sample.kind != ATALAYA_METRICS && (sample.kind != ATALAYA_STACK || text.empty()) && sample.kind != ATALAYA_SPAN)
     return ++refused.samples, "";
-  const Entity &entity = entity_of_sample(sample);
+  const Entity &entity = sample_entity(sample);
   days_.insert(day);
   if (sample.kind == ATALAYA_METRICS) return add_points(sample, entity, day, index, version, refused), "";
   add_series(entity, kNoMetric, day, {0, 0, index, kAllFields});
@@ -181,7 +181,7 @@ void Rows::append_fields(std::string &out, const atalaya_sample &sample, Refused
   }
 }
 
-const Rows::Entity &Rows::entity_of_sample(const atalaya_sample &sample) {
+const Rows::Entity &Rows::sample_entity(const atalaya_sample &sample) {
   key_.clear();
   for (uint32_t i = 0; i < sample.tag_count; ++i) {
     append_bytes(key_, sample.tags[i].key);

@@ -66,7 +66,7 @@ class Rows {
     size_t operator()(const std::pair<uint64_t, uint32_t> &key) const { return key.first ^ key.second * 0x9e3779b97f4a7c15u; }
   };
 
-  const Entity &entity_of_sample(const atalaya_sample &sample);
+  const Entity &sample_entity(const atalaya_sample &sample);
   void add_series(const Entity &entity, uint32_t metric, uint16_t day, RowPlace place);
   void add_points(const atalaya_sample &sample, const Entity &entity, uint16_t day, size_t index, uint64_t version,
                   Refused &refused);

@@ -13,7 +13,7 @@
 namespace atalaya::query {
 
 // The answers of one query as text, part by part: for results that need not be in memory as a whole. Parts are in the order of
-// answers_to, and have the same values. Between parts nothing of the store is held, so that each may come from another object of
+// run_query, and have the same values. Between parts nothing of the store is held, so that each may come from another object of
 // the same store, and a slow reader blocks nobody. Series that begin between two parts may be missing.
 class AnswerParts {
  public:
@@ -24,7 +24,7 @@ class AnswerParts {
   AnswerParts(Query query, size_t points, Render render) : query_(std::move(query)), points_(points), render_(std::move(render)) {}
 
   bool finished() const { return finished_; }
-  // The next part. Empty: no more answers, or none of these has points. Throws as answers_to does. The time of the limits is that
+  // The next part. Empty: no more answers, or none of these has points. Throws as run_query does. The time of the limits is that
   // of the call, however often it has to try.
   std::string next(store::Store &store, const Limits &limits);
 

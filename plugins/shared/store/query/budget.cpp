@@ -24,8 +24,8 @@ Budget Budget::part(size_t points) const {
 }
 
 Budget Budget::half() const {
-  const int64_t left_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
-  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, left_ns / 2, limits_.request_ns});
+  const int64_t remaining_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
+  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, remaining_ns / 2, limits_.request_ns});
 }
 
 void Budget::too_many() const {

@@ -53,7 +53,7 @@ void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<stor
 void leave_kinds(Kinds kinds, std::vector<store::Series> &series) {
   std::erase_if(series, [&](const store::Series &one) {
     const bool of_moments = one.kind() == store::Kind::total || one.kind() == store::Kind::unknown;
-    return of_moments != (kinds == Kinds::of_moments);
+    return of_moments != (kinds == Kinds::instants);
   });
 }
 
@@ -72,7 +72,7 @@ void release(const std::vector<Answer> &answers, Budget &budget) {
   for (const Answer &answer : answers) budget.release(held_by(answer));
 }
 
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest) {
+void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest) {
   if (top == 0) return;
   // Metrics in the order in which they came: a MiB is not more than a per cent.
   std::map<std::string_view, size_t> metrics;
@@ -114,7 +114,7 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, Bud
   return selected(query, store, budget.limits().series);
 }
 
-std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget) {
+std::vector<Answer> run_query(const Query &query, store::Store &store, Budget &budget) {
   Plan plan = plan_of(query, store, budget);
   return answers_of(query, plan, store, budget);
 }

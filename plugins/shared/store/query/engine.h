@@ -11,7 +11,7 @@ namespace atalaya::query {
 
 // Selects series, computes their rates, downsamples each of them, and merges those of a group. Answers come by metric and tags.
 // Throws Wrong, UnknownMetric, TooMuch and store::Error.
-std::vector<Answer> answers_to(const Query &query, store::Store &store, Budget &budget);
+std::vector<Answer> run_query(const Query &query, store::Store &store, Budget &budget);
 
 // The series of a query, checked and within the budget, or at most this many.
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget);
@@ -20,7 +20,7 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, siz
 // The order of "most": the average of an answer's points, or their sum, which a short peak does not make large.
 // Keeps at most `top` answers of each metric, those with the largest integrals, and the largest first; 0: all. Releases the others,
 // or moves them to `rest`, by metric.
-void keep_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest = nullptr);
+void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::vector<Answer> *rest = nullptr);
 // Releases the points of the answers.
 void release(const std::vector<Answer> &answers, Budget &budget);
 

@@ -70,7 +70,7 @@ struct Rate {
 };
 
 // Totals, and metrics of an unknown kind, are what they are at a time; values of the others are those of a stretch of time.
-enum class Kinds { all, of_stretches, of_moments };
+enum class Kinds { all, intervals, instants };
 
 struct Query {
   std::vector<std::string> metrics;  // patterns

@@ -142,7 +142,7 @@ class Integrals : public store::PointVisitor {
 
 }  // namespace
 
-bool is_of_cores(std::string_view metric, const store::MetricInfo &info) {
+bool is_per_core(std::string_view metric, const store::MetricInfo &info) {
   return info.unit == "%" && metric.find(".cpu.") != std::string_view::npos && metric.find("pressure") == std::string_view::npos;
 }
 
@@ -150,7 +150,7 @@ IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *inf
   if (info == nullptr || info->kind == store::Kind::unknown) return {"value-seconds", 1};
   const bool is_amount = info->kind == store::Kind::delta || info->kind == store::Kind::total;
   if (is_amount) return {info->unit == "1" ? "1" : io::shown_unit(info->unit), 1};
-  if (is_of_cores(metric, *info)) return {"core-seconds", 0.01};
+  if (is_per_core(metric, *info)) return {"core-seconds", 0.01};
   if (info->unit == "%") return {"%-hours", 1.0 / 3600};
   if (info->unit == "{core}") return {"core-seconds", 1};
   if (info->unit == "MiBy") return {"MiB-hours", 1.0 / 3600};

@@ -24,7 +24,7 @@ struct Usage {
 };
 
 // The values are per cents of one core: 200 are two cores.
-bool is_of_cores(std::string_view metric, const store::MetricInfo &info);
+bool is_per_core(std::string_view metric, const store::MetricInfo &info);
 
 // The unit of the integral of a metric over time, for people, and the value of a second at 1: 0.01 core-seconds at 1 % of a core.
 struct IntegralUnit {
@@ -35,7 +35,7 @@ IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *inf
 
 // By metric, the largest sums first. A window that is partly in the range counts by that part. A sample of an instant covers the
 // time since the one before, five minutes at most. Deltas are added, totals are differenced. `undeclared` is for a caller that
-// knows the metrics: their declaration where the store has none. Throws as answers_to does. Maximum series: the larger of the limit
+// knows the metrics: their declaration where the store has none. Throws as run_query does. Maximum series: the larger of the limit
 // `series` and a fiftieth of the limit `points`, because points are not kept; maximum groups: the limit `series`.
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
                             const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,

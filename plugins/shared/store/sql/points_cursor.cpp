@@ -16,7 +16,7 @@ constexpr const char *kChunks =
 constexpr const char *kRolled =
     "SELECT id, entity, first_ns, last_ns, head, data, 1 FROM main.rolled WHERE last_ns >= ?2 AND first_ns <= ?3 ";
 constexpr const char *kOfAll = "AND ?1 IS NULL ";
-constexpr const char *kOfEntity = "AND entity IN (?1, -1 - (?1 >> 10)) ";  // with its pools
+constexpr const char *kEntityFilter = "AND entity IN (?1, -1 - (?1 >> 10)) ";  // with its pools
 static_assert(kPoolBits == 10);
 constexpr const char *kKind = "SELECT kind FROM main.metrics WHERE id = ?1";
 // Rows came later than the chunk.
@@ -42,7 +42,7 @@ int PointsCursor::filter(unsigned bounds, sqlite3_value **arguments) {
   read_bounds(bounds, arguments);
   at_end_ = false;
   metrics_.clear();
-  const std::string which = entity_ ? kOfEntity : kOfAll;
+  const std::string which = entity_ ? kEntityFilter : kOfAll;
   chunks_ = prepare(table_.database, (kChunks + which + "UNION ALL " + kRolled + which).c_str());
   if (!chunks_) return table_.fail();
   rows_ = prepare(table_.database, kRowsBeside);
@@ -51,8 +51,8 @@ int PointsCursor::filter(unsigned bounds, sqlite3_value **arguments) {
   if (!rows_ || !newer_ || !kinds_) return table_.fail();
   members_.clear();
   if (entity_) sqlite3_bind_int64(chunks_.get(), 1, *entity_);
-  sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(least_ms_ - 1));
-  sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(most_ms_ + 1));
+  sqlite3_bind_int64(chunks_.get(), 2, nanoseconds(min_ms_ - 1));
+  sqlite3_bind_int64(chunks_.get(), 3, nanoseconds(max_ms_ + 1));
   at_metric_ = point_ = points_end_ = 0;
   return settle();
 }
@@ -110,8 +110,8 @@ int64_t PointsCursor::nanoseconds(int64_t ms) {
 
 void PointsCursor::read_bounds(unsigned bounds, sqlite3_value **arguments) {
   entity_ = metric_ = std::nullopt;
-  least_ms_ = INT64_MIN / 2;
-  most_ms_ = INT64_MAX / 2;
+  min_ms_ = INT64_MIN / 2;
+  max_ms_ = INT64_MAX / 2;
   const auto take = [&](Bound bound) -> sqlite3_value * {
     if ((bounds & bound) == 0) return nullptr;
     sqlite3_value *value = *arguments++;
@@ -124,14 +124,14 @@ void PointsCursor::read_bounds(unsigned bounds, sqlite3_value **arguments) {
   };
   if (auto *value = take(of_entity)) entity_ = sqlite3_value_int64(value);
   if (auto *value = take(of_metric)) metric_ = sqlite3_value_int64(value);
-  if (auto *value = take(above)) least_ms_ = milliseconds(value) - 1;
-  if (auto *value = take(below)) most_ms_ = milliseconds(value) + 1;
+  if (auto *value = take(above)) min_ms_ = milliseconds(value) - 1;
+  if (auto *value = take(below)) max_ms_ = milliseconds(value) + 1;
 }
 
 int PointsCursor::settle() {
   for (;;) {
     for (; point_ < points_end_; ++point_)
-      if (is_wanted(time_ns())) return SQLITE_OK;
+      if (is_requested(time_ns())) return SQLITE_OK;
     if (at_metric_ + 1 < metrics_.size()) {
       ++at_metric_;
       if (!open_metric()) return damaged();
@@ -151,9 +151,9 @@ int PointsCursor::settle() {
   }
 }
 
-bool PointsCursor::is_wanted(int64_t time_ns) const {
+bool PointsCursor::is_requested(int64_t time_ns) const {
   const int64_t ms = time_ns / kMillisecond;
-  return ms >= least_ms_ && ms <= most_ms_ && (replaced_.empty() || !replaced_.contains({metrics_[at_metric_], time_ns}));
+  return ms >= min_ms_ && ms <= max_ms_ && (replaced_.empty() || !replaced_.contains({metrics_[at_metric_], time_ns}));
 }
 
 int PointsCursor::open_chunk() {
@@ -210,7 +210,7 @@ bool PointsCursor::open_metric() {
   if (is_rolled_) {
     if (!read_rolled(reader_, metric, rolled_)) return false;
     points_end_ = rolled_.size();
-    kind_ = kind_of_metric(metric);
+    kind_ = metric_kind(metric);
     return true;
   }
   const Part *part = reader_.find(metric);
@@ -220,7 +220,7 @@ bool PointsCursor::open_metric() {
   return true;
 }
 
-Kind PointsCursor::kind_of_metric(int64_t metric) {
+Kind PointsCursor::metric_kind(int64_t metric) {
   sqlite3_reset(kinds_.get());
   sqlite3_bind_int64(kinds_.get(), 1, metric);
   return sqlite3_step(kinds_.get()) == SQLITE_ROW ? kind_of(blob(kinds_.get(), 0)) : Kind::unknown;

@@ -55,7 +55,7 @@ class PointsCursor : public sqlite3_vtab_cursor {
 
   // To the next point that counts, if this one does not.
   int settle();
-  bool is_wanted(int64_t time_ns) const;
+  bool is_requested(int64_t time_ns) const;
 
   int open_chunk();
   int open_chunk(std::string_view data);  // whose head is open
@@ -63,14 +63,14 @@ class PointsCursor : public sqlite3_vtab_cursor {
   int open_member();
   void list_metrics();
   bool open_metric();
-  Kind kind_of_metric(int64_t metric);
+  Kind metric_kind(int64_t metric);
   bool find_replaced(int64_t first_ns, int64_t last_ns);
   bool find_newer();
   int damaged();
 
   PointsTable &table_;
   std::optional<int64_t> entity_, metric_;
-  int64_t least_ms_ = 0, most_ms_ = 0;
+  int64_t min_ms_ = 0, max_ms_ = 0;
   Prepared chunks_, rows_, newer_, kinds_;
   bool at_end_ = true;
   int64_t number_ = 0;

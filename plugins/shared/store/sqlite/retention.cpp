@@ -166,8 +166,8 @@ std::optional<Retention::Arrived> Retention::first_of(Statement &statement, int6
 
 // `retain` is the operator's word: it may be shorter.
 int64_t Retention::young_since(int64_t now_ns) const {
-  const int64_t least_ns = limits_.retain_ns > 0 ? std::min(limits_.min_retain_ns, limits_.retain_ns) : limits_.min_retain_ns;
-  return least_ns == 0 ? INT64_MAX : now_ns - least_ns;
+  const int64_t min_ns = limits_.retain_ns > 0 ? std::min(limits_.min_retain_ns, limits_.retain_ns) : limits_.min_retain_ns;
+  return min_ns == 0 ? INT64_MAX : now_ns - min_ns;
 }
 
 Retention::Need Retention::need(int64_t now_ns) {

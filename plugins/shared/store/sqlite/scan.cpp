@@ -147,11 +147,11 @@ void Scan::read_pools(Group &group) {
       [&](const Row &row) {
         const int64_t pool = row.integer(0);
         if (!pool_.open(row.blob(1))) return damage_.add("chunks", pool);
-        const auto is_wanted = [&](const PoolReader::Member &member) { return group.contains(member.entity); };
-        if (std::none_of(pool_.members().begin(), pool_.members().end(), is_wanted)) return;
+        const auto is_requested = [&](const PoolReader::Member &member) { return group.contains(member.entity); };
+        if (std::none_of(pool_.members().begin(), pool_.members().end(), is_requested)) return;
         if (!pool_.read(row.blob(2))) return damage_.add("chunks", pool);
         for (const PoolReader::Member &member : pool_.members()) {
-          if (!is_wanted(member)) continue;
+          if (!is_requested(member)) continue;
           read_member(group.at(member.entity), member, pool);
           members.insert(member.entity);
         }
@@ -225,7 +225,7 @@ void Scan::hand_over_packed(int64_t entity, std::vector<Wanted> &wanted, const R
 }
 
 void Scan::take_rolled(std::vector<Wanted> &wanted, int64_t first_ns, int64_t last_ns, const Range &range) {
-  for (; rolled_.begins_until(last_ns); rolled_.advance()) {
+  for (; rolled_.starts_until(last_ns); rolled_.advance()) {
     bool good = true;
     for (Wanted &one : wanted) {
       hand_over_until(one, std::min(rolled_.first_ns(), first_ns) - 1);

@@ -74,11 +74,11 @@ std::map<int64_t, std::vector<int64_t>> shapes_with(Database &database, const Me
 bool has_tag_sets(Database &database) {
   return database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'tag_sets'") > 0;
 }
-std::string table_of_tags(Database &database) {
+std::string tags_table(Database &database) {
   return has_tag_sets(database) ? "tag_sets" : "entities";
 }
 std::string table_of(Database &database, std::string_view column) {
-  return column == "pid" && has_tag_sets(database) ? "entity_rows" : table_of_tags(database);
+  return column == "pid" && has_tag_sets(database) ? "entity_rows" : tags_table(database);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Catalogue SqliteStore::catalogue() {
 std::vector<std::string> SqliteStore::tag_keys() {
   std::set<std::string> keys;
   const auto add = [&](const Row &row) { keys.emplace(row.text(0)); };
-  Statement(database_, "SELECT DISTINCT j.key FROM " + table_of_tags(database_) + " e, json_each(e.tags) j").each(add);
+  Statement(database_, "SELECT DISTINCT j.key FROM " + tags_table(database_) + " e, json_each(e.tags) j").each(add);
   for (const std::string column : {"host", "pid", "process"})
     if (Statement(database_, "SELECT 1 FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL LIMIT 1").number())
       keys.emplace(column);
@@ -118,7 +118,7 @@ std::vector<std::string> SqliteStore::tag_values(std::string_view key) {
               "SELECT DISTINCT " + columns + " FROM " + table_of(database_, column) + " WHERE " + column + " IS NOT NULL")
         .each(add);
   } else {
-    Statement(database_, "SELECT DISTINCT j.value FROM " + table_of_tags(database_) + " e, json_each(e.tags) j WHERE j.key = ?1")
+    Statement(database_, "SELECT DISTINCT j.value FROM " + tags_table(database_) + " e, json_each(e.tags) j WHERE j.key = ?1")
         .each(add, key);
   }
   return {values.begin(), values.end()};
@@ -179,7 +179,7 @@ void SqliteStore::scan(std::span<const Series> series, const Range &range, Point
 void SqliteStore::whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) {
   const ReadTransaction transaction(database_);
   Selection ending = selection;
-  ending.range = ends_of_windows(selection.range);
+  ending.range = window_ends(selection.range);
   const Entities entities = find_entities(database_, ending);
   Fields fields(database_);
   StackReader reader(database_);

@@ -27,7 +27,7 @@ class WindowList {
  public:
   WindowList(Database &database, Packer &packer);
 
-  void begin_batch() { last_.reset(); }
+  void start_batch() { last_.reset(); }
   // Creates it if it is missing, and informs the packer. Valid until the next call.
   const Window &of(int64_t time_ns, int64_t duration_ns, int64_t now_ns);
 

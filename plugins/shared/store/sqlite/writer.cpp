@@ -82,8 +82,8 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
   batch_size_ = static_cast<int64_t>(samples.size());
   waiting_samples_ += batch_size_;
   if (may_be_over_size_) check_size(now_ns);
-  windows_.begin_batch();
-  packer_.begin_batch();
+  windows_.start_batch();
+  packer_.start_batch();
   try {
     Transaction transaction(database_);
     dictionary_.complete_declarations(now_ns);

@@ -109,12 +109,12 @@ TEST_CASE("the chance of one more value is that of the tables of Student's t") {
     const double deviation = std::sqrt(squares / (count - 1) * (1 + 1 / count));
     for (size_t i = 0; i < 3; ++i)
       for (const int sign : {-1, 1})
-        CHECK(evidence::chance_of_one_more(others, 10 + sign * limits[i] * deviation) ==
+        CHECK(evidence::one_more_chance(others, 10 + sign * limits[i] * deviation) ==
               doctest::Approx(std::vector<double>{0.05, 0.01, 0.001}[i]).epsilon(1e-4));
   }
-  CHECK(evidence::chance_of_one_more(std::vector<double>{1}, 100) == 1);
-  CHECK(evidence::chance_of_one_more(std::vector<double>{0, 0, 0}, 1) == 0);
-  CHECK(evidence::chance_of_one_more(std::vector<double>{5, 5, 5}, 5) == 1);
+  CHECK(evidence::one_more_chance(std::vector<double>{1}, 100) == 1);
+  CHECK(evidence::one_more_chance(std::vector<double>{0, 0, 0}, 1) == 0);
+  CHECK(evidence::one_more_chance(std::vector<double>{5, 5, 5}, 5) == 1);
 }
 
 TEST_CASE("groups without values have no chance to differ") {

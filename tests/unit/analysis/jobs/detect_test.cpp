@@ -237,7 +237,7 @@ TEST_CASE("a phase without bytes is measured by its task's") {
   }
   const jobs::Analysis all = analysed(spans);
   const jobs::Group &group = group_of(all, "map", "sort");
-  CHECK(group.bytes_of_task);
+  CHECK(group.task_bytes);
   for (const jobs::Entry &entry : group.entries) CHECK(entry.speed == doctest::Approx(20));
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("one phase without bytes does not make those of the other tasks unknow
   }
   const jobs::Analysis all = analysed(spans);
   const jobs::Group &group = group_of(all, "reduce", "write");
-  CHECK_FALSE(group.bytes_of_task);
+  CHECK_FALSE(group.task_bytes);
   CHECK(group.without_speed == 1);
   REQUIRE(group.entries.size() == 23);
   for (const jobs::Entry &entry : group.entries) CHECK(entry.speed == doctest::Approx(2));

@@ -83,7 +83,7 @@ TEST_CASE("phases that lines and a history both report count once, with the valu
 TEST_CASE("bytes that only the history reports for a phase are kept") {
   const jobs::Analysis both = job({.history = true, .map_bytes = false});
   check_same(both, job({}));
-  CHECK_FALSE(group_of(both, "map", "map").bytes_of_task);
+  CHECK_FALSE(group_of(both, "map", "map").task_bytes);
 }
 
 // Reduces whose lines report the phases before `reduce`, up to `until`; the history reports shuffle, sort and reduce (12 to 20).

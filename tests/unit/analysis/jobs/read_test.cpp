@@ -69,7 +69,7 @@ TEST_CASE("tasks of no job are no job, but can be compared with each other") {
   for (const char *id : {"query.1.2", "query.1.3"})
     store.add_span("task", {{"stage", "query"}, {"attempt", id}, {"host", "n1"}}, 5, 1);
   store.add_span("phase", {{"attempt", "query.1.2"}, {"phase", "read"}, {"host", "n1"}}, 5, 1);
-  const auto jobs_of = [&](jobs::OfNoJob of_no_job) {
+  const auto jobs_of = [&](jobs::WithoutJob of_no_job) {
     query::Budget budget({});
     const jobs::JobData data = read_jobs({}, {}, {kAnyTime.from_ns, kAnyTime.to_ns}, store, budget, of_no_job);
     std::vector<std::string> found;
@@ -78,10 +78,10 @@ TEST_CASE("tasks of no job are no job, but can be compared with each other") {
     return found;
   };
   const std::vector<std::string> of_one(10, "one");
-  CHECK(jobs_of(jobs::OfNoJob::left_out) == of_one);
+  CHECK(jobs_of(jobs::WithoutJob::left_out) == of_one);
   std::vector<std::string> all = of_one;
   all.insert(all.end(), 2, "");
-  CHECK(jobs_of(jobs::OfNoJob::read) == all);
+  CHECK(jobs_of(jobs::WithoutJob::read) == all);
   CHECK(read(store, {}).totals.size() == 1);
 }
 

@@ -21,18 +21,18 @@ TEST_CASE("jvms: a function has one name, however it is written") {
   CHECK(function_named(name) == name);
   CHECK(function_named("main") == "main");
   CHECK(function_named("Main.<init>") == "Main <init>");
-  CHECK(function_of_dump("java.lang.System.identityHashCode_[j]") == name);
-  CHECK(function_of_dump("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda run");
-  CHECK(place_of_cpu("main;int Main$$Lambda$43/0x00007ff3a00acb38.run()_[j]")->function == "Main$$Lambda run");
-  CHECK(place_of_cpu("main;Main$$Lambda$43/0x00007ff3a00acb38::run_[j]")->function == "Main$$Lambda run");
-  CHECK(function_of_dump("[stack lost]") == "[stack lost]");
-  CHECK(function_of_dump("[other]") == "[other]");
+  CHECK(dump_function("java.lang.System.identityHashCode_[j]") == name);
+  CHECK(dump_function("Main$$Lambda$14/0x00000008000ca000.run_[j]") == "Main$$Lambda run");
+  CHECK(cpu_place("main;int Main$$Lambda$43/0x00007ff3a00acb38.run()_[j]")->function == "Main$$Lambda run");
+  CHECK(cpu_place("main;Main$$Lambda$43/0x00007ff3a00acb38::run_[j]")->function == "Main$$Lambda run");
+  CHECK(dump_function("[stack lost]") == "[stack lost]");
+  CHECK(dump_function("[other]") == "[other]");
   for (const char *frame : {"int java.lang.System.identityHashCode(java.lang.Object)_[j]",
                             "Ljava/lang/System:::identityHashCode_[j]", "java/lang/System:::identityHashCode_[i]",
                             "java.lang.System::identityHashCode_[j]", "java.lang.System.identityHashCode_[j]"}) {
     const std::string text(frame);
     INFO(text);
-    const auto place = place_of_cpu("start_thread;" + text);
+    const auto place = cpu_place("start_thread;" + text);
     REQUIRE(place);
     CHECK(place->function == name);
   }
@@ -40,7 +40,7 @@ TEST_CASE("jvms: a function has one name, however it is written") {
 
 TEST_CASE("jvms: where Java was in a sample of a CPU") {
   const std::string begin = "start_thread;JavaMain;StubRoutines (1)_[j];";
-  const auto place = [&](const std::string &rest) { return place_of_cpu(begin + rest).value_or(Place{"none", ""}); };
+  const auto place = [&](const std::string &rest) { return cpu_place(begin + rest).value_or(Place{"none", ""}); };
   CHECK(place("void A.main(String[])_[j];int B.work()_[j]").function == "B work");
   CHECK(place("void A.main(String[])_[j];int B.work()_[j]").caller == "A main");
   CHECK(place("int B.work()_[j];JVM_IHashCode;do_futex_[k]").function == "B work");
@@ -50,26 +50,26 @@ TEST_CASE("jvms: where Java was in a sample of a CPU") {
   CHECK(place("Interpreter_[j];int B.work()_[j]").caller == kInterpreted);
   CHECK(place("int B.work()_[j];Interpreter_[j]").function == kInterpreted);
   CHECK(place("CompileBroker::compiler_thread_loop()").function == "none");
-  CHECK_FALSE(place_of_cpu(""));
-  CHECK_FALSE(place_of_cpu("main;work"));
+  CHECK_FALSE(cpu_place(""));
+  CHECK_FALSE(cpu_place("main;work"));
 }
 
 TEST_CASE("jvms: a function that calls itself is called by another one") {
-  const auto dump = place_of_dump("A.main_[j];A.run_[j];B.fib_[j];B.fib_[j];B.fib_[j]");
+  const auto dump = dump_place("A.main_[j];A.run_[j];B.fib_[j];B.fib_[j];B.fib_[j]");
   REQUIRE(dump);
   CHECK(dump->function == "B fib");
   CHECK(dump->caller == "A run");
-  CHECK(place_of_dump("B.fib_[j];B.fib_[j]")->caller.empty());
-  CHECK_FALSE(place_of_dump(""));
-  CHECK(place_of_cpu("int A.run()_[j];int B.fib(int)_[j];int B.fib(int)_[j]")->caller == "A run");
+  CHECK(dump_place("B.fib_[j];B.fib_[j]")->caller.empty());
+  CHECK_FALSE(dump_place(""));
+  CHECK(cpu_place("int A.run()_[j];int B.fib(int)_[j];int B.fib(int)_[j]")->caller == "A run");
 }
 
 TEST_CASE("jvms: stacks that only JVMs have") {
-  CHECK(is_of_jvm("start_thread;JavaMain;int A.b()_[j]"));
-  CHECK(is_of_jvm("[libjvm.so]"));
-  CHECK(is_of_jvm("Interpreter_[j]"));
-  CHECK_FALSE(is_of_jvm("start_thread;int A.b()_[j]"));
-  CHECK_FALSE(is_of_jvm("main;LazyCompile:*work_[j]"));
+  CHECK(belongs_to_jvm("start_thread;JavaMain;int A.b()_[j]"));
+  CHECK(belongs_to_jvm("[libjvm.so]"));
+  CHECK(belongs_to_jvm("Interpreter_[j]"));
+  CHECK_FALSE(belongs_to_jvm("start_thread;int A.b()_[j]"));
+  CHECK_FALSE(belongs_to_jvm("main;LazyCompile:*work_[j]"));
 }
 
 TEST_CASE("jvms: the lines of a trace") {

@@ -355,7 +355,7 @@ TEST_CASE("occurrences of a process do not overlap and are in order, for any ord
     for (const auto &[start, span] : watched.spans) {
       CHECK(start >= end);
       CHECK(span.end_ns > start);
-      CHECK(span.threads.count >= static_cast<double>(MineOptions{}.least_known));
+      CHECK(span.threads.count >= static_cast<double>(MineOptions{}.min_known));
       end = span.end_ns;
     }
   }

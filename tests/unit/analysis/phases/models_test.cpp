@@ -100,7 +100,7 @@ TEST_CASE("few runs with noise are predicted better than from the time of the ph
 
 TEST_CASE("where the data carry no prediction there is none") {
   Simulated simulated(2);
-  const Models few(normal_runs(simulated, kLeastRuns - 1));
+  const Models few(normal_runs(simulated, kMinRuns - 1));
   const ProgramRun run = simulated.run(5);
   CHECK_FALSE(few.predict(observation_of(run, 2, few.dependent()), Target::seconds));
   CHECK(anomalies_of(run, few).anomalies.empty());

@@ -87,8 +87,8 @@ TEST_CASE("a step has the integral of the time since the step before, and nothin
     const Steps steps{query::test::kT0 + 10 * kSecond, query::test::kT0 + 60 * kSecond, step * kSecond};
     const query::Query wanted = read_selector(selector, store.metrics());
     query::Budget budget({});
-    std::string json = matrix_json(query::answers_to(interval_query_of(wanted, steps), store, budget), steps, budget) +
-                       matrix_json(query::answers_to(instant_query_of(wanted, steps), store, budget), steps, budget);
+    std::string json = matrix_json(query::run_query(interval_query_of(wanted, steps), store, budget), steps, budget) +
+                       matrix_json(query::run_query(instant_query_of(wanted, steps), store, budget), steps, budget);
     json.erase(0, json.find("values"));
     for (size_t at = 0; (at = json.find("1699999", at)) != std::string::npos;) json.erase(at, 7);
     return json;

@@ -76,7 +76,7 @@ struct Stored {
       query.downsample = query::parse_downsample("1m").value();
     query::Budget budget({});
     std::map<std::string, query::Answer> answers;
-    for (query::Answer &answer : query::answers_to(query, *store, budget)) answers.emplace(answer.metric, std::move(answer));
+    for (query::Answer &answer : query::run_query(query, *store, budget)) answers.emplace(answer.metric, std::move(answer));
     return answers;
   }
 };

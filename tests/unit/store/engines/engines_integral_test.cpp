@@ -56,7 +56,7 @@ std::vector<query::Answer> ask(Store &store, const std::string &metric, const st
   question.downsample = query::parse_downsample(every).value();
   question.edge = edge;
   query::Budget budget({});
-  return query::answers_to(question, store, budget);
+  return query::run_query(question, store, budget);
 }
 
 void check(Store &store, const Table &table, int length, int from, int to) {

@@ -95,7 +95,7 @@ std::string answers(Store &store, const std::string &metric, const std::string &
   if (!every.empty()) question.downsample = query::parse_downsample(every).value();
   query::Budget budget({});
   std::string text;
-  for (const query::Answer &answer : query::answers_to(question, store, budget)) {
+  for (const query::Answer &answer : query::run_query(question, store, budget)) {
     text += line_of(answer.tags) + ":";
     for (const query::Point &point : answer.points)
       text += " " + std::to_string(point.time_ns) + "=" + std::to_string(static_cast<float>(point.value));

@@ -41,7 +41,7 @@ inline std::vector<query::Answer> ask(const TestStore &store, const std::string 
   if (rate) question.rate = query::Rate{};
   const query::Limits limits;
   query::Budget budget(limits);
-  return query::answers_to(question, reader, budget);
+  return query::run_query(question, reader, budget);
 }
 
 inline void check_same(const std::vector<query::Answer> &a, const std::vector<query::Answer> &b) {

@@ -231,7 +231,7 @@ TEST_CASE("a late point at the very end of a step makes no second point of that 
     query.range = {kStart, kStart + 120 * kSecond};
     query::Budget budget({});
     SqliteStore reader(rolled.store.path);
-    return query::answers_to(query, reader, budget).at(0).points;
+    return query::run_query(query, reader, budget).at(0).points;
   };
   const auto before = points();
   REQUIRE(before.size() == 2);

@@ -115,7 +115,7 @@ TEST_CASE("functions and integrals of intervals are those of all samples, from s
           query.downsample =
               query::parse_downsample(std::to_string(length) + "s" + (function.empty() ? "" : "-" + function)).value();
           query::Budget budget({});
-          const auto answers = query::answers_to(query, reader, budget);
+          const auto answers = query::run_query(query, reader, budget);
           CHECK(answers.size() == 4);
           for (const query::Answer &answer : answers) {
             const int pid = std::stoi(answer.tags.at("pid"));

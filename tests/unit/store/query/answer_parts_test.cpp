@@ -33,7 +33,7 @@ std::string text_of(const std::vector<Answer> &answers) {
 
 std::string whole(MemoryStore &store, const Query &query) {
   Budget budget({});
-  return text_of(answers_to(query, store, budget));
+  return text_of(run_query(query, store, budget));
 }
 
 struct Parts {
@@ -102,7 +102,7 @@ Query random_query(Draw &draw) {
         parse_downsample(draw.one_of<std::string>({"10s", "7s", "13s", "1m-avg", "30s-max", "10s-p95", "20s-sum-zero"})).value();
   if (draw.below(4) == 0) query.rate = Rate{};
   if (draw.below(3) == 0) query.edge = Edge::start;
-  if (draw.below(4) == 0) query.kinds = draw.one_of<Kinds>({Kinds::of_stretches, Kinds::of_moments});
+  if (draw.below(4) == 0) query.kinds = draw.one_of<Kinds>({Kinds::intervals, Kinds::instants});
   return query;
 }
 

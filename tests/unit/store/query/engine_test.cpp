@@ -38,7 +38,7 @@ MemoryStore reference() {
 
 std::vector<Answer> ask(MemoryStore &store, const Query &query, const Limits &limits = {}) {
   Budget budget(limits);
-  return answers_to(query, store, budget);
+  return run_query(query, store, budget);
 }
 
 Query whole(const char *aggregator, const char *downsample, const std::string &metric = kWrites) {
@@ -142,8 +142,8 @@ TEST_CASE("the largest answers come first") {
   MemoryStore store = reference();
   Query query = all_of(kWrites, "none");
   Budget budget({100, 36, kSecond});
-  auto answers = answers_to(query, store, budget);
-  keep_top(answers, 2, budget);
+  auto answers = run_query(query, store, budget);
+  select_top(answers, 2, budget);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].tags.at("pid") == "33");
   CHECK(answers[1].tags.at("host") == "host1");
@@ -161,8 +161,8 @@ TEST_CASE("the largest are those with the largest integral, not the highest peak
     Query query = all_of("proc.cpu.user");
     query.group_by = {"process"};
     if (*every != 0) query.downsample = parse_downsample(every).value();
-    auto answers = answers_to(query, store, budget);
-    keep_top(answers, 1, budget);
+    auto answers = run_query(query, store, budget);
+    select_top(answers, 1, budget);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].tags.at("process") == "long");
   }
@@ -175,8 +175,8 @@ TEST_CASE("the largest are those of each metric: a MiB is not more than a per ce
     store.add("proc.mem.resident", {{"host", host}}, {{1, 1000.0 + host[0]}});
   }
   Budget budget({});
-  auto answers = answers_to(all_of("proc.*", "none"), store, budget);
-  keep_top(answers, 2, budget);
+  auto answers = run_query(all_of("proc.*", "none"), store, budget);
+  select_top(answers, 2, budget);
   REQUIRE(answers.size() == 4);
   CHECK(answers[0].metric == "proc.cpu.user");
   CHECK(answers[0].tags.at("host") == "c");
@@ -249,8 +249,8 @@ TEST_CASE("points of fill policies are counted over all series before they are m
 TEST_CASE("several questions of one request share its limits") {
   MemoryStore store = reference();
   Budget budget({100, 36 + 3, kSecond});
-  CHECK(answers_to(all_of(kWrites), store, budget)[0].points.size() == 3);
-  CHECK_THROWS_AS(answers_to(all_of(kWrites), store, budget), TooMuch);
+  CHECK(run_query(all_of(kWrites), store, budget)[0].points.size() == 3);
+  CHECK_THROWS_AS(run_query(all_of(kWrites), store, budget), TooMuch);
 }
 
 TEST_CASE("summaries of the store are held to the limits, too") {
@@ -334,8 +334,8 @@ TEST_CASE("counts that no answer has are not paid for") {
   store.add_counts("net.bytes", {{"host", "h"}}, {{0, kLarge}, {10, kLarge}});
   store.add_counts("net.bytes", {{"host", "i"}}, {{0, kLarge}, {10, kLarge}});
   Budget budget({100, 4 + 2 + 2, kSecond});  // four points at a time, and the two of each answer
-  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
-  CHECK(answers_to(all_of("net.bytes"), store, budget)[0].points.size() == 2);
+  CHECK(run_query(all_of("net.bytes"), store, budget)[0].points.size() == 2);
+  CHECK(run_query(all_of("net.bytes"), store, budget)[0].points.size() == 2);
 }
 
 TEST_CASE("a filter that an absent tag passes leaves the series without it") {

@@ -107,7 +107,7 @@ TEST_CASE("instants count in minimums, maximums, first and last values of interv
         query.range = {kT0 - shift, kT0 + kEnd * kSecond - shift};
         query.downsample = parse_downsample(std::to_string(length) + "s-" + function).value();
         Budget budget({});
-        const auto answers = answers_to(query, store, budget);
+        const auto answers = run_query(query, store, budget);
         REQUIRE(answers.size() == 1);
         const std::vector<Point> &points = answers.front().points;
         auto point = points.begin();

@@ -25,7 +25,7 @@ using Seconds = std::array<double, kEnd + 1>;  // [s]: per second, in (s - 1, s]
 
 std::vector<Answer> ask(MemoryStore &store, const Query &query) {
   Budget budget({});
-  return answers_to(query, store, budget);
+  return run_query(query, store, budget);
 }
 
 Query every(const std::string &text, const std::string &metric, std::vector<std::string> group_by = {}) {

@@ -47,7 +47,7 @@ std::optional<double> expected(const RestingWorld &world, const Case &one, const
 
 std::vector<Answer> ask(MemoryStore &store, const Query &query) {
   Budget budget({});
-  return answers_to(query, store, budget);
+  return run_query(query, store, budget);
 }
 
 Query query_of(const Case &one) {

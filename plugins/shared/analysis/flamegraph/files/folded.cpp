@@ -56,7 +56,7 @@ std::optional<FoldedLine> parse_folded(std::string_view line) {
   return found;
 }
 
-double change_of_share(const Tree &tree, const Node &node) {
+double share_change(const Tree &tree, const Node &node) {
   const Node &all = tree.root();
   return all.shown() > 0 && all.before() > 0 ? node.shown() / all.shown() - node.before() / all.before() : 0;
 }
@@ -91,7 +91,7 @@ std::string json_of(const Tree &tree, bool compared) {
     const Node &node = tree.node(number);
     core::append_json_string(out += "{\"name\":", tree.name(number));
     core::append_number(out += ",\"value\":", node.shown());
-    if (compared) core::append_number(out += ",\"delta\":", change_of_share(tree, node) * tree.root().shown());
+    if (compared) core::append_number(out += ",\"delta\":", share_change(tree, node) * tree.root().shown());
     out += ",\"children\":[";
   };
   walk(tree, enter, [&](uint32_t) { out += "]}"; });

@@ -23,6 +23,6 @@ std::string folded_of(const Tree &tree, bool compared);
 std::string json_of(const Tree &tree, bool compared);
 
 // The change of the node's share, in units of the total; 0 if one side is empty.
-double change_of_share(const Tree &tree, const Node &node);
+double share_change(const Tree &tree, const Node &node);
 
 }  // namespace atalaya::flamegraph

@@ -49,20 +49,20 @@ struct Frame {
 };
 
 // The minimum width that limits the frames to the maximum. A parent is never narrower than its children.
-double least_width(const Tree &tree, size_t most) {
+double min_width(const Tree &tree, size_t most) {
   std::vector<double> widths;
   widths.reserve(tree.size());
   for (uint32_t i = 0; i < tree.size(); ++i)
     if (tree.node(i).shown() > 0) widths.push_back(tree.node(i).shown());
   if (widths.size() <= most) return 0;
-  const auto first_left_out = widths.begin() + static_cast<std::ptrdiff_t>(most);
-  std::nth_element(widths.begin(), first_left_out, widths.end(), std::greater<>());
-  return std::nextafter(*first_left_out, HUGE_VAL);
+  const auto first_excluded = widths.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(widths.begin(), first_excluded, widths.end(), std::greater<>());
+  return std::nextafter(*first_excluded, HUGE_VAL);
 }
 
 // Parents first.
 std::vector<Frame> frames_of(const Tree &tree, size_t most) {
-  const double least = least_width(tree, most);
+  const double least = min_width(tree, most);
   std::vector<Frame> frames;
   if (tree.root().shown() > 0) frames.push_back({});
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -134,7 +134,7 @@ class Drawing {
       : tree_(tree), classes_(classes), style_(style), frames_(frames_of(tree, style.frames)) {
     for (const Frame &frame : frames_) {
       depth_ = std::max(depth_, static_cast<int>(tree_.node(frame.node).depth));
-      largest_ = std::max(largest_, std::abs(change_of_share(tree_, tree_.node(frame.node))));
+      largest_ = std::max(largest_, std::abs(share_change(tree_, tree_.node(frame.node))));
     }
   }
 
@@ -209,7 +209,7 @@ class Drawing {
   }
 
   std::string fill_of(const Frame &frame) const {
-    if (style_.compared) return change_colour(change_of_share(tree_, tree_.node(frame.node)), largest_);
+    if (style_.compared) return change_colour(share_change(tree_, tree_.node(frame.node)), largest_);
     return class_colour(classes_.of(frame.node), shade_of(tree_.name(frame.node)));
   }
 
@@ -217,7 +217,7 @@ class Drawing {
     const Node &all = tree_.root();
     std::string text = value_text(node.shown(), style_.unit) + ", " + fixed(100 * node.shown() / all.shown(), 2) + " %";
     if (style_.compared && all.before() > 0) {
-      const double change = 100 * change_of_share(tree_, node);
+      const double change = 100 * share_change(tree_, node);
       text += ", before " + fixed(100 * node.before() / all.before(), 2) + " %, " + (change < 0 ? "" : "+") + fixed(change, 2);
     }
     return text;

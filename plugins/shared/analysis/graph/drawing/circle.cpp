@@ -17,10 +17,10 @@ namespace atalaya::graph {
 namespace {
 
 // Pixels.
-constexpr double kLeastRadius = 150, kArc = 30, kNameRoom = 250, kHead = 44, kFoot = 30;
+constexpr double kMinRadius = 150, kArc = 30, kNameRoom = 250, kHead = 44, kFoot = 30;
 constexpr double kSmallest = 4, kBiggest = 14, kThinLine = 1, kThickLine = 6, kThinEdge = 1, kThickEdge = 16;
-constexpr size_t kLettersOfName = 30;
-constexpr double kGapOfHosts = 0.6;  // in arcs of nodes
+constexpr size_t kMaxNameLength = 30;
+constexpr double kHostGap = 0.6;  // in arcs of nodes
 
 struct Spot {
   size_t node = 0;
@@ -64,14 +64,14 @@ class Circle {
     double arcs = 0;
     std::vector<double> starts;
     for (size_t i = 0; i < spots_.size(); ++i) {
-      if (i > 0 && key(spots_[i]) != key(spots_[i - 1])) arcs += kGapOfHosts;
+      if (i > 0 && key(spots_[i]) != key(spots_[i - 1])) arcs += kHostGap;
       starts.push_back(arcs);
       arcs += 1;
       most_.cpu = std::max(most_.cpu, graph_.nodes[spots_[i].node].used.cpu);
       most_.memory = std::max(most_.memory, graph_.nodes[spots_[i].node].used.memory);
     }
-    arcs += kGapOfHosts;
-    radius_ = std::max(kLeastRadius, arcs * kArc / (2 * std::numbers::pi));
+    arcs += kHostGap;
+    radius_ = std::max(kMinRadius, arcs * kArc / (2 * std::numbers::pi));
     at_.assign(graph_.nodes.size(), 0);
     for (size_t i = 0; i < spots_.size(); ++i) {
       Spot &spot = spots_[i];
@@ -130,7 +130,7 @@ class Circle {
     const std::string y = short_number(kHead + centre() + away * std::sin(spot.angle), 1);
     out_ += "<text x=\"" + x + "\" y=\"" + y + "\" dominant-baseline=\"central\" text-anchor=\"" + (left ? "end" : "start") +
             "\" transform=\"rotate(" + short_number(degrees, 1) + " " + x + " " + y + ")\">" +
-            query::xml_text(core::cut_to_width(core::visible(full_name(node)), kLettersOfName)) + "</text></g>\n";
+            query::xml_text(core::cut_to_width(core::visible(full_name(node)), kMaxNameLength)) + "</text></g>\n";
   }
 
   std::string legend() const {
@@ -148,7 +148,7 @@ class Circle {
   std::vector<Spot> spots_;
   std::vector<size_t> at_;  // of each node, its spot
   Resources most_;
-  double radius_ = kLeastRadius;
+  double radius_ = kMinRadius;
   std::string out_;
 };
 

@@ -13,7 +13,7 @@
 namespace atalaya::graph {
 namespace {
 
-constexpr size_t kWidestName = 34, kLettersOfAValue = 9;
+constexpr size_t kWidestName = 34, kMaxValueLength = 9;
 constexpr int kCell = 62, kRow = 26, kTitle = 40, kLetter = 7, kMargin = 14;
 
 constexpr const char *kLegend = "rows send, columns receive; the diagonal stays within";
@@ -114,12 +114,12 @@ std::string as_text(const Matrix &matrix) {
   for (const std::string &name : matrix.names) widest = std::max(widest, core::display_width(shown(name)));
   const size_t digits = std::to_string(matrix.names.size()).size();
   std::string out = std::string(digits + 1 + widest, ' ');
-  for (size_t to = 0; to < matrix.names.size(); ++to) out += padded(std::to_string(to + 1), kLettersOfAValue + 3, true);
+  for (size_t to = 0; to < matrix.names.size(); ++to) out += padded(std::to_string(to + 1), kMaxValueLength + 3, true);
   out += '\n';
   for (size_t from = 0; from < matrix.names.size(); ++from) {
     out += padded(std::to_string(from + 1), digits, true) + " " + padded(shown(matrix.names[from]), widest, false);
     for (const double bytes : matrix.bytes[from])
-      out += padded(bytes > 0 ? bytes_text(bytes) : ".", kLettersOfAValue + 1, true) + " " + block(bytes, matrix.most);
+      out += padded(bytes > 0 ? bytes_text(bytes) : ".", kMaxValueLength + 1, true) + " " + block(bytes, matrix.most);
     out += '\n';
   }
   return out;

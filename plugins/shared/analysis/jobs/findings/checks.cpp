@@ -17,14 +17,14 @@ constexpr double kPoints = 15;            // percentage points: busy, pressure
 constexpr double kStealPoints = 5;        // percentage points of CPU used by other guests
 constexpr double kThrottledMs = 100;      // per second
 constexpr double kProgramCpu = 20;        // % of a core that a program uses here
-constexpr double kPartOfCores = 0.1;      // of the node's cores: a program that uses less slows nothing down
+constexpr double kCoresShare = 0.1;      // of the node's cores: a program that uses less slows nothing down
 constexpr double kProgramDisk = 1;        // MiB/s
-constexpr double kPartOfDisk = 0.2;       // of the traffic of the node's disks
+constexpr double kDiskShare = 0.2;       // of the traffic of the node's disks
 constexpr double kBusy = 85;              // % of all cores: no capacity left
 constexpr double kElsewhere = 0.25;       // of its use here: below it, it is a program of this node
 constexpr double kShare = 0.1;            // of bytes that are remote, of time in garbage collection
-constexpr double kPartOfSlowness = 0.5;   // of the node's slowness: remote tasks are at least so much slower than local ones
-constexpr double kChanceOfReason = 0.05;  // of that difference, as the node is known to be slow
+constexpr double kSlownessShare = 0.5;   // of the node's slowness: remote tasks are at least so much slower than local ones
+constexpr double kReasonChance = 0.05;  // of that difference, as the node is known to be slow
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
 constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
 constexpr double kAlike = 1.1;                 // times the others': no difference
@@ -137,8 +137,8 @@ class Checker {
       return finished(std::move(check), "other programs", "run source proc (proc.cpu.user, proc.disk.writes.mb)");
     check.verdict = Verdict::ruled_out;
     const auto others = static_cast<double>(hosts.size());
-    const double much_cpu = 100 * kPartOfCores * metrics_.cores(sides_.node), much_disk = kPartOfDisk * moved_by_disks();
-    const bool no_disk_left = disk_is_short();
+    const double much_cpu = 100 * kCoresShare * metrics_.cores(sides_.node), much_disk = kDiskShare * moved_by_disks();
+    const bool has_no_free_disk = disk_is_short();
     for (const Program &program : metrics_.programs(sides_.set)) {
       if (program.host != sides_.node) continue;
       const double cpu = elsewhere[program.name].cpu / others, disk = elsewhere[program.name].disk / others;
@@ -152,7 +152,7 @@ class Checker {
             check,
             "\"" + program.name + "\" reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s",
             program.disk < much_disk ? "a small part of the traffic of its disks"
-            : !no_disk_left          ? "waits for its disks are not longer"
+            : !has_no_free_disk          ? "waits for its disks are not longer"
                                      : "");
     }
     if (check.text.empty()) check.text = "no program uses CPU or disks here that it does not use on the other nodes";
@@ -203,8 +203,8 @@ class Checker {
       check.text = percent_text(remote->own_share) + " of the bytes came over the network, " + percent_text(remote->other_share) +
                    " on the other nodes";
       const bool is_more = remote->own_share - remote->other_share >= kShare && remote->chance <= kChance;
-      const bool is_slower = !remote->slower || (*remote->slower >= std::max(kShare, kPartOfSlowness * sides_.slower) &&
-                                                 remote->chance_slower <= kChanceOfReason);
+      const bool is_slower = !remote->slower || (*remote->slower >= std::max(kShare, kSlownessShare * sides_.slower) &&
+                                                 remote->chance_slower <= kReasonChance);
       check.verdict = is_more && is_slower ? Verdict::found : Verdict::ruled_out;
       check.short_text = "remote reads, " + check.text;
       if (is_more && !is_slower) check.text += " (but tasks that read over the network are not clearly slower)";
@@ -215,11 +215,11 @@ class Checker {
 
   Check disk() const {
     Check check{.reason = Reason::disk};
-    const bool any = !has_phase_ || !(needs_.reads || needs_.writes), keeps_up = disk_keeps_up();
+    const bool any = !has_phase_ || !(needs_.reads || needs_.writes), is_fast_enough = is_disk_fast_enough();
     if (any || needs_.writes)
-      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kMinDisk, needs_.writes && !keeps_up);
+      rate(check, {"sys.disk.write.mb", "proc.disk.writes.mb"}, "disk write", "MiB/s", kMinDisk, needs_.writes && !is_fast_enough);
     if (any || needs_.reads)
-      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kMinDisk, needs_.reads && !keeps_up);
+      rate(check, {"sys.disk.read.mb", "proc.disk.reads.mb"}, "disk read", "MiB/s", kMinDisk, needs_.reads && !is_fast_enough);
     await(check, "sys.disk.write.await", "a write takes");
     await(check, "sys.disk.read.await", "a read takes");
     look(check, "sys.pressure.io.some.stall", "waiting for disks", " % of the time", kPoints, 0);
@@ -228,7 +228,7 @@ class Checker {
   }
 
   // Disk latency is known and as short as on the other nodes: the disks are not the reason for a low rate.
-  bool disk_keeps_up() const {
+  bool is_disk_fast_enough() const {
     bool is_reported = false;
     for (const std::string_view metric :
          {"sys.disk.write.await", "sys.disk.read.await", "sys.pressure.io.some.stall", "cgroup.pressure.io.some.stall"}) {

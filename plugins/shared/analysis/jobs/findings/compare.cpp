@@ -150,11 +150,11 @@ class Comparison {
     logs.reserve(own.node.tasks);
     for (const Cell &cell : own.cells) logs.insert(logs.end(), cell.logs.begin(), cell.logs.end());
     own.node.speed = std::exp(evidence::median(std::move(logs)));
-    own.node.others = own.node.tasks == logs_.size() ? evidence::kNone : std::exp(median_of_others(own.cells));
+    own.node.others = own.node.tasks == logs_.size() ? evidence::kNone : std::exp(others_median(own.cells));
   }
 
   // The speed of the others, weighted by the waves of the node.
-  double median_of_others(const Cells &own) const {
+  double others_median(const Cells &own) const {
     std::array<double, kWaves> weights{};
     bool any = false;
     for (size_t wave = 0; wave < kWaves; ++wave) {

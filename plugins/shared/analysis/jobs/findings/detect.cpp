@@ -58,7 +58,7 @@ class Groups {
   }
   void add_phases() {
     for (const Phase &phase : data_.phases)
-      if (is_done(phase) && phase.work.bytes != kUnknown) of(key_of(phase)).bytes_of_task = false;
+      if (is_done(phase) && phase.work.bytes != kUnknown) of(key_of(phase)).task_bytes = false;
     for (const Phase &phase : data_.phases) {
       if (!is_done(phase)) continue;
       const Task &task = data_.tasks[phase.task];
@@ -69,7 +69,7 @@ class Groups {
       const int64_t begin = needs_of(data_.name(phase.phase)).network ? ends_.begin(task, phase.work.start_ns, phase.work.end_ns())
                                                                       : phase.work.start_ns;
       add(group, phase.task, begin, std::min(phase.busy_ns, phase.work.end_ns() - begin),
-          group.bytes_of_task ? task.work.bytes : phase.work.bytes);
+          group.task_bytes ? task.work.bytes : phase.work.bytes);
     }
   }
   std::vector<Group> take() {
@@ -94,7 +94,7 @@ class Groups {
     Group &group = found->second;
     if (!is_new) return group;
     std::tie(group.job, group.stage, group.phase) = key;
-    group.bytes_of_task = group.phase != 0;  // until one reports bytes
+    group.task_bytes = group.phase != 0;  // until one reports bytes
     return group;
   }
   void first_start(const Group &group, int64_t start_ns) {
@@ -144,7 +144,7 @@ std::vector<Wave> waves_of(const JobData &data, const std::vector<Group> &groups
     for (const Entry &entry : group.entries) {
       const Task &task = data.tasks[entry.task];
       if (task.work.start_ns >= first_end[task.host]) waves[entry.task] = Wave::later;
-      if (ends.begins_early(task)) waves[entry.task] = Wave::early;
+      if (ends.starts_before_map_end(task)) waves[entry.task] = Wave::early;
     }
   }
   return waves;
@@ -180,9 +180,9 @@ std::string why_no_verdict(const Group &group) {
     return tasks + " with a known speed are too few to distinguish a slow node from chance (" + std::to_string(kMinTasks) +
            " needed)";
   if (group.nodes.size() < 2) return "all " + tasks + " ran on one node: no other node to compare with";
-  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kMinOfNode; };
+  const auto enough = [](const NodeSpeed &node) { return node.tasks >= kMinNodeTasks; };
   if (std::none_of(group.nodes.begin(), group.nodes.end(), enough))
-    return "no node ran " + std::to_string(kMinOfNode) + " of its " + tasks + ": too few to distinguish a slow node from chance";
+    return "no node ran " + std::to_string(kMinNodeTasks) + " of its " + tasks + ": too few to distinguish a slow node from chance";
   return "";
 }
 
@@ -190,10 +190,10 @@ std::string speed_text(const Group &group, double speed) {
   return group.by_time ? short_text(1 / speed) + " s per task" : short_text(speed) + " KiB/s";
 }
 
-bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at) {
-  if (!why_no_verdict(group).empty() || node.tasks < kMinOfNode || node.tasks == group.entries.size()) return false;
+bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t checked_at) {
+  if (!why_no_verdict(group).empty() || node.tasks < kMinNodeTasks || node.tasks == group.entries.size()) return false;
   if (node.lowest + node.lower == 0) return false;  // required by the algorithm
-  return node.slower() >= options.least && node.lost >= kWorthwhile && node.chance * static_cast<double>(looked_at) <= kChance;
+  return node.slower() >= options.least && node.lost >= kWorthwhile && node.chance * static_cast<double>(checked_at) <= kChance;
 }
 
 }  // namespace atalaya::jobs

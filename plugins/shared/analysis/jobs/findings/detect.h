@@ -47,7 +47,7 @@ struct NodeSpeed {
 // The tasks of a stage of a job, or one phase of them.
 struct Group {
   uint32_t job = 0, stage = 0, phase = 0;                     // job: its index; phase: 0 = whole tasks
-  bool bytes_of_task = false;                                 // a phase without reported bytes
+  bool task_bytes = false;                                 // a phase without reported bytes
   bool is_remote = false;                                     // a phase with bytes that came over the network
   double offset_ns = 0;                                       // average start after the start of its task
   bool by_time = false;                                       // nothing reports bytes: compared by time
@@ -70,12 +70,12 @@ constexpr double kChance = 0.01;      // probability of a false verdict per job,
 constexpr double kWorthwhile = 0.05;  // of the tasks' time: smaller losses do not matter
 
 // Conditions for a verdict on the nodes of a group.
-constexpr size_t kMinTasks = 8, kMinOfNode = 3;
+constexpr size_t kMinTasks = 8, kMinNodeTasks = 3;
 // The reason why there can be no verdict; "" if there can.
 std::string why_no_verdict(const Group &group);
 
 // Whether the node is slower than chance and `least` explain, with this number of compared nodes.
-bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t looked_at);
+bool is_slow(const Group &group, const NodeSpeed &node, const DetectOptions &options, size_t checked_at);
 
 // "98 KiB/s"; "12 s per task" for a group by time.
 std::string speed_text(const Group &group, double speed);

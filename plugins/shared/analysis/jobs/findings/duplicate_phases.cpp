@@ -44,8 +44,8 @@ class DuplicatePhases {
     for (const Phase &phase : history_)
       if ((reporters_[phase.task] & kTwice) != 0) keep_bytes(phase);
     find_names();
-    std::erase_if(history_, [&](const Phase &phase) { return is_left_out(phase, true) && !is_apart(phase); });
-    std::erase_if(lines_, [&](const Phase &phase) { return is_left_out(phase, false); });
+    std::erase_if(history_, [&](const Phase &phase) { return is_excluded(phase, true) && !is_apart(phase); });
+    std::erase_if(lines_, [&](const Phase &phase) { return is_excluded(phase, false); });
   }
 
   void add_notes(std::vector<std::string> &notes) const {
@@ -79,7 +79,7 @@ class DuplicatePhases {
       ++stage.with_history_only;
   }
 
-  bool is_left_out(const Phase &phase, bool of_history) const {
+  bool is_excluded(const Phase &phase, bool of_history) const {
     const Task &task = data_.tasks[phase.task];
     const auto stage = stages_.find(key_of(task));
     if (stage == stages_.end() || stage->second.lines_count() != of_history) return false;

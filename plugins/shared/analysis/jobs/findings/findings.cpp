@@ -20,7 +20,7 @@ namespace {
 constexpr double kMuchSlower = 3;    // of a single task: this multiple of the time at the stage's median speed
 constexpr double kMinLostNs = 10e9;  // short pauses of hosts lose seconds now and then
 constexpr double kFarAway = 3.5;     // robust deviations; with many tasks more, because some deviate by chance
-constexpr double kMaxOfAll = 0.2;    // a larger share of tasks is no outlier
+constexpr double kMaxTotal = 0.2;    // a larger share of tasks is no outlier
 constexpr size_t kMinForOutliers = 10;
 
 // The groups of a stage: whole tasks at `begin`, then their phases.
@@ -113,7 +113,7 @@ class Finder {
       : data_(data), groups_(groups), ranks_(ranks), options_(options), map_phase_ends_(data), overtaken_(data, map_phase_ends_) {
     for (const Group &group : groups)
       for (const NodeSpeed &node : group.nodes)
-        looked_at_[{group.job, group.phase != 0}] += node.host != 0 && node.tasks >= kMinOfNode ? 1 : 0;
+        checked_at_[{group.job, group.phase != 0}] += node.host != 0 && node.tasks >= kMinNodeTasks ? 1 : 0;
   }
 
   std::vector<Finding> find() {
@@ -131,7 +131,7 @@ class Finder {
     for (size_t i = stage.begin; i < stage.end; ++i) {
       const Group &group = groups_[i];
       for (const NodeSpeed &node : group.nodes)
-        if (node.host != 0 && is_slow(group, node, options_, looked_at(group))) take(nodes[node.host], i, node);
+        if (node.host != 0 && is_slow(group, node, options_, checked_at(group))) take(nodes[node.host], i, node);
     }
     for (auto &[host, finding] : nodes) {
       std::stable_sort(finding.phases.begin(), finding.phases.end(),
@@ -142,7 +142,7 @@ class Finder {
   }
 
   // Whole tasks, and phases, have half of the level each.
-  size_t looked_at(const Group &group) { return 2 * looked_at_[{group.job, group.phase != 0}]; }
+  size_t checked_at(const Group &group) { return 2 * checked_at_[{group.job, group.phase != 0}]; }
 
   void take(Finding &finding, size_t number, const NodeSpeed &node) {
     const Group &group = groups_[number];
@@ -241,8 +241,8 @@ class Finder {
     finding.slower = std::numeric_limits<double>::quiet_NaN();  // their progress is unknown
     finding.chance = evidence::binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
-    const auto nodes = static_cast<double>(std::max(looked_at(groups_[finding.group]), overtaken.attempts.size()));
-    if (finding.tasks.size() < kMinOfNode || finding.lost < kWorthwhile || finding.chance * nodes > kChance) return;
+    const auto nodes = static_cast<double>(std::max(checked_at(groups_[finding.group]), overtaken.attempts.size()));
+    if (finding.tasks.size() < kMinNodeTasks || finding.lost < kWorthwhile || finding.chance * nodes > kChance) return;
     finding.evidence.push_back("that is " + std::to_string(finding.tasks.size()) + " of the stage's " + std::to_string(all) +
                                " such attempts on a node that ran " + std::to_string(own.count) + " of " +
                                std::to_string(attempts) + "; they took " + percent_text(finding.lost) + " of its tasks' time");
@@ -250,7 +250,7 @@ class Finder {
   }
 
   // Nodes that ran more than one task in sequence: there, programs had warmed up.
-  std::set<uint32_t> nodes_of_waves(const Group &group) const {
+  std::set<uint32_t> wave_nodes(const Group &group) const {
     std::set<uint32_t> hosts;
     for (const Entry &entry : group.entries)
       if (entry.wave == Wave::later) hosts.insert(data_.tasks[entry.task].host);
@@ -267,7 +267,7 @@ class Finder {
     }
     const double middle = std::log(group.speed), deviation = evidence::robust_deviation(logs, middle), usual = evidence::median(std::move(times));
     const double far = std::max(kFarAway, std::sqrt(2 * std::log(static_cast<double>(logs.size()))) + 1) * deviation;
-    const std::set<uint32_t> warmed_up = nodes_of_waves(group);
+    const std::set<uint32_t> warmed_up = wave_nodes(group);
     std::set<uint32_t> named;
     for (const Finding &finding : found_)
       if (finding.job == group.job && finding.stage == group.stage) named.insert(finding.host);
@@ -284,7 +284,7 @@ class Finder {
       speeds.push_back(entry.speed);
       finding.lost += static_cast<double>(entry.time_ns) - usual;
     }
-    if (speeds.empty() || static_cast<double>(speeds.size()) > kMaxOfAll * static_cast<double>(group.entries.size())) return;
+    if (speeds.empty() || static_cast<double>(speeds.size()) > kMaxTotal * static_cast<double>(group.entries.size())) return;
     double all = 0;
     for (const Entry &entry : group.entries) all += static_cast<double>(entry.time_ns);
     finding.lost /= all;
@@ -318,7 +318,7 @@ class Finder {
   const DetectOptions &options_;
   const MapPhaseEnds map_phase_ends_;
   const OvertakenStages overtaken_;
-  std::map<std::pair<uint32_t, bool>, size_t> looked_at_;  // nodes in all groups of a job: of whole tasks, and of phases
+  std::map<std::pair<uint32_t, bool>, size_t> checked_at_;  // nodes in all groups of a job: of whole tasks, and of phases
   std::vector<Finding> found_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMinSlowdown = 1.5;          // of the time at the median speed
 constexpr evidence::Prior kHealthyTimes = {0.25, 4};  // the times of equal tasks differ by about a quarter
-constexpr double kMostSlow = 0.4;           // of the stage's tasks
+constexpr double kMaxSlow = 0.4;           // of the stage's tasks
 constexpr size_t kMinForSlow = 5;           // tasks
 
 double seconds_of(const std::vector<const Entry *> &entries) {
@@ -38,7 +38,7 @@ SlowTasks slow_tasks(const Group &group) {
   std::vector<double> logs;
   for (const Entry *entry : by_speed) logs.push_back(std::log(entry->speed));
   const std::vector<double> chances =
-      evidence::chances_below(logs, static_cast<size_t>(kMostSlow * static_cast<double>(count)), kHealthyTimes);
+      evidence::chances_below(logs, static_cast<size_t>(kMaxSlow * static_cast<double>(count)), kHealthyTimes);
   for (size_t i = 0; i < count; ++i)
     if (chances[i] * static_cast<double>(count) <= kChance && by_speed[i]->speed * kMinSlowdown <= group.speed)
       slow.push_back(by_speed[i]);

@@ -43,7 +43,7 @@ double usual(const ByHost &hosts, std::vector<double> Pieces::*values) {
   return *middle;
 }
 
-size_t count_of_others(const ByHost &hosts, uint32_t own, std::vector<double> Pieces::*values) {
+size_t others_count(const ByHost &hosts, uint32_t own, std::vector<double> Pieces::*values) {
   size_t count = 0;
   for (const auto &[host, pieces] : hosts)
     if (host != own) count += (pieces.*values).size();
@@ -55,8 +55,8 @@ size_t count_of_others(const ByHost &hosts, uint32_t own, std::vector<double> Pi
 std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
   const Pieces &own = hosts.at(host);
   const double time = usual(hosts, &Pieces::times);
-  if (time <= 0 || count_of_others(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
-  Ratio ratio{evidence::median(own.times) / time, own.have_bytes() && count_of_others(hosts, host, &Pieces::rates) >= kMinToCompare};
+  if (time <= 0 || others_count(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
+  Ratio ratio{evidence::median(own.times) / time, own.have_bytes() && others_count(hosts, host, &Pieces::rates) >= kMinToCompare};
   const double rate = usual(hosts, &Pieces::rates);
   if (ratio.value > 1 && ratio.has_bytes && rate > 0) ratio.value = std::clamp(evidence::median(own.rates) / rate, 1.0, ratio.value);
   return ratio;
@@ -140,7 +140,7 @@ class Finder {
       const std::pair place{tasks_.of(i).host, stages_.of(tasks_.of(i))};
       const auto hosts = hosts_.find(place.second);
       const bool is_alone = hosts != hosts_.end() && hosts->second.contains(place.first) &&
-                            count_of_others(hosts->second, place.first, &Pieces::times) < kMinToCompare;
+                            others_count(hosts->second, place.first, &Pieces::times) < kMinToCompare;
       if (!is_alone) continue;
       const auto time = static_cast<double>(times_[i]);
       auto &[recorded, at_usual_speed] = sums[place];

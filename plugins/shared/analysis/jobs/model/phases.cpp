@@ -99,7 +99,7 @@ std::vector<PhaseRank> rank_phases(const JobData &data, const std::vector<Group>
   return all;
 }
 
-std::optional<Needs> needs_of_phase(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
+std::optional<Needs> phase_needs(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase) {
   if (phase == 0) return std::nullopt;
   std::vector<std::string> names;
   bool is_remote = false;

@@ -23,6 +23,6 @@ struct PhaseRank {
 std::vector<PhaseRank> rank_phases(const JobData &data, const std::vector<Group> &groups);
 
 // The resources that the phase, of this group's stage, waits for; none for whole tasks.
-std::optional<Needs> needs_of_phase(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase);
+std::optional<Needs> phase_needs(const JobData &data, const std::vector<Group> &groups, const Group &group, uint32_t phase);
 
 }  // namespace atalaya::jobs

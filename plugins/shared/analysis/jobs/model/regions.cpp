@@ -17,7 +17,7 @@ constexpr double kWorthwhileRegion = 0.1;  // of all regions, and of the tasks' 
 
 // By job: tasks on the nodes that report its regions, or all its tasks if these nodes are unknown. Regions without a job are
 // compared with the tasks of all jobs.
-std::map<uint32_t, double> seconds_of_tasks(const JobData &data) {
+std::map<uint32_t, double> total_task_seconds(const JobData &data) {
   struct Sums {
     std::set<uint32_t> hosts;
     double all = 0, there = 0;
@@ -87,7 +87,7 @@ std::vector<RegionCost> grade_regions(const JobData &data, Clustering clustering
   std::vector<RegionCost> regions;
   regions.reserve(found.size());
   for (const auto &[key, cost] : found) regions.push_back(cost);
-  const std::map<uint32_t, double> of_tasks = seconds_of_tasks(data);
+  const std::map<uint32_t, double> of_tasks = total_task_seconds(data);
   for (auto begin = regions.begin(); begin != regions.end();) {
     const uint32_t job = begin->job;
     const auto end = std::find_if(begin, regions.end(), [job](const RegionCost &region) { return region.job != job; });

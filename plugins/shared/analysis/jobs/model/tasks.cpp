@@ -41,7 +41,7 @@ struct TaskIdentity {
 
 namespace {
 
-constexpr int64_t kMostSlots = 100'000;  // of an executor
+constexpr int64_t kMaxSlots = 100'000;  // of an executor
 
 // Amounts: invalid numbers and negative ones are unknown.
 int64_t amount_of(const store::Field &field) {
@@ -220,7 +220,7 @@ void Collector::add_region(const store::Span &span) {
 void Collector::add_executor(const store::Span &span) {
   const TaskIdentity identity(span.tags);
   const int64_t slots = SpanValues(span).slots;
-  if (identity.job.empty() || identity.executor.empty() || slots <= 0 || slots > kMostSlots) return;
+  if (identity.job.empty() || identity.executor.empty() || slots <= 0 || slots > kMaxSlots) return;
   all_.slots[{job(identity.job), all_.names.of(identity.executor)}] = static_cast<uint32_t>(slots);
 }
 

@@ -82,7 +82,7 @@ class EarlierOpen {
   std::vector<std::string> idle_;
 };
 
-bool is_of_no_job(const store::Span &span) {
+bool has_no_job(const store::Span &span) {
   return (span.name == "task" || span.name == "phase") && tag_of(span.tags, "job").empty();
 }
 
@@ -114,7 +114,7 @@ void check_known(const std::vector<std::string> &ids, const JobData &data, store
 }  // namespace
 
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-                  store::Store &store, query::Budget &budget, OfNoJob of_no_job) {
+                  store::Store &store, query::Budget &budget, WithoutJob of_no_job) {
   store::Selection selection{
       {}, tags, range};  // all names: filtering four of them among millions takes longer than reading the rest
   if (!ids.empty()) {
@@ -127,7 +127,7 @@ JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::
   store.spans(selection, [&](const store::Span &span) {
     budget.hold(1);
     budget.work(1);
-    if (of_no_job == OfNoJob::left_out && is_of_no_job(span)) return;
+    if (of_no_job == WithoutJob::left_out && has_no_job(span)) return;
     if (!open.keeps(span)) collector.add(span);
   });
   open.settle(collector, store);

@@ -16,11 +16,11 @@ namespace atalaya::jobs {
 
 // Of tasks and phases without a job, as runs of a program's functions: they may be compared with each other, but no job is judged
 // by them.
-enum class OfNoJob : uint8_t { left_out, read };
+enum class WithoutJob : uint8_t { left_out, read };
 
 // All jobs of the range, or those with these ids. Throws as queries do, and Wrong if one of the ids is not in the store.
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
-                  store::Store &store, query::Budget &budget, OfNoJob of_no_job = OfNoJob::left_out);
+                  store::Store &store, query::Budget &budget, WithoutJob of_no_job = WithoutJob::left_out);
 
 // By task, then by name: counters of the framework in these tasks. Reads the spans again.
 using Counters = std::map<uint32_t, std::map<std::string, double>>;

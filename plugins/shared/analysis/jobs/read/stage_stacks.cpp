@@ -61,7 +61,7 @@ StageTasks stage_tasks(const std::string &stage, const std::string &job, store::
                        query::Budget &budget) {
   std::vector<std::string> jobs;
   if (!job.empty()) jobs.push_back(job);
-  const JobData data = read_jobs(jobs, {}, range, store, budget, OfNoJob::read);
+  const JobData data = read_jobs(jobs, {}, range, store, budget, WithoutJob::read);
   const std::vector<Group> groups = grade(data, {}, budget);
   const Group &group = stage_of(groups, data, stage);
   const SlowTasks tasks = slow_tasks(group);

@@ -50,7 +50,7 @@ class JobFacts {
   void add(const std::vector<uint32_t> &tasks) { tasks_.insert(tasks.begin(), tasks.end()); }
   // nullptr: reading them would exceed the budget; everything else works without.
   const Counters *counters() {
-    if (!looked_for_counters_) find_counters();
+    if (!checked_counters_) find_counters();
     return counters_ ? &*counters_ : nullptr;
   }
   void forget_counters() { counters_.reset(); }
@@ -59,7 +59,7 @@ class JobFacts {
 
  private:
   void find_counters() {
-    looked_for_counters_ = true;
+    checked_counters_ = true;
     if (data_.tasks.size() + data_.phases.size() > kMaxReadAgain) return;
     query::Budget part = budget_.half();
     try {
@@ -76,7 +76,7 @@ class JobFacts {
   query::Budget &budget_;
   std::set<std::string> hosts_, notes_;
   std::set<uint32_t> tasks_;
-  bool looked_for_counters_ = false;
+  bool checked_counters_ = false;
   std::optional<Counters> counters_;
 };
 
@@ -88,7 +88,7 @@ class Explainer {
     for (const Entry &entry : own_) append(sides_.own, rows_.emplace_back(windows_of(entry)));
     for (const Entry &entry : others_) append(sides_.others, rows_.emplace_back(windows_of(entry)));
     sides_.node = data_.name(finding_.host);
-    sides_.needs = needs_of_phase(data_, groups_, group_, finding_.phase);
+    sides_.needs = phase_needs(data_, groups_, group_, finding_.phase);
     sides_.tasks = {gc_share(true), gc_share(false), remote_reads(data_, group_, is_own())};
     sides_.slower = finding_.is_overtaken ? 0 : finding_.slower;
     facts.add(tasks());

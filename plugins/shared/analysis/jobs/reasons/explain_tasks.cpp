@@ -30,7 +30,7 @@ void explain_tasks(Finding &finding, const JobData &data, const std::vector<Grou
   std::vector<bool> is_own(data.tasks.size(), false);
   for (const uint32_t task : finding.tasks) is_own[task] = true;
   sides.tasks = {share(true, gc, ms), share(false, gc, ms), remote_reads(data, group, is_own)};
-  sides.needs = needs_of_phase(data, groups, group, finding.phase);
+  sides.needs = phase_needs(data, groups, group, finding.phase);
   for (Check &check : check_all(Metrics(), sides))
     if (check.reason == Reason::garbage_collection || check.reason == Reason::remote_reads)
       finding.checks.push_back(std::move(check));

@@ -130,7 +130,7 @@ std::vector<Finding> find_remote(const JobData &data, const std::vector<Group> &
     contrast.test(found);
     const double slower = found.slower.value_or(0);
     finding.lost = time > 0 ? of_remote * slower / time : 0;
-    if (finding.tasks.size() < kMinOfNode || slower < options.least || finding.lost < kWorthwhile ||
+    if (finding.tasks.size() < kMinNodeTasks || slower < options.least || finding.lost < kWorthwhile ||
         found.chance_slower * static_cast<double>(stages[group.job]) > kChance)
       continue;
     finding.slower = slower;

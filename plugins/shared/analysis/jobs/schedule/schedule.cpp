@@ -12,20 +12,20 @@ namespace {
 
 class Replay {
  public:
-  explicit Replay(const Plan &plan) : plan_(plan), left_(plan.stages.size()), parents_left_(plan.stages.size()) {
+  explicit Replay(const Plan &plan) : plan_(plan), left_(plan.stages.size()), remaining_parents_(plan.stages.size()) {
     waiting_.resize(plan.stages.size());
     for (uint32_t i = 0; i < plan.tasks.size(); ++i) {
       waiting_[plan.tasks[i].stage].push_back(i);
       ++left_[plan.tasks[i].stage];
     }
-    for (uint32_t i = 0; i < plan.stages.size(); ++i) parents_left_[i] = plan.stages[i].parents.size();
+    for (uint32_t i = 0; i < plan.stages.size(); ++i) remaining_parents_[i] = plan.stages[i].parents.size();
     ready_.resize(plan.is_pinned ? plan.slower.size() : 1);
     for (uint32_t i = 0; i < plan.slots.size(); ++i) free_.insert(i);
   }
 
   int64_t run() {
     for (uint32_t i = 0; i < plan_.stages.size(); ++i)
-      if (parents_left_[i] == 0) release(i);
+      if (remaining_parents_[i] == 0) release(i);
     assign();
     while (!events_.empty()) {
       now_ = events_.top().ns;
@@ -65,7 +65,7 @@ class Replay {
   void complete(uint32_t stage) {
     for (uint32_t child = stage + 1; child < plan_.stages.size(); ++child) {
       const std::vector<uint32_t> &parents = plan_.stages[child].parents;
-      if (std::find(parents.begin(), parents.end(), stage) != parents.end() && --parents_left_[child] == 0) release(child);
+      if (std::find(parents.begin(), parents.end(), stage) != parents.end() && --remaining_parents_[child] == 0) release(child);
     }
   }
   void assign() {
@@ -85,7 +85,7 @@ class Replay {
 
   const Plan &plan_;
   std::vector<std::vector<uint32_t>> waiting_;  // tasks by stage
-  std::vector<size_t> left_, parents_left_;     // by stage
+  std::vector<size_t> left_, remaining_parents_;     // by stage
   std::vector<std::set<uint32_t>> ready_;       // by executor if tasks are pinned
   std::set<uint32_t> free_;
   std::priority_queue<Event> events_;

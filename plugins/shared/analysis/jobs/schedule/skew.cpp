@@ -60,14 +60,14 @@ double saved_without(const std::vector<const Entry *> &skewed, const Group &grou
   return (end - without) / 1e9;
 }
 
-std::string name_of_task(const Task &task) {
+std::string task_name(const Task &task) {
   return std::string(task.task().empty() ? task.attempt() : task.task());
 }
 
 void describe(Finding &finding, const JobData &data, const std::vector<const Entry *> &entries, double usual) {
   const auto factor = [&](const Entry &entry) { return short_text(static_cast<double>(entry.bytes) / usual); };
   const Task &most = data.tasks[entries.front()->task];
-  const std::string one = stage_text(data, finding.stage) + "task " + name_of_task(most), stage = stage_text(data, finding.stage);
+  const std::string one = stage_text(data, finding.stage) + "task " + task_name(most), stage = stage_text(data, finding.stage);
   finding.summary =
       "skew: " + (entries.size() == 1 ? one + " has " : std::to_string(entries.size()) + " " + stage + "tasks have ") +
       (entries.size() == 1 ? "" : factor(*entries.back()) + " to ") + factor(*entries.front()) +
@@ -76,7 +76,7 @@ void describe(Finding &finding, const JobData &data, const std::vector<const Ent
   constexpr size_t kMaxNamed = 5;
   for (size_t i = 0; i < std::min(entries.size(), kMaxNamed); ++i) {
     const Task &task = data.tasks[entries[i]->task];
-    finding.evidence.push_back(name_of_task(task) + " on " + data.name(task.host) + ": " +
+    finding.evidence.push_back(task_name(task) + " on " + data.name(task.host) + ": " +
                                size_text(static_cast<double>(entries[i]->bytes)) + ", " + factor(*entries[i]) +
                                " times the median of " + size_text(usual) + ", in " +
                                short_text(static_cast<double>(entries[i]->time_ns) / 1e9) + " s");

@@ -16,7 +16,7 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kLeastOfBoth = 3;  // local and remote tasks
+constexpr size_t kMinOfBoth = 3;  // local and remote tasks
 constexpr double kRough = 0.1;
 constexpr double kWorthTelling = 0.02;  // of the tasks' time
 constexpr size_t kMaxNodes = 3;
@@ -79,13 +79,13 @@ class Predictor {
     slowness_ = slowness_of(tasks_, stages_, times_);
     const Plan plan = plan_of(data, job, times_);
     const int64_t pinned = length_with(plan, true), balanced = length_with(plan, false);
-    const double tasks_seconds = static_cast<double>(last_end() - tasks_.begin(tasks_.order().front())) / 1e9;
-    const auto miss = [&](int64_t ns) { return std::abs(static_cast<double>(ns) / 1e9 - tasks_seconds); };
+    const double task_seconds = static_cast<double>(last_end() - tasks_.begin(tasks_.order().front())) / 1e9;
+    const auto miss = [&](int64_t ns) { return std::abs(static_cast<double>(ns) / 1e9 - task_seconds); };
     found_.is_pinned = miss(pinned) < miss(balanced);
     base_ = found_.is_pinned ? pinned : balanced;
     found_.observed = seconds;
     // Time before the first task and after the last one stays.
-    found_.replayed = seconds - tasks_seconds + static_cast<double>(base_) / 1e9;
+    found_.replayed = seconds - task_seconds + static_cast<double>(base_) / 1e9;
   }
 
   WhatIf predict() {
@@ -133,7 +133,7 @@ class Predictor {
 
   // Tasks of other hosts fetch from all hosts at once, so they wait for the slowest one. It takes as many times longer to answer as
   // its tasks take in the stage in which it is slowest: where tasks fetch, those of all hosts wait for it.
-  std::vector<int64_t> with_usual_answers(uint32_t host) const {
+  std::vector<int64_t> times_with_usual_responses(uint32_t host) const {
     const auto most = slowness_.most.find(host);
     const double slower = most == slowness_.most.end() ? 1 : std::max(1.0, most->second);
     std::vector<int64_t> times = times_;
@@ -146,7 +146,7 @@ class Predictor {
   }
 
   int64_t with_usual_speed(uint32_t host) const {
-    Plan plan = plan_of(data_, job_, with_usual_answers(host));
+    Plan plan = plan_of(data_, job_, times_with_usual_responses(host));
     std::set<ExecutorKey> keys;
     for (const uint32_t i : tasks_.order()) keys.insert(executor_of(tasks_.of(i)));
     uint32_t executor = 0;
@@ -178,7 +178,7 @@ class Predictor {
     for (const uint32_t i : tasks_.order()) {
       const auto &[local, remote] = stages[tasks_.of(i).stage];
       const auto part = share(tasks_.of(i));
-      if (!part || *part < kFar || local.size() < kLeastOfBoth || remote.size() < kLeastOfBoth) continue;
+      if (!part || *part < kFar || local.size() < kMinOfBoth || remote.size() < kMinOfBoth) continue;
       const double factor = std::min(1.0, evidence::median(local) / evidence::median(remote));
       times[i] = std::llround(static_cast<double>(times_[i]) * factor);
       saved += static_cast<double>(times_[i] - times[i]);

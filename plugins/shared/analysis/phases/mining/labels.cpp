@@ -86,8 +86,8 @@ Fit::Fit(std::span<const Profile> phases, uint32_t symbols) : phases_(phases.siz
     means_.push_back(profile.threads().mean);
     deviations_.push_back(spread_of(profile.threads()));
   }
-  unseen_.assign(states(), static_cast<float>(std::log(kNoise * rest)));
-  unseen_.back() = static_cast<float>(std::log(kUnknown * rest));
+  unseen_logs_.assign(states(), static_cast<float>(std::log(kNoise * rest)));
+  unseen_logs_.back() = static_cast<float>(std::log(kUnknown * rest));
 }
 
 void Fit::rate(const Trace &trace, size_t sample, std::span<double> fits) const {
@@ -95,7 +95,7 @@ void Fit::rate(const Trace &trace, size_t sample, std::span<double> fits) const 
   double total = 0;
   for (const Part &part : trace.parts(sample)) {
     total += part.threads;
-    const float *const logs = part.symbol < symbols_ ? &logs_[size_t{part.symbol} * states()] : unseen_.data();
+    const float *const logs = part.symbol < symbols_ ? &logs_[size_t{part.symbol} * states()] : unseen_logs_.data();
     for (size_t s = 0; s < fits.size(); ++s) fits[s] += part.threads * logs[s];
   }
   const double weight = total > kThreads ? kThreads / total : 1;
@@ -166,7 +166,7 @@ void leave_out_unlike(const Trace &trace, std::span<const Profile> phases, const
   for (Segment &segment : segments) {
     if (segment.phase == kNoPhase) continue;
     const Similarity found = similarity(Profile(trace, segment.begin, segment.end), phases[segment.phase], likeness.rare);
-    if (found.times < kLeastAffinity) segment.phase = kNoPhase;
+    if (found.times < kMinAffinity) segment.phase = kNoPhase;
   }
 }
 

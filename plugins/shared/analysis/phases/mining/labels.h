@@ -34,7 +34,7 @@ class Fit {
   size_t phases_;
   uint32_t symbols_;
   std::vector<float> logs_;  // by symbol and phase
-  std::vector<float> unseen_;
+  std::vector<float> unseen_logs_;
   std::vector<double> means_, deviations_;  // of threads
 };
 

@@ -11,7 +11,7 @@ namespace atalaya::phases {
 namespace {
 
 // Exact runs shorter than this say little about the number of threads.
-constexpr size_t kLeastExact = 8;
+constexpr size_t kMinExact = 8;
 constexpr int kRounds = 3;
 
 struct Stretch {
@@ -57,7 +57,7 @@ class Miner {
   std::vector<Stretch> find() {
     std::vector<Stretch> found, rest;
     size_t at = 0;
-    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kLeastExact), kEpochs.back())) {
+    for (const Run &run : exact_runs(tokens_of(trace_), std::max(options_.least, kMinExact), kEpochs.back())) {
       found.push_back({run.begin, run.end});
       rest.push_back({at, run.begin});
       at = run.end;
@@ -111,7 +111,7 @@ class Miner {
   bool is_stable(size_t begin, size_t window) const {
     if (window < 2 * options_.least) return true;
     const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
-    return similarity(first, second, options_.likeness.rare).times >= kLeastAffinity &&
+    return similarity(first, second, options_.likeness.rare).times >= kMinAffinity &&
            !differ_in_threads(first.threads(), second.threads());
   }
 
@@ -250,7 +250,7 @@ MinedRuns mine(Traces traces, std::span<const Profile> known, const MineOptions 
   MinedRuns mined;
   mined.segments.resize(traces.size());
   for (int round = 1; round <= kRounds; ++round) {
-    const size_t least = known.empty() && round < kRounds ? options.least : options.least_again();
+    const size_t least = known.empty() && round < kRounds ? options.least : options.min_known_samples();
     for (size_t run = 0; run < traces.size(); ++run)
       if (traces[run]->size() >= options.least) mined.segments[run] = best_segments(*traces[run], phases, least);
     if (round < kRounds) phases = with_missing(profiles_of(traces, mined.segments, options), known, options.likeness);

@@ -46,8 +46,8 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   if (current_) end(kept(current_->phase, trace_.size()), changed);
   if (trace_.size() >= 2 * options_.least)
     learn(changed);
-  else if (trace_.size() >= least_known())
-    place(without_unlike(best_segments(trace_, book_.profiles(), least_known())), known_numbers(), changed);
+  else if (trace_.size() >= min_known())
+    place(without_unlike(best_segments(trace_, book_.profiles(), min_known())), known_numbers(), changed);
   else
     extend_last(trace_.size(), changed);
   if (current_) end(0, changed);
@@ -93,7 +93,7 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
 // this phase, except by chance: then it begins where its own samples become likely. Its epochs begin at `matching`.
 void Characteriser::recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed) {
   const size_t seen = trial.position, certain = std::min(matching + trial.size, seen);
-  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), least_known());
+  const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), min_known());
   if (has_unknown(likely, matching)) {
     trials_.clear();
     return learn(changed);
@@ -176,8 +176,8 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
       end(0, changed);
     } else if (last_ && last_->phase != *number) {
       // A rest of the last phase that is shorter than a phase became a part of this one, which keeps the samples of a phase.
-      const size_t spare = std::max(segment.size(), least_known()) - least_known();
-      rest = extend_last(segment.begin + std::min(least_known() - 1, spare), changed);
+      const size_t spare = std::max(segment.size(), min_known()) - min_known();
+      rest = extend_last(segment.begin + std::min(min_known() - 1, spare), changed);
       segment.begin = std::max(segment.begin, rest);
     }
     begin(*number, segment.begin - rest, changed);
@@ -263,7 +263,7 @@ size_t Characteriser::kept(size_t phase, size_t limit) const {
   const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
   const size_t likely = border(trace_, book_.profiles(), phase, limit, Side::end);
   size_t end = likely;
-  while (end > 0 && affinity(phase, begin_of(end), end) < kLeastAffinity) --end;
+  while (end > 0 && affinity(phase, begin_of(end), end) < kMinAffinity) --end;
   if (end == likely) return likely;
   // A part of the last window that is alike may be of the other phase.
   size_t best = end;

@@ -70,7 +70,7 @@ class Characteriser {
   };
 
   MineOptions mining() const { return {book_.likeness(), options_.least}; }
-  size_t least_known() const { return mining().least_again(); }  // samples of a known phase
+  size_t min_known() const { return mining().min_known_samples(); }  // samples of a known phase
   void follow(std::vector<Occurrence> &changed);
   void characterise(std::vector<Occurrence> &changed);
   std::optional<size_t> advance(Trial &trial);

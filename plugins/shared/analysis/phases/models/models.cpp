@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFolds = 10;
 // Below this R2 of held-out observations the mean of all runs is as good.
 constexpr double kCarries = 0.3;
-constexpr double kLeastDistance = 0.1823;  // log(1.2): less than a fifth more or less is always normal
+constexpr double kMinDistance = 0.1823;  // log(1.2): less than a fifth more or less is always normal
 // Of the inputs, these at most: those that correlate most with the target.
 constexpr size_t kMaxInputs = 60;
 // An error of held-out observations that is below this part of another one: with 15 of them, the error itself is known to a third.
@@ -101,7 +101,7 @@ void judge(Model &model, const std::vector<double> &output, const std::vector<do
   }
   model.accuracy = counted > 0 ? 100 - errors / static_cast<double>(counted) : 100;
   const auto count = static_cast<double>(output.size());
-  model.threshold = std::max({student_limit(count - 1) * std::sqrt(squares / count), largest, kLeastDistance});
+  model.threshold = std::max({student_limit(count - 1) * std::sqrt(squares / count), largest, kMinDistance});
 }
 
 std::vector<double> held_out_means(const std::vector<double> &output) {
@@ -121,7 +121,7 @@ std::optional<Model> trained(const std::vector<Observation> &observations, Targe
     rows.push_back(&one);
     output.push_back(value);
   }
-  if (rows.size() < kLeastRuns) return std::nullopt;
+  if (rows.size() < kMinRuns) return std::nullopt;
   Model model;
   model.rows = rows.size();
   for (const double value : output) model.mean += value / static_cast<double>(output.size());
@@ -185,10 +185,10 @@ Predicted predicted(const Model &model, const Observation &observation) {
 std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
   constexpr double kLeastSamples = 10;
   const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);
-  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kLeastDistance) return std::nullopt;
+  if (!models.is_new(step.phase) || step.of.threads.count < kLeastSamples || distance <= kMinDistance) return std::nullopt;
   return Anomaly{&step,    Target::seconds,
                  seconds,  0,
-                 distance, kLeastDistance,
+                 distance, kMinDistance,
                  false,    "phase " + short_id(step.phase) + " is in none of " + std::to_string(models.runs()) + " normal runs"};
 }
 
@@ -228,7 +228,7 @@ size_t Models::rows(const Observation &observation) const {
   for (const Observation &one : with_fewer(observation)) {
     const auto found = rows_.find(one.context);
     rows = found == rows_.end() ? 0 : found->second;
-    if (rows >= kLeastRuns) break;
+    if (rows >= kMinRuns) break;
   }
   return rows;
 }
@@ -236,7 +236,7 @@ size_t Models::rows(const Observation &observation) const {
 std::optional<size_t> Models::inputs(const std::string &phase) const {
   std::optional<size_t> needed;
   for (const auto &[context, rows] : rows_)
-    if (context.phase == phase && rows >= kLeastRuns) needed = context.before.empty() ? needed.value_or(0) : kBefore;
+    if (context.phase == phase && rows >= kMinRuns) needed = context.before.empty() ? needed.value_or(0) : kBefore;
   return needed;
 }
 
@@ -279,7 +279,7 @@ Verdict anomalies_of(const ProgramRun &run, const Models &models) {
       verdict.anomalies.push_back(std::move(*found));
     else if (rows == 0)
       verdict.unknown.push_back(run.steps[i].phase);
-    rows >= kLeastRuns ? ++verdict.compared : ++verdict.without_model;
+    rows >= kMinRuns ? ++verdict.compared : ++verdict.without_model;
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);
       const double seen = target_of(run.steps[i].of, target);

@@ -42,10 +42,10 @@ template <class Visit>
 void for_each(const Profile &a, const Profile &b, Visit &&visit) {
   const auto left = a.parts(), right = b.parts();
   for (size_t i = 0, j = 0; i < left.size() || j < right.size();) {
-    const bool take_left = j == right.size() || (i < left.size() && left[i].symbol <= right[j].symbol);
+    const bool take_remaining = j == right.size() || (i < left.size() && left[i].symbol <= right[j].symbol);
     const bool take_right = i == left.size() || (j < right.size() && right[j].symbol <= left[i].symbol);
-    visit(take_left ? left[i].threads / a.total() : 0, take_right ? right[j].threads / b.total() : 0);
-    i += take_left ? 1 : 0;
+    visit(take_remaining ? left[i].threads / a.total() : 0, take_right ? right[j].threads / b.total() : 0);
+    i += take_remaining ? 1 : 0;
     j += take_right ? 1 : 0;
   }
 }
@@ -140,7 +140,7 @@ bool match(const Profile &a, const Profile &b, const Likeness &likeness) {
 }
 
 bool nearly_match(const Profile &a, const Profile &b, const Likeness &likeness) {
-  return similarity(a, b, likeness.rare).times >= kLeastAffinity && !differ_in_threads(a.threads(), b.threads());
+  return similarity(a, b, likeness.rare).times >= kMinAffinity && !differ_in_threads(a.threads(), b.threads());
 }
 
 }  // namespace atalaya::phases

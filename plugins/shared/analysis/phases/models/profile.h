@@ -41,7 +41,7 @@ struct Similarity {
 };
 
 // The least t_sim of a phase and its parts, and of a phase in different runs.
-inline constexpr double kLeastAffinity = 0.8;
+inline constexpr double kMinAffinity = 0.8;
 
 struct Likeness {
   double similarity = 0.95;  // least f_sim and t_sim

@@ -42,7 +42,7 @@ constexpr int kReadonly = 164;
 constexpr std::array kNotLetIn = {192, 193, 194, 195, 516, 497};
 // Errors of constraints and materialized views, and values beyond the type of another program's column. An error of
 // parsing is not among them: the rows are well formed, so somebody has changed the table.
-constexpr std::array kOfTheRows = {131, 321, 349, 395, 407, 469};
+constexpr std::array kRowErrorCodes = {131, 321, 349, 395, 407, 469};
 
 std::string default_of(Type type) {
   switch (type) {
@@ -206,8 +206,8 @@ Refusal refusal_of(std::string_view body) {
   return refusal;
 }
 
-bool is_of_the_rows(int code) {
-  return std::find(kOfTheRows.begin(), kOfTheRows.end(), code) != kOfTheRows.end();
+bool belongs_to_rows(int code) {
+  return std::find(kRowErrorCodes.begin(), kRowsFilter.end(), code) != kRowsFilter.end();
 }
 
 Client::Client(ClientOptions options)
@@ -357,7 +357,7 @@ std::optional<Refusal> Client::insert(std::string_view table_and_columns, std::s
   const http_client::Answer answer = ask(settings + "&query=" + url_encode(statement), body_, compressor_->encoding());
   if (answer.status == 200) return std::nullopt;
   Refusal refusal = refusal_of(answer.body);
-  if (!is_of_the_rows(refusal.code)) fail(answer);
+  if (!belongs_to_rows(refusal.code)) fail(answer);
   return refusal;
 }
 

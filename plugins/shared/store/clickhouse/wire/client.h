@@ -117,6 +117,6 @@ class Client {
 // The error of a server's answer.
 Refusal refusal_of(std::string_view body);
 // Whether the rows are to blame, and not the server, the table or the user.
-bool is_of_the_rows(int code);
+bool belongs_to_rows(int code);
 
 }  // namespace atalaya::store::clickhouse

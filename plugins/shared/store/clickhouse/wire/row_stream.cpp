@@ -29,10 +29,10 @@ void RowStream::finish(const std::string &name) const {
   if (problem_) std::rethrow_exception(problem_);
   if (enough_ || (whole_ && buffer_.empty())) return;
   throw Error(Cause::retry,
-              name + (whole_ ? ": the answer goes on after its last row" : ": the answer ended early: " + what_came()));
+              name + (whole_ ? ": the answer goes on after its last row" : ": the answer ended early: " + describe_received()));
 }
 
-std::string RowStream::what_came() const {
+std::string RowStream::describe_received() const {
   if (*wrong_ != 0) return wrong_;
   return buffer_.empty() ? "nothing more came" : refusal_of(buffer_).words;
 }

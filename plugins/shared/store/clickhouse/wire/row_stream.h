@@ -28,7 +28,7 @@ class RowStream {
  private:
   bool read(std::string_view &rest);
   bool visit();
-  std::string what_came() const;
+  std::string describe_received() const;
 
   const RowVisitor &visitor_;
   std::vector<Type> types_;

@@ -64,12 +64,12 @@ Answer combined(char sign, const Answer &left, const Answer &right) {
   return result;
 }
 
-Answer with_number(char sign, const Answer &answer, double number, bool number_is_left) {
+Answer with_number(char sign, const Answer &answer, double number, bool has_numbers_left) {
   Answer result = answer;
   result.points.clear();
   result.counts.clear();
   for (const Point &point : answer.points)
-    put(result.points, point.time_ns, number_is_left ? calculate(sign, number, point.value) : calculate(sign, point.value, number));
+    put(result.points, point.time_ns, has_numbers_left ? calculate(sign, number, point.value) : calculate(sign, point.value, number));
   return result;
 }
 

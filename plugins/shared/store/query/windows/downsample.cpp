@@ -80,12 +80,12 @@ int64_t Intervals::begin_of(int64_t time_ns) const {
   return length_ns_ == 0 ? stretch().from_ns : aligned_down(time_ns - offset_ns_, length_ns_) + offset_ns_;
 }
 
-int64_t Intervals::name_of_stretch(int64_t begin_ns) const {
+int64_t Intervals::interval_name(int64_t begin_ns) const {
   if (length_ns_ == 0) return name_of(begin_ns);
   return edge_ == Edge::start ? begin_ns : begin_ns + length_ns_;
 }
 
-int64_t Intervals::end_of_stretch(int64_t begin_ns) const {
+int64_t Intervals::interval_end(int64_t begin_ns) const {
   return length_ns_ == 0 ? range_.to_ns : begin_ns + length_ns_;
 }
 
@@ -108,8 +108,8 @@ void Downsampler::begin(int64_t time_ns) {
   name_ns_ = intervals_.name_of(time_ns);
   const int64_t length = intervals_.length_ns();
   const bool by_end = length > 0 && intervals_.name_of(name_ns_ + 1) != name_ns_;
-  first_of_interval_ = length == 0 ? kMin : by_end ? name_ns_ - length + 1 : name_ns_;
-  last_of_interval_ = length == 0 ? kMax : first_of_interval_ + length - 1;
+  interval_first_ = length == 0 ? kMin : by_end ? name_ns_ - length + 1 : name_ns_;
+  interval_last_ = length == 0 ? kMax : interval_first_ + length - 1;
   count_ = 0;
   sum_ = 0;
   min_ = std::numeric_limits<double>::infinity();
@@ -146,16 +146,16 @@ double Downsampler::value() const {
 }
 
 bool Downsampler::add(const store::Summary &summary) {
-  if (keeps_values_ || summary.count <= 0) return false;
+  if (stores_values_ || summary.count <= 0) return false;
   if (intervals_.name_of(summary.first_ns) != intervals_.name_of(summary.last_ns)) return false;
-  if (count_ == 0 || summary.first_ns > last_of_interval_) begin(summary.first_ns);
+  if (count_ == 0 || summary.first_ns > interval_last_) begin(summary.first_ns);
   add_to_interval(summary);
   return true;
 }
 
 // Points that came late for the time of rolled ones may have been added before: the first and the last are so by their times.
 void Downsampler::add_rolled(int64_t time_ns, const store::Summary &summary) {
-  if (count_ == 0 || time_ns > last_of_interval_) begin(time_ns);
+  if (count_ == 0 || time_ns > interval_last_) begin(time_ns);
   add_to_interval(summary);
 }
 

@@ -29,10 +29,10 @@ class Intervals {
   // The begin of the interval that holds the moment just after this one, as a stretch of time; its name; and its end.
   int64_t begin_of(int64_t time_ns) const;
   // The begin of the interval that holds an instant of the range.
-  int64_t begin_of_instant(int64_t time_ns) const { return begin_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
+  int64_t instant_start(int64_t time_ns) const { return begin_of(edge_ == Edge::end ? time_ns - 1 : time_ns); }
   bool has(int64_t time_ns) const { return time_ns > range_.from_ns && time_ns <= range_.to_ns; }
-  int64_t name_of_stretch(int64_t begin_ns) const;
-  int64_t end_of_stretch(int64_t begin_ns) const;
+  int64_t interval_name(int64_t begin_ns) const;
+  int64_t interval_end(int64_t begin_ns) const;
   // The range as a stretch of time.
   Range stretch() const;
   Edge edge() const { return edge_; }
@@ -51,9 +51,9 @@ class Downsampler {
   Downsampler(const Intervals &intervals, const Aggregator &function) : intervals_(intervals), function_(function) {}
 
   void add(int64_t time_ns, double value) {
-    if (count_ == 0 || time_ns > last_of_interval_ || time_ns < first_of_interval_) begin(time_ns);
+    if (count_ == 0 || time_ns > interval_last_ || time_ns < interval_first_) begin(time_ns);
     ++count_;
-    if (keeps_values_) {
+    if (stores_values_) {
       values_.push_back(value);
       return;
     }
@@ -71,7 +71,7 @@ class Downsampler {
   bool add(const store::Summary &summary);
   // Rolled points, all of them in the interval of that time. Not for functions that need the points.
   void add_rolled(int64_t time_ns, const store::Summary &summary);
-  bool needs_points() const { return keeps_values_; }
+  bool needs_points() const { return stores_values_; }
   // The points so far; nothing may be added after it.
   std::vector<Point> take();
   size_t size() const { return points_.size() + values_.size(); }
@@ -84,11 +84,11 @@ class Downsampler {
 
   const Intervals &intervals_;
   const Aggregator &function_;
-  const bool keeps_values_ = function_.needs_values();
+  const bool stores_values_ = function_.needs_values();
   std::vector<Point> points_;
 
   // The interval that is being filled.
-  int64_t name_ns_ = 0, first_of_interval_ = 0, last_of_interval_ = 0;
+  int64_t name_ns_ = 0, interval_first_ = 0, interval_last_ = 0;
   int64_t count_ = 0;
   int64_t first_ns_ = 0, last_ns_ = 0;
   double sum_ = 0, min_ = 0, max_ = 0, first_ = 0, last_ = 0;

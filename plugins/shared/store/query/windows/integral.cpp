@@ -36,7 +36,7 @@ void Integral::add_held(const Held &held) {
   const double whole = ns_between(0, held.duration_ns);
   const int64_t begin_ns = core::begin_of(held.time_ns, held.duration_ns);
   see(begin_ns, held.time_ns, false);
-  add_stretch(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
+  add_interval(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
 }
 
 bool Integral::add(const store::Summary &summary) {
@@ -47,7 +47,7 @@ bool Integral::add(const store::Summary &summary) {
   return true;
 }
 
-void Integral::add_stretch(int64_t begin_ns, int64_t end_ns, double per_ns) {
+void Integral::add_interval(int64_t begin_ns, int64_t end_ns, double per_ns) {
   const Range range = intervals_.stretch();
   begin_ns = std::max(begin_ns, range.from_ns);
   end_ns = std::min(end_ns, range.to_ns);
@@ -55,7 +55,7 @@ void Integral::add_stretch(int64_t begin_ns, int64_t end_ns, double per_ns) {
     // Most windows are in the interval of the one before: that saves divisions.
     if (begin_ns < interval_ns_ || begin_ns >= interval_end_ns_) {
       interval_ns_ = intervals_.begin_of(begin_ns);
-      interval_end_ns_ = intervals_.end_of_stretch(interval_ns_);
+      interval_end_ns_ = intervals_.interval_end(interval_ns_);
     }
     const int64_t until_ns = std::min(end_ns, interval_end_ns_);
     put(interval_ns_, per_ns * ns_between(begin_ns, until_ns), until_ns - begin_ns);
@@ -106,14 +106,14 @@ void Integral::add_alone(const Held &instant, int64_t step_ns) {
   const Range range = intervals_.stretch();
   const int64_t begin_ns = intervals_.begin_of(instant.time_ns - 1);
   if (instant.time_ns <= range.from_ns || instant.time_ns > range.to_ns) return;
-  add_stretch(begin_ns, intervals_.end_of_stretch(begin_ns), instant.value);
+  add_interval(begin_ns, intervals_.interval_end(begin_ns), instant.value);
 }
 
 // Of an interval that the range cuts, its part in the range; and not the time after the newest sample, which no window has covered
 // yet, nor that without collection.
 double Integral::collected_in(const Part &part, const Known &known) const {
   const Range range = intervals_.stretch();
-  const int64_t end_ns = intervals_.end_of_stretch(part.begin_ns);
+  const int64_t end_ns = intervals_.interval_end(part.begin_ns);
   int64_t to_ns = std::min(end_ns, range.to_ns);
   const bool is_cut = to_ns < end_ns;
   const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
@@ -130,7 +130,7 @@ std::vector<Point> Integral::take(const Known &known, int64_t step_ns) {
   std::vector<Point> points;
   points.reserve(parts_.size());
   for (const Part &part : parts_)
-    points.push_back({intervals_.name_of_stretch(part.begin_ns), amounts_ ? part.amount : part.amount / collected_in(part, known)});
+    points.push_back({intervals_.interval_name(part.begin_ns), amounts_ ? part.amount : part.amount / collected_in(part, known)});
   parts_.clear();
   return points;
 }

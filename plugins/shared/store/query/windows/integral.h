@@ -56,7 +56,7 @@ class Integral {
   void see(int64_t begin_ns, int64_t end_ns, bool is_instant);
   int64_t missing_in(int64_t begin_ns, int64_t end_ns) const;
   void add_held(const Held &held);
-  void add_stretch(int64_t begin_ns, int64_t end_ns, double per_ns);
+  void add_interval(int64_t begin_ns, int64_t end_ns, double per_ns);
   void put(int64_t begin_ns, double amount, int64_t covered_ns);
   void add_alone(const Held &instant, int64_t step_ns);
   double collected_in(const Part &part, const Known &known) const;

@@ -39,7 +39,7 @@ void OverTime::add(int64_t time_ns, int64_t duration_ns, double value) {
   const int64_t end_ns = std::min(time_ns, range.to_ns);
   while (begin_ns < end_ns) {
     const int64_t interval_ns = intervals_.begin_of(begin_ns);
-    const int64_t until_ns = std::min(end_ns, intervals_.end_of_stretch(interval_ns));
+    const int64_t until_ns = std::min(end_ns, intervals_.interval_end(interval_ns));
     put({interval_ns, value, time_of(begin_ns, until_ns)});
     budget_.work(1);
     begin_ns = until_ns;
@@ -48,7 +48,7 @@ void OverTime::add(int64_t time_ns, int64_t duration_ns, double value) {
 
 void OverTime::add_instant(int64_t time_ns, double value) {
   if (function_ == Function::avg || !intervals_.has(time_ns)) return;
-  put({intervals_.begin_of_instant(time_ns), value, time_ns});
+  put({intervals_.instant_start(time_ns), value, time_ns});
   budget_.work(1);
 }
 
@@ -120,7 +120,7 @@ std::vector<Point> OverTime::take() {
   budget_.release(parts_.size());
   std::vector<Point> points;
   points.reserve(parts_.size());
-  for (const Part &part : parts_) points.push_back({intervals_.name_of_stretch(part.begin_ns), part.value});
+  for (const Part &part : parts_) points.push_back({intervals_.interval_name(part.begin_ns), part.value});
   parts_.clear();
   return points;
 }

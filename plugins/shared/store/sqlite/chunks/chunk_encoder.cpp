@@ -87,9 +87,9 @@ void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk, Effort 
   timelines_.clear();
   chunk.first_ns = INT64_MAX;
   chunk.last_ns = INT64_MIN;
-  std::vector<size_t> timeline_of_column;
+  std::vector<size_t> column_timeline;
   for (const Column &column : columns) {
-    timeline_of_column.push_back(timeline_of(column));
+    column_timeline.push_back(timeline_of(column));
     chunk.first_ns = std::min(chunk.first_ns, column.times_ns.front());
     chunk.last_ns = std::max(chunk.last_ns, column.times_ns.back());
   }
@@ -99,11 +99,11 @@ void ChunkEncoder::encode(std::span<const Column> columns, Chunk &chunk, Effort 
   put_varint(head_, columns.size());
   int64_t previous = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const bool same_timeline = i > 0 && timeline_of_column[i] == timeline_of_column[i - 1];
+    const bool same_timeline = i > 0 && column_timeline[i] == column_timeline[i - 1];
     put_varint(head_, static_cast<uint64_t>(columns[i].metric - previous) << 1 | (same_timeline ? 1 : 0));
     previous = columns[i].metric;
-    if (!same_timeline) put_varint(head_, timeline_of_column[i]);
-    put_column(columns[i], timelines_[timeline_of_column[i]]);
+    if (!same_timeline) put_varint(head_, column_timeline[i]);
+    put_column(columns[i], timelines_[column_timeline[i]]);
   }
   put_raw(head_, core::crc32c(small_));
   chunk.head.clear();

@@ -40,7 +40,7 @@ ChunkWriter::ChunkWriter(Database &database)
 
 // Late points for the time of an existing chunk: a new chunk replaces that one. Chunks in between, and their
 // points, are left alone.
-void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work, Effort effort) {
+void ChunkWriter::put_next(EntityPoints &entity, int64_t &work, Effort effort) {
   const auto old = first_old_chunk(entity);
   if (!old) {
     add_chunks(entity.id, entity.columns, entity.arrived_ns, effort);
@@ -58,13 +58,13 @@ void ChunkWriter::put_next(PointsOfEntity &entity, int64_t &work, Effort effort)
   add_chunks(entity.id, columns, arrived_ns, effort);
 }
 
-void ChunkWriter::put(PointsOfEntity &entity, Effort effort) {
+void ChunkWriter::put(EntityPoints &entity, Effort effort) {
   int64_t work = INT64_MAX;
   while (!entity.columns.empty()) put_next(entity, work, effort);
 }
 
 // The first one that may hold times of the entity's points.
-std::optional<ChunkWriter::OldChunk> ChunkWriter::first_old_chunk(const PointsOfEntity &entity) {
+std::optional<ChunkWriter::OldChunk> ChunkWriter::first_old_chunk(const EntityPoints &entity) {
   Stretch stretch;
   for (const Column &column : entity.columns) stretch.add(column);
   std::optional<OldChunk> found;

@@ -15,7 +15,7 @@
 
 namespace atalaya::store {
 
-struct PointsOfEntity {
+struct EntityPoints {
   int64_t id = 0;
   std::vector<Column> columns;
   int64_t arrived_ns = INT64_MIN;  // the last of them
@@ -28,9 +28,9 @@ class ChunkWriter {
   explicit ChunkWriter(Database &database);
 
   // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
-  void put_next(PointsOfEntity &entity, int64_t &work, Effort effort);
+  void put_next(EntityPoints &entity, int64_t &work, Effort effort);
   // Adds all of them.
-  void put(PointsOfEntity &entity, Effort effort);
+  void put(EntityPoints &entity, Effort effort);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
   // Deletes those whose points are in new ones. Until then both are there.
   void delete_replaced();
@@ -43,7 +43,7 @@ class ChunkWriter {
     std::string head, data;
   };
 
-  std::optional<OldChunk> first_old_chunk(const PointsOfEntity &entity);
+  std::optional<OldChunk> first_old_chunk(const EntityPoints &entity);
   bool merge(std::vector<Column> &columns, std::string_view head, std::string_view data, int64_t &work);
   void add_chunks(int64_t entity, std::span<Column> columns, int64_t arrived_ns, Effort effort);
   void add_chunk(int64_t entity, std::span<const Column> columns, int64_t arrived_ns, Effort effort);

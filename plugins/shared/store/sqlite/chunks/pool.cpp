@@ -18,8 +18,8 @@ namespace {
 // Members of the first format have checksums of their own. They are a tenth of a pool: random bytes, which do not shrink.
 constexpr uint8_t kOldestPoolFormat = 1, kPoolFormat = 2;
 constexpr int kPoolLevel = 6;
-constexpr size_t kMostMembers = size_t{1} << kPoolBits;
-constexpr size_t kMostPoolBytes = 16 << 20;
+constexpr size_t kMaxMembers = size_t{1} << kPoolBits;
+constexpr size_t kMaxPoolBytes = 16 << 20;
 
 void put_crc(std::string &out, uint32_t crc) {
   out.append(reinterpret_cast<const char *>(&crc), sizeof(crc));
@@ -87,7 +87,7 @@ bool PoolReader::open(std::string_view head) {
   if (!reader.good() || crc != core::crc32c(reader.rest())) return false;
   format_ = reader.byte();
   if (format_ < kOldestPoolFormat || format_ > kPoolFormat) return false;
-  const size_t count = reader.size(kMostMembers);
+  const size_t count = reader.size(kMaxMembers);
   int64_t entity = 0;
   for (size_t i = 0; i < count; ++i) {
     const size_t step = reader.size(INT64_MAX);
@@ -103,8 +103,8 @@ bool PoolReader::open(std::string_view head) {
 }
 
 void PoolReader::read_sizes(ByteReader &reader, Member &member) {
-  member.head_size = reader.size(kMostPoolBytes);
-  member.data_size = reader.size(kMostPoolBytes);
+  member.head_size = reader.size(kMaxPoolBytes);
+  member.data_size = reader.size(kMaxPoolBytes);
 }
 
 const PoolReader::Member *PoolReader::find(int64_t entity) const {
@@ -127,7 +127,7 @@ bool PoolReader::read(std::string_view data) {
 
 bool PoolReader::unpack(std::string_view data) {
   const unsigned long long size = ZSTD_getFrameContentSize(data.data(), data.size());
-  if (size > kMostPoolBytes) return false;  // or it is unknown, or no frame
+  if (size > kMaxPoolBytes) return false;  // or it is unknown, or no frame
   raw_.resize(size);
   return ZSTD_decompressDCtx(zstd_.get(), raw_.data(), raw_.size(), data.data(), data.size()) == raw_.size();
 }

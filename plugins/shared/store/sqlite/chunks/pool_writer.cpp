@@ -38,7 +38,7 @@ void PoolWriter::begin(int64_t first_ns, int64_t last_ns, bool is_used) {
   is_used_ = is_used;
 }
 
-bool PoolWriter::wants(const PointsOfEntity &entity, int64_t rows) {
+bool PoolWriter::wants(const EntityPoints &entity, int64_t rows) {
   if (!is_used_ || rows > kFewRows || entity.columns.empty() || entity.columns.size() > kFewColumns) return false;
   return find_new_.number(entity.id, floor_s(first_ns_)).has_value() && !is_member(entity.id);
 }
@@ -57,16 +57,16 @@ bool PoolWriter::is_member(int64_t entity) {
   return members_.contains(entity);
 }
 
-void PoolWriter::add(PointsOfEntity &&entity) {
+void PoolWriter::add(EntityPoints &&entity) {
   if (pool_ != pool_of(entity.id) || encoder_.bytes() > kPoolBytes) flush();
   pool_ = pool_of(entity.id);
   few_.push_back(std::move(entity));
   if (encoder_.empty() && few_.size() < kFewest) return;
-  for (PointsOfEntity &one : few_) put_member(one);
+  for (EntityPoints &one : few_) put_member(one);
   few_.clear();
 }
 
-void PoolWriter::put_member(PointsOfEntity &entity) {
+void PoolWriter::put_member(EntityPoints &entity) {
   std::sort(entity.columns.begin(), entity.columns.end(), [](const Column &a, const Column &b) { return a.metric < b.metric; });
   chunk_encoder_.encode(entity.columns, chunk_, Effort::plain);
   encoder_.add(entity.id, chunk_);
@@ -75,7 +75,7 @@ void PoolWriter::put_member(PointsOfEntity &entity) {
 }
 
 void PoolWriter::flush() {
-  for (PointsOfEntity &entity : few_) chunks_.put(entity, Effort::full);
+  for (EntityPoints &entity : few_) chunks_.put(entity, Effort::full);
   few_.clear();
   if (encoder_.empty()) return;
   encoder_.finish(chunk_);
@@ -86,11 +86,11 @@ void PoolWriter::flush() {
 }
 
 bool PoolWriter::dissolve(int64_t pool) {
-  std::vector<PointsOfEntity> members;
+  std::vector<EntityPoints> members;
   bool is_good = false;
   read_.each([&](const Row &row) { is_good = read_members(row, members); }, pool);
   if (!is_good) return false;
-  for (PointsOfEntity &member : members) {
+  for (EntityPoints &member : members) {
     remove_replaced(member);
     chunks_.put(member, Effort::full);
   }
@@ -99,7 +99,7 @@ bool PoolWriter::dissolve(int64_t pool) {
   return true;
 }
 
-bool PoolWriter::read_members(const Row &pool, std::vector<PointsOfEntity> &members) {
+bool PoolWriter::read_members(const Row &pool, std::vector<EntityPoints> &members) {
   if (!reader_.open(pool.blob(0)) || !reader_.read(pool.blob(1))) return false;
   for (const PoolReader::Member &member : reader_.members()) {
     if (!chunk_reader_.open_member(member.head)) return false;
@@ -111,7 +111,7 @@ bool PoolWriter::read_members(const Row &pool, std::vector<PointsOfEntity> &memb
   return true;
 }
 
-void PoolWriter::remove_replaced(PointsOfEntity &member) {
+void PoolWriter::remove_replaced(EntityPoints &member) {
   Stretch stretch;
   for (const Column &column : member.columns) stretch.add(column);
   newer_.each(

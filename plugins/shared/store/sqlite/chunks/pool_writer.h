@@ -22,9 +22,9 @@ class PoolWriter {
   // Of a stretch whose windows have these times. `is_used`: false where chunks are rolled up, one by one.
   void begin(int64_t first_ns, int64_t last_ns, bool is_used);
   // Whether it has few points, and is so new that there are no others.
-  bool wants(const PointsOfEntity &entity, int64_t rows);
+  bool wants(const EntityPoints &entity, int64_t rows);
   // In ascending order of the ids.
-  void add(PointsOfEntity &&entity);
+  void add(EntityPoints &&entity);
   void flush();
   // Makes a chunk of each member, in the caller's transaction, while no pool is being filled. False: it is damaged, and stays.
   bool dissolve(int64_t pool);
@@ -33,10 +33,10 @@ class PoolWriter {
 
  private:
   bool is_member(int64_t entity);
-  void put_member(PointsOfEntity &entity);
-  bool read_members(const Row &pool, std::vector<PointsOfEntity> &members);
+  void put_member(EntityPoints &entity);
+  bool read_members(const Row &pool, std::vector<EntityPoints> &members);
   // Of the same time a point in a chunk of the entity counts: it is newer.
-  void remove_replaced(PointsOfEntity &member);
+  void remove_replaced(EntityPoints &member);
 
   ChunkWriter &chunks_;
   Statement find_new_, find_pools_, add_, see_, read_, newer_, remove_;
@@ -45,7 +45,7 @@ class PoolWriter {
   int64_t known_pool_ = 0;               // whose members are known
   std::unordered_set<int64_t> members_;  // in the time of the stretch
   int64_t pool_ = 0;                     // that is being filled
-  std::vector<PointsOfEntity> few_;      // until they are enough
+  std::vector<EntityPoints> few_;      // until they are enough
   std::vector<int64_t> pooled_;          // entities that are in it
   int64_t arrived_ns_ = INT64_MIN;
   PoolEncoder encoder_;

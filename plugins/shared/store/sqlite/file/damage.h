@@ -18,7 +18,7 @@ class Damage {
   std::string take(const std::string &path);
 
  private:
-  std::set<std::pair<std::string, int64_t>, std::less<>> parts_;  // each counts once, at most kMost of them
+  std::set<std::pair<std::string, int64_t>, std::less<>> parts_;  // each counts once, at most kMaximum of them
 };
 
 }  // namespace atalaya::store

@@ -23,7 +23,7 @@ class Database {
 
   void execute(const char *sql);
   // A transaction that takes the write lock at once, and its end: statements that are prepared once.
-  void begin_writing() { run(begin_, "BEGIN IMMEDIATE"); }
+  void start_writing() { run(begin_, "BEGIN IMMEDIATE"); }
   void commit() { run(commit_, "COMMIT"); }
   // The first column of the first row, for `PRAGMA x` and the like.
   int64_t number(const char *sql);
@@ -161,7 +161,7 @@ class ReadTransaction {
 // Takes the write lock at once; rolls back unless it was committed.
 class Transaction {
  public:
-  explicit Transaction(Database &database) : database_(database) { database_.begin_writing(); }
+  explicit Transaction(Database &database) : database_(database) { database_.start_writing(); }
   Transaction(const Transaction &) = delete;
   Transaction &operator=(const Transaction &) = delete;
   ~Transaction();

@@ -155,7 +155,7 @@ CREATE TABLE IF NOT EXISTS arrival_clock(
 )sql";
 
 // In schemas 6 and 7 its ids had a counter, which is a page a batch, and an index more.
-constexpr int64_t kVersionOfWindows = 8;
+constexpr int64_t kWindowsVersion = 8;
 void renew_windows(Database &database) {
   database.execute("CREATE TEMP TABLE kept_windows AS SELECT * FROM windows; DROP TABLE windows");
   database.execute(kWindows);
@@ -163,7 +163,7 @@ void renew_windows(Database &database) {
 }
 
 // Until schema 9 `entities` was a table.
-constexpr int64_t kVersionOfTagSets = 10;
+constexpr int64_t kTagSetsVersion = 10;
 void renew_entities(Database &database) {
   make_old_entities(database);
   database.execute("INSERT INTO temp.old_entities SELECT * FROM entities");
@@ -238,8 +238,8 @@ void prepare_for_writing(Database &database, bool full_sync) {
     database.execute(kEntities);
     database.execute(kTables);
   } else {
-    if (version < kVersionOfWindows) renew_windows(database);
-    if (version < kVersionOfTagSets) renew_entities(database);
+    if (version < kWindowsVersion) renew_windows(database);
+    if (version < kTagSetsVersion) renew_entities(database);
     database.execute("DROP VIEW points");
   }
   database.execute(kPoints);

@@ -98,7 +98,7 @@ int64_t Dictionary::metric(uint32_t name) {
   const std::string_view text = name_of_(name);
   if (text.empty()) return 0;
   if (name >= metrics_.size()) metrics_.resize(name + size_t{1});
-  metrics_[name] = look_up_metric(valid_utf8(text, scratch_));
+  metrics_[name] = find_metric(valid_utf8(text, scratch_));
   if (metric_of_ && !declare(name, metrics_[name])) undeclared_.push_back(name);
   return metrics_[name];
 }
@@ -134,7 +134,7 @@ void Dictionary::complete_declarations(int64_t now_ns) {
   std::erase_if(undeclared_, [&](uint32_t name) { return declare(name, metrics_[name]); });
 }
 
-int64_t Dictionary::look_up_metric(std::string_view name) {
+int64_t Dictionary::find_metric(std::string_view name) {
   if (const auto id = find_metric_.number(name)) return *id;
   add_metric_.run(name);
   return database_.last_id();
@@ -144,7 +144,7 @@ int64_t Dictionary::entity(const atalaya_sample &sample, std::string_view metric
   Known *known = find_known(sample);
   if (known == nullptr || known->second.seen_ns < std::max(now_ns, expired_before_ns_)) {
     trim(now_ns);
-    known = &*entities_.insert_or_assign(identity_of(sample), look_up(sample, now_ns)).first;
+    known = &*entities_.insert_or_assign(identity_of(sample), find_or_add(sample, now_ns)).first;
   }
   if (last_known_ != nullptr) last_known_->second.next = known;
   last_known_ = known;
@@ -169,7 +169,7 @@ const std::string &Dictionary::identity_of(const atalaya_sample &sample) {
   return identity_;
 }
 
-Dictionary::Entity Dictionary::look_up(const atalaya_sample &sample, int64_t now_ns) {
+Dictionary::Entity Dictionary::find_or_add(const atalaya_sample &sample, int64_t now_ns) {
   Tags tags;
   std::string key_scratch;
   for (uint32_t i = 0; i < sample.tag_count; ++i) {

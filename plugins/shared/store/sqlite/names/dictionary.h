@@ -67,7 +67,7 @@ class Dictionary {
   // Null: it is not in the cache.
   Known *find_known(const atalaya_sample &sample);
   const std::string &identity_of(const atalaya_sample &sample);  // until the next call
-  Entity look_up(const atalaya_sample &sample, int64_t now_ns);
+  Entity find_or_add(const atalaya_sample &sample, int64_t now_ns);
   int64_t tag_set(const Identity &identity);
   void trim(int64_t now_ns);
   void clear_caches();
@@ -75,7 +75,7 @@ class Dictionary {
   void add_shape(Entity &entity, std::string_view metrics);
   int64_t shape(std::string_view metrics);
   int64_t find_shape(std::string_view metrics);
-  int64_t look_up_metric(std::string_view name);
+  int64_t find_metric(std::string_view name);
   // Writes the declaration of the metric, if the store has none. False: nobody declared it.
   bool declare(uint32_t name, int64_t metric);
 

@@ -34,7 +34,7 @@ int64_t stretch_of(int64_t time_ns, int64_t length) {
 }
 
 // Windows with a damaged row are skipped until the writer ends, instead of being read again and again.
-Database &with_list_of_damaged(Database &database) {
+Database &with_damage_list(Database &database) {
   database.execute("CREATE TEMP TABLE IF NOT EXISTS damaged(window INTEGER PRIMARY KEY)");
   return database;
 }
@@ -42,7 +42,7 @@ Database &with_list_of_damaged(Database &database) {
 }  // namespace
 
 Packer::Packer(Database &database, bool has_pools, Warn warn)
-    : database_(with_list_of_damaged(database)),
+    : database_(with_damage_list(database)),
       has_pools_(has_pools),
       warn_(std::move(warn)),
       first_open_(database, "SELECT min(time_ns) FROM windows WHERE packed = 0 AND time_ns > ?1 AND id NOT IN temp.damaged"),
@@ -64,7 +64,7 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
                      " WHERE w.packed = 0 AND w.time_ns BETWEEN ?3 AND ?4 "
                      "AND (has_sample(s.fields, ?2) OR w.id IN temp.damaged) ORDER BY 1 DESC LIMIT 1"),
       next_chunk_(database, "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'chunks'"),
-      begin_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
+      start_unfinished_(database, "INSERT INTO unfinished(chunk) VALUES(?1)"),
       end_unfinished_(database, "DELETE FROM unfinished"),
       delete_unfinished_(database,
                          "DELETE FROM chunks WHERE id IN "
@@ -88,10 +88,10 @@ Packer::Packer(Database &database, bool has_pools, Warn warn)
 
 bool Packer::step(int64_t now_ns, int64_t work) {
   const int64_t all_work = work;
-  if (stage_ == Stage::choose && !packed_window_.number() && !look_for_work(now_ns)) return false;
+  if (stage_ == Stage::choose && !packed_window_.number() && !find_work(now_ns)) return false;
   Transaction transaction(database_);
-  bool rows_left = sweep(work);
-  while (!rows_left && work > 0 && stage_ != Stage::choose) {
+  bool remaining_rows = sweep(work);
+  while (!remaining_rows && work > 0 && stage_ != Stage::choose) {
     switch (stage_) {
       case Stage::choose:
         break;
@@ -103,8 +103,8 @@ bool Packer::step(int64_t now_ns, int64_t work) {
         break;
       case Stage::finish:
         // All at once; rather in a step of its own than at the end of one that has done its share.
-        if (work < std::min(all_work, cost_of_finish())) rows_left = true;
-        if (!rows_left) finish(work);
+        if (work < std::min(all_work, finish_cost())) remaining_rows = true;
+        if (!remaining_rows) finish(work);
         break;
       case Stage::clean:
         clean(work);
@@ -141,7 +141,7 @@ void Packer::put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns
     int64_t all = INT64_MAX;
     clean(all);
   }
-  PointsOfEntity points{entity, std::move(columns), arrived_ns};
+  EntityPoints points{entity, std::move(columns), arrived_ns};
   writer_.put(points, Effort::full);
   writer_.delete_replaced();
 }
@@ -188,7 +188,7 @@ bool Packer::is_quiet(int64_t begin_ns, int64_t end_ns) const {
 // To look for the last arrival reads all windows of the stretch: not again before it can be long ago.
 bool Packer::is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns) {
   Unsettled &last = unsettled_;
-  if (last.begin_ns == begin_ns && last.end_ns == end_ns && now_ns >= last.looked_ns && now_ns < last.until_ns) return false;
+  if (last.begin_ns == begin_ns && last.end_ns == end_ns && now_ns >= last.checked_ns && now_ns < last.until_ns) return false;
   const int64_t arrived_ns = last_arrival_.number(begin_ns, end_ns, now_ns).value_or(INT64_MIN);
   if (arrived_ns <= now_ns - kSettled) return true;
   last = {begin_ns, end_ns, now_ns, arrived_ns + kSettled};
@@ -196,10 +196,10 @@ bool Packer::is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns) {
 }
 
 // To look costs as much as some hundred samples: not after each of many batches in vain.
-bool Packer::look_for_work(int64_t now_ns) {
-  const bool is_soon = batch_ < looked_batch_ + kBatchesALook && now_ns >= looked_ns_ && now_ns < looked_ns_ + kMinute;
+bool Packer::find_work(int64_t now_ns) {
+  const bool is_soon = batch_ < checked_batch_ + kBatchesALook && now_ns >= looked_ns_ && now_ns < looked_ns_ + kMinute;
   if (is_soon || choose(now_ns)) return !is_soon;
-  looked_batch_ = batch_;
+  checked_batch_ = batch_;
   looked_ns_ = now_ns;
   return false;
 }
@@ -233,7 +233,7 @@ void Packer::begin(int64_t begin_ns, int64_t end_ns) {
       },
       begin_ns, end_ns, static_cast<int64_t>(kMaxWindows));
   reader_.begin(std::move(windows));
-  begin_unfinished_.run(next_chunk_.number().value_or(1));
+  start_unfinished_.run(next_chunk_.number().value_or(1));
   pools_.begin(begin_ns, end_ns, has_pools_);
   stage_ = Stage::read;
 }
@@ -261,12 +261,12 @@ void Packer::encode(int64_t &work) {
   stage_ = reader_.next() ? Stage::read : Stage::finish;
 }
 
-int64_t Packer::cost_of_finish() const {
+int64_t Packer::finish_cost() const {
   return static_cast<int64_t>(reader_.windows().size()) / 2 + writer_.replaced();
 }
 
 void Packer::finish(int64_t &work) {
-  work -= cost_of_finish();
+  work -= finish_cost();
   pack_windows();
   writer_.delete_replaced();
   end_unfinished_.run();

@@ -31,7 +31,7 @@ class Packer {
   void touch(int64_t window, int64_t time_ns);
   // The window was changed: discards its data.
   void lose(int64_t window);
-  void begin_batch() { ++batch_; }
+  void start_batch() { ++batch_; }
   // Makes chunks of an entity's points at once, in the caller's transaction. There is no unpacked row between them.
   void put(int64_t entity, std::vector<Column> columns, int64_t arrived_ns);
   // Makes chunks of a pool's members at once, in the caller's transaction, while no chunks are being packed. False: it is damaged.
@@ -46,18 +46,18 @@ class Packer {
   enum class Stage { choose, read, encode, finish, clean };
   // A stretch, and until when it has arrivals that are too new.
   struct Unsettled {
-    int64_t begin_ns = 0, end_ns = 0, looked_ns = 0, until_ns = 0;
+    int64_t begin_ns = 0, end_ns = 0, checked_ns = 0, until_ns = 0;
   };
 
   bool sweep(int64_t &work);
-  bool look_for_work(int64_t now_ns);
+  bool find_work(int64_t now_ns);
   bool choose(int64_t now_ns);
   bool is_quiet(int64_t begin_ns, int64_t end_ns) const;
   bool is_settled(int64_t begin_ns, int64_t end_ns, int64_t now_ns);
   void begin(int64_t begin_ns, int64_t end_ns);
   void leave(OpenWindow &window);
   void encode(int64_t &work);
-  int64_t cost_of_finish() const;
+  int64_t finish_cost() const;
   void finish(int64_t &work);
   void pack_windows();
   void clean(int64_t &work);
@@ -69,17 +69,17 @@ class Packer {
   bool has_warned_ = false;
   Statement first_open_, last_time_, count_open_, last_arrival_, list_open_;
   Statement find_rows_;
-  Statement next_chunk_, begin_unfinished_, end_unfinished_, delete_unfinished_;
+  Statement next_chunk_, start_unfinished_, end_unfinished_, delete_unfinished_;
   Statement leave_window_, pack_windows_, packed_window_, has_others_, has_more_, delete_all_samples_, delete_samples_,
       swept_windows_, delete_windows_, forget_late_;
 
   Stage stage_ = Stage::clean;
-  uint64_t batch_ = 0, looked_batch_ = 0;  // looked_: there was nothing to do then
+  uint64_t batch_ = 0, checked_batch_ = 0;  // looked_: there was nothing to do then
   int64_t looked_ns_ = INT64_MIN;
   Unsettled unsettled_;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   SliceReader reader_;                   // of the windows that are being packed
-  PointsOfEntity points_;                // that are becoming chunks
+  EntityPoints points_;                // that are becoming chunks
   ChunkWriter writer_;
   PoolWriter pools_;
 };

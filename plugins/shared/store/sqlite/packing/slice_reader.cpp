@@ -59,7 +59,7 @@ void SliceReader::clear() {
   taken_ = reserved_ = 0;
 }
 
-bool SliceReader::take(PointsOfEntity &points, int64_t &rows) {
+bool SliceReader::take(EntityPoints &points, int64_t &rows) {
   if (taken_ == slice_.size()) return false;
   Entity &entity = slice_[taken_++];
   points = {entity.id, {}, entity.arrived_ns};
@@ -87,7 +87,7 @@ void SliceReader::read_all(int64_t &work) {
           if (!is_too_much && !add_whole_block(row.text(0), work)) damaged_(window);
         },
         window.id);
-    if (points_ > kSlicePoints) return begin_survey();
+    if (points_ > kSlicePoints) return start_survey();
   }
   complete();
 }
@@ -111,7 +111,7 @@ bool SliceReader::add_whole_block(std::string_view block, int64_t &work) {
 }
 
 // Of more points than memory is for.
-void SliceReader::begin_survey() {
+void SliceReader::start_survey() {
   slice_.clear();
   entities_.clear();
   at_window_ = points_ = taken_ = reserved_ = 0;

@@ -45,7 +45,7 @@ class SliceReader {
   bool read(int64_t &work);
   // The points of the slice's next entity, and in how many rows they were, in ascending order of the entities; they leave the
   // slice. False: there are no more.
-  bool take(PointsOfEntity &points, int64_t &rows);
+  bool take(EntityPoints &points, int64_t &rows);
   // Begins the next slice; false: there is none.
   bool next();
   std::span<const OpenWindow> windows() const { return windows_; }
@@ -65,7 +65,7 @@ class SliceReader {
   };
 
   void read_all(int64_t &work);
-  void begin_survey();
+  void start_survey();
   void survey(int64_t &work);
   void read_slice(int64_t &work);
   // False: the row is damaged, from some field on.

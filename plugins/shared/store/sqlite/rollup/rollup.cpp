@@ -48,10 +48,10 @@ std::optional<std::string> problem_of(const std::vector<RollupLevel> &levels, in
     if (i > 0 && (level.every_ns <= levels[i - 1].every_ns || level.every_ns % levels[i - 1].every_ns != 0))
       return parameter(i, "every") + ": " + every + " is not twice, three times, ... the " +
              core::format_duration(levels[i - 1].every_ns) + " of the level before";
-    const int64_t kept_ns = i > 0 ? levels[i - 1].retain_ns.value_or(retain_ns) : retain_ns;
-    if (kept_ns != 0 && kept_ns < latest_of(level))
+    const int64_t retained_ns = i > 0 ? levels[i - 1].retain_ns.value_or(retain_ns) : retain_ns;
+    if (retained_ns != 0 && retained_ns < latest_of(level))
       return (i > 0 ? parameter(i - 1, "retain") : std::string("parameter \"retain\"")) + ": samples are deleted after " +
-             core::format_duration(kept_ns) + ", which may be before their roll-up; " + parameter(i, "after") + " is " + after +
+             core::format_duration(retained_ns) + ", which may be before their roll-up; " + parameter(i, "after") + " is " + after +
              ", and the roll-up is done within " + core::format_duration(latest_of(level)) + ": keep them until then";
   }
   return std::nullopt;

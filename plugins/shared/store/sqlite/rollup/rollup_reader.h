@@ -20,7 +20,7 @@ class RolledChunks {
   // To the first one with points in the range.
   void seek(int64_t entity, const Range &range);
   // There is one, and its first point is not later than that.
-  bool begins_until(int64_t time_ns) const { return is_there_ && first_ns_ <= time_ns; }
+  bool starts_until(int64_t time_ns) const { return is_there_ && first_ns_ <= time_ns; }
   int64_t first_ns() const { return first_ns_; }
   int64_t id() const { return id_; }
   // Its points of a metric. False: it is damaged.

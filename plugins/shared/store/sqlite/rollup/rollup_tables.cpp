@@ -29,7 +29,7 @@ std::string select(RollupTable::Which which, const char *condition) {
          " AND " + condition;
 }
 
-Database &with_list_of_damaged(Database &database, RollupTable::Which which) {
+Database &with_damage_list(Database &database, RollupTable::Which which) {
   database.execute(("CREATE TEMP TABLE IF NOT EXISTS " + texts_of(which).damaged + "(id INTEGER PRIMARY KEY)").c_str());
   return database;
 }
@@ -37,7 +37,7 @@ Database &with_list_of_damaged(Database &database, RollupTable::Which which) {
 }  // namespace
 
 RollupTable::RollupTable(Database &database, Which which)
-    : oldest_(with_list_of_damaged(database, which), select(which, "every = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT ?3")),
+    : oldest_(with_damage_list(database, which), select(which, "every = ?1 AND arrived_ns < ?2 ORDER BY arrived_ns LIMIT ?3")),
       inside_(database,
               select(which,
                      "entity = ?1 AND every < ?2 AND last_ns > ?3 AND last_ns <= ?4 AND first_ns > ?3 AND arrived_ns < ?5 "

@@ -24,7 +24,7 @@ std::string first_row_from(const std::string &window, const std::string &block) 
          " ORDER BY p.block DESC LIMIT 1), " + block + ")";
 }
 
-bool BlockReader::next_of_object() {
+bool BlockReader::next_object_member() {
   if (!text_.next_key()) return false;
   // Readers of some of the samples rely on the order.
   if (text_.key() <= entity_ || text_.key() >= kMaxEntity) return text_.fail();
@@ -39,7 +39,7 @@ bool BlockReader::next_of_object() {
   return true;
 }
 
-bool BlockReader::next_of_groups() {
+bool BlockReader::next_group_values() {
   while (!text_.damaged() && !is_over_) {
     if (!in_group_) {
       if (!begin_group()) return false;

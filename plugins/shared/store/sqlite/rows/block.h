@@ -31,14 +31,14 @@ std::string first_row_from(const std::string &window, const std::string &block);
 class BlockReader {
  public:
   explicit BlockReader(std::string_view text) : text_(text), is_object_(!text.starts_with('[')) {}
-  bool next() { return is_object_ ? next_of_object() : next_of_groups(); }  // false at the end
+  bool next() { return is_object_ ? next_object_member() : next_group_values(); }  // false at the end
   int64_t entity() const { return entity_; }
   SampleFields fields() const { return {fields_, metrics_}; }  // until the next call of `next`
   bool damaged() const { return text_.damaged(); }
 
  private:
-  bool next_of_object();
-  bool next_of_groups();
+  bool next_object_member();
+  bool next_group_values();
   bool begin_group();
   bool take_metrics();
   bool take_sample();

@@ -64,7 +64,7 @@ class FieldReader {
   // The same in two steps: only the numbers of some metrics are read, the others are stepped over.
   bool next_key() {
     const bool is_there = metrics_.empty() ? text_.next_key() : next_place();
-    value_begin_ = text_.at();
+    value_start_ = text_.at();
     return is_there;
   }
   bool read_value() { return read_short_number() || read_number() ? true : text_.fail(); }
@@ -72,7 +72,7 @@ class FieldReader {
   int64_t metric() const { return metrics_.empty() ? text_.key() : metrics_[place_ - 1]; }
   const Number &value() const { return value_; }
   // The number as it stands there.
-  std::string_view value_text() const { return {value_begin_, static_cast<size_t>(text_.at() - value_begin_)}; }
+  std::string_view value_text() const { return {value_start_, static_cast<size_t>(text_.at() - value_start_)}; }
   bool damaged() const { return text_.damaged(); }
 
  private:
@@ -84,7 +84,7 @@ class FieldReader {
   ObjectReader text_;
   std::span<const int64_t> metrics_;
   size_t place_ = 0;  // in them: of the next number; one more after the end
-  const char *value_begin_ = nullptr;
+  const char *value_start_ = nullptr;
   Number value_;
 };
 

@@ -73,7 +73,7 @@ bool RowWriter::is_full(const Open &open) {
   return size + block > (block > kSmallRow ? kWideRow : kSmallRow);
 }
 
-void RowWriter::begin_entity(Open &open, int64_t entity) {
+void RowWriter::start_entity(Open &open, int64_t entity) {
   const int64_t block = block_of(entity);
   if (!open.text.empty() && block != open.last_block) {
     if (!open.may_have_wide_rows() || is_full(open)) flush(open);
@@ -89,7 +89,7 @@ void RowWriter::begin_entity(Open &open, int64_t entity) {
 }
 
 void RowWriter::put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field) {
-  if (open.entity != entity) begin_entity(open, entity);
+  if (open.entity != entity) start_entity(open, entity);
   std::string &text = open.text.value(metric);
   if (field.type == ATALAYA_I64) {
     core::append_integer(text, field.value.i64);

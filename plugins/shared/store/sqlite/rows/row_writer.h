@@ -44,7 +44,7 @@ class RowWriter {
 
   void put_entity(std::span<const Sample> samples, int64_t now_ns);
   Open &open(const atalaya_sample &sample, int64_t now_ns);
-  void begin_entity(Open &open, int64_t entity);
+  void start_entity(Open &open, int64_t entity);
   void put_field(Open &open, int64_t entity, int64_t metric, const atalaya_field &field);
   bool is_given(int64_t metric);
   static bool is_full(const Open &open);

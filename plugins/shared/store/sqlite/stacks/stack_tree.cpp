@@ -80,7 +80,7 @@ StackTree::Stack StackTree::put(std::string_view folded, int64_t now_ns) {
 int64_t StackTree::frame(std::string_view name, int64_t now_h) {
   const auto found = frames_.find(name);
   if (found != frames_.end() && found->second.seen_h > now_h) return found->second.id;
-  const Known known = look_up(frame_table_, now_h, name);
+  const Known known = find_or_add(frame_table_, now_h, name);
   frames_.insert_or_assign(std::string(name), known);
   bytes_ += kEntry + name.size();
   return known.id;
@@ -89,14 +89,14 @@ int64_t StackTree::frame(std::string_view name, int64_t now_h) {
 int64_t StackTree::child(const Step &step, int64_t now_h) {
   const auto found = nodes_.find(step);
   if (found != nodes_.end() && found->second.seen_h > now_h) return found->second.id;
-  const Known known = look_up(node_table_, now_h, step.parent, step.frame);
+  const Known known = find_or_add(node_table_, now_h, step.parent, step.frame);
   nodes_.insert_or_assign(step, known);
   bytes_ += kEntry;
   return known.id;
 }
 
 template <class... Key>
-StackTree::Known StackTree::look_up(Table &table, int64_t now_h, const Key &...key) {
+StackTree::Known StackTree::find_or_add(Table &table, int64_t now_h, const Key &...key) {
   Known known;
   table.find.each([&](const Row &row) { known = {row.integer(0), row.integer(1)}; }, key...);
   if (known.id != 0 && known.seen_h > now_h) return known;

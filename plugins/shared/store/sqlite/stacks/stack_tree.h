@@ -62,7 +62,7 @@ class StackTree {
   int64_t frame(std::string_view name, int64_t now_h);
   int64_t child(const Step &step, int64_t now_h);
   template <class... Key>
-  Known look_up(Table &table, int64_t now_h, const Key &...key);
+  Known find_or_add(Table &table, int64_t now_h, const Key &...key);
 
   Database &database_;
   Table frame_table_, node_table_;
