@@ -11,8 +11,8 @@
 #include "core/cli/features.h"
 
 #include "core/base/files.h"
-#include "core/base/text/json.h"
 #include "core/base/log.h"
+#include "core/base/text/json.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 

@@ -11,8 +11,8 @@
 #include <charconv>
 #include <map>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/isolation/launcher/capability_names.h"
 #include "core/plugin/strided.h"
 

@@ -15,12 +15,12 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
 #include "core/control/agent.h"
-#include "core/plugin/instance.h"
 #include "core/plugin/describe/parameters.h"
+#include "core/plugin/instance.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <string>
 
-#include "core/base/text/json.h"
 #include "core/base/log.h"
 #include "core/base/own_command.h"
+#include "core/base/text/json.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/cli/version.h"

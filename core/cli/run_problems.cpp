@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/base/secret_path.h"
 
 namespace atalaya::core::cli {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "core/base/encode/flat.h"
-#include "core/base/text/json.h"
 #include "core/base/encode/line_encoder.h"
+#include "core/base/text/json.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/config/load.h"
@@ -172,7 +172,8 @@ Result<StageDescription> choose_sink(const FileDescription &file, const std::opt
   for (const StageDescription &sink : file.sinks) {
     known += (known.empty() ? "" : ", ") + sink.name;
     if (name && sink.name != *name) continue;
-    if (chosen != nullptr) return Error{file.paths.front() + " has several such sinks (" + known + "); use a file with one of them"};
+    if (chosen != nullptr)
+      return Error{file.paths.front() + " has several such sinks (" + known + "); use a file with one of them"};
     chosen = &sink;
   }
   if (chosen == nullptr) return Error{file.paths.front() + " has no sink \"" + name.value_or("") + "\"; it has " + known};

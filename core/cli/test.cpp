@@ -5,8 +5,8 @@
 
 #include "core/base/text/text.h"
 #include "core/cli/cli.h"
-#include "core/config/load.h"
 #include "core/config/check/run_test.h"
+#include "core/config/load.h"
 
 namespace atalaya::core::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "core/config/check/common_params.h"

@@ -30,7 +30,7 @@ struct RawComponent {
   std::string name;
   Location where;
   bool from_library = false;  // the parameters are from a module of the library, not from the file at `where`
-  size_t file = 0;          // -> Evaluation::paths
+  size_t file = 0;            // -> Evaluation::paths
   Value parameters;
   std::vector<Problem> problems;  // of the parameters
   int function = LUA_NOREF;       // of a.call: reference in the Lua registry
@@ -41,7 +41,7 @@ struct RawComponent {
 struct RawEntry {
   int component = -1;  // -> Evaluation::components
   int function = LUA_NOREF;
-  Location where;  // of a function
+  Location where;     // of a function
   std::string wrong;  // the error of an invalid value
 };
 

@@ -13,9 +13,9 @@
 #include "core/base/files.h"
 #include "core/config/check/check_names.h"
 #include "core/config/check/check_tests.h"
+#include "core/config/check/validate.h"
 #include "core/config/evaluate.h"
 #include "core/config/lua/lua_functions.h"
-#include "core/config/check/validate.h"
 
 namespace atalaya::core {
 namespace {

@@ -15,8 +15,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/base/text/json.h"
 #include "core/base/log.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::core {
 namespace {

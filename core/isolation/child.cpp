@@ -20,8 +20,8 @@
 #include "core/isolation/launcher/launcher.h"
 #include "core/isolation/shared_memory.h"
 #include "core/isolation/wire.h"
-#include "core/plugin/verify/check.h"
 #include "core/plugin/instance.h"
+#include "core/plugin/verify/check.h"
 
 namespace atalaya::core {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/sample/batch.h"
 #include "core/base/result.h"
+#include "core/base/sample/batch.h"
 
 namespace atalaya::core {
 

@@ -48,7 +48,8 @@ void SourceThread::run(Instance &instance) {
 void SourceThread::push_loop() {
   static constexpr int64_t kFirstWait = 100, kMaxWait = 30'000;  // ms
   static constexpr int64_t kGoodRun = 60'000'000'000;
-  // The first run starts even if the stop came before it: the source may have accepted input since its start, and emits it at its end.
+  // The first run starts even if the stop came before it: the source may have accepted input since its start, and emits it at its
+  // end.
   for (int64_t wait = kFirstWait;; wait = std::min(wait * 2, kMaxWait)) {
     const int64_t begin = read_clocks().monotonic;
     const Outcome outcome = instance_->run();

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/sample/batch.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
+#include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
 #include "core/plugin/describe/parameters.h"
 #include "core/plugin/registry.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/base/sample/batch.h"
-#include "core/plugin/verify/check.h"
 #include "core/plugin/registry.h"
+#include "core/plugin/verify/check.h"
 
 namespace atalaya::core {
 namespace {

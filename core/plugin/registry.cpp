@@ -9,10 +9,10 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
-#include "core/plugin/verify/check.h"
+#include "core/base/sample/batch.h"
 #include "core/plugin/packages.h"
+#include "core/plugin/verify/check.h"
 
 namespace atalaya::core {
 namespace {

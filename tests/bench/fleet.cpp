@@ -30,8 +30,8 @@
 #include <system_error>
 #include <vector>
 
-#include "core/base/sample/batch.h"
 #include "core/base/encode/flat.h"
+#include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
 #include "plugins/shared/io/compress/compressor.h"
 

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "core/base/sample/batch.h"
-#include "core/base/text/json.h"
 #include "core/base/sample/symbols.h"
+#include "core/base/text/json.h"
 #include "plugins/shared/store/sqlite/names/entities.h"
 #include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/sqlite_store.h"

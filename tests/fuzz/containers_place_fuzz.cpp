@@ -18,7 +18,8 @@ void require(bool holds) {
 void check_place(std::string_view path) {
   const cgroup::Place place = place_of(path);
   require((place.runtime == cgroup::Runtime::none) == place.id.empty());
-  if (place.runtime != cgroup::Runtime::lxc && place.runtime != cgroup::Runtime::nspawn) require(place.id.empty() || cgroup::is_container_id(place.id));
+  if (place.runtime != cgroup::Runtime::lxc && place.runtime != cgroup::Runtime::nspawn)
+    require(place.id.empty() || cgroup::is_container_id(place.id));
   require(place.pod.empty() || place.pod.size() == 32 || place.pod.size() == 36);
   require(place.id.size() <= path.size() && place.unit.size() <= path.size() && place.slice.size() <= path.size());
   for (const std::string_view text : {std::string_view(place.id), std::string_view(place.unit), std::string_view(place.slice)})

@@ -11,8 +11,7 @@
 namespace atalaya::testing {
 
 inline const hadoop::Rules &fuzz_rules() {
-  static const hadoop::Rules rules{hadoop::Topology({{"n1", "/d/r1"}, {"n2", "/d/r2"}}, {{"10.0.0.1", "n1"}}),
-                                   {io::MatcherList()}};
+  static const hadoop::Rules rules{hadoop::Topology({{"n1", "/d/r1"}, {"n2", "/d/r2"}}, {{"10.0.0.1", "n1"}}), {io::MatcherList()}};
   return rules;
 }
 

@@ -61,11 +61,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const protocols::Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
   const uint8_t form = data[0] >> 6 == 0 ? data[0] & 3 : 3 + (data[0] >> 6);
   const protocols::Account account = form == 4   ? influx.read(text, 1'000'000, 1, rules, check)
-                          : form > 4  ? otlp.read(text, rules, check)
-                          : form == 0 ? reader.read_put(text, rules, check)
-                          : form == 1 ? reader.read_stacks(text, rules, check)
-                          : form == 2 ? reader.read_lines(text, rules, check)
-                                      : flat.read(text, rules, check);
+                                     : form > 4  ? otlp.read(text, rules, check)
+                                     : form == 0 ? reader.read_put(text, rules, check)
+                                     : form == 1 ? reader.read_stacks(text, rules, check)
+                                     : form == 2 ? reader.read_lines(text, rules, check)
+                                                 : flat.read(text, rules, check);
   if (form == 3 && text.size() >= atalaya::core::kFlatHeaderSize) {
     // With right checksums, so that the checks behind them are reached.
     std::string record(text);

@@ -31,7 +31,8 @@ class Check final : public Taker {
 // NOLINTNEXTLINE(readability-identifier-naming): the name is libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0) return 0;
-  const auto protocol = data[0] % 2 == 0 ? protocols::make_statsd({.series = 16, .bytes = 4096, .members = 8}) : protocols::make_collectd(4096);
+  const auto protocol =
+      data[0] % 2 == 0 ? protocols::make_statsd({.series = 16, .bytes = 4096, .members = 8}) : protocols::make_collectd(4096);
   const std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
   for (int window = 0; window < 2; ++window) {
     protocol->add(text);

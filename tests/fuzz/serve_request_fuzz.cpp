@@ -11,15 +11,15 @@
 
 #include "plugins/commands/serve/opentsdb/opentsdb.h"
 #include "plugins/commands/serve/page/page_request.h"
+#include "plugins/commands/serve/pprof/stacks.h"
 #include "plugins/commands/serve/prometheus/prometheus.h"
 #include "plugins/commands/serve/prometheus/promql.h"
-#include "plugins/commands/serve/pprof/stacks.h"
-#include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/analysis/experiments/experiment_json.h"
-#include "plugins/shared/store/query/arithmetic/formula.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/experiments/experiment_json.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/arithmetic/formula.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/query/memory_store.h"
 
 using namespace atalaya;

@@ -14,8 +14,8 @@
 #include "plugins/shared/code/symbols/elf_symbols.h"
 #include "plugins/shared/code/symbols/functions.h"
 #include "plugins/shared/code/symbols/kernel_symbols.h"
-#include "plugins/shared/code/symbols/process/memory_map.h"
 #include "plugins/shared/code/symbols/perf_map.h"
+#include "plugins/shared/code/symbols/process/memory_map.h"
 #include "plugins/shared/code/symbols/process/process_memory.h"
 #include "plugins/sources/perf/sampling/ring_records.h"
 

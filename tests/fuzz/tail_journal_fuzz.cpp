@@ -17,7 +17,7 @@ void check_recent(std::string_view text) {
   auto changes = tail::parse_recent(text);
   if (!changes) return;
   auto again = tail::parse_recent(tail::recent_text(*changes));
-  if (!again || again->base_written_ns != changes->base_written_ns || again->gone != changes->gone ||
+  if (!again || again->base_written_ns != changes->base_written_ns || again->removed != changes->removed ||
       again->journal.positions != changes->journal.positions)
     std::abort();
 }

@@ -23,7 +23,8 @@ void check_end(const TaskEnd &end) {
   require(end.end_s >= 0 && (!end.total || end.last));
   procfs::Known<procfs::Counter, procfs::kCounters> counters;
   set_cpu(end.cpu, end.kernel_thread, counters);
-  if (end.cpu.exec_ns > 0) require(counters.get(procfs::Counter::user_ns) + counters.get(procfs::Counter::kernel_ns) == end.cpu.exec_ns);
+  if (end.cpu.exec_ns > 0)
+    require(counters.get(procfs::Counter::user_ns) + counters.get(procfs::Counter::kernel_ns) == end.cpu.exec_ns);
 }
 
 void take_datagram(Bytes datagram, ThreadSums &sums, const ThreadSums::Take &take) {

@@ -36,8 +36,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/sample/batch.h"
 #include "core/base/result.h"
+#include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
 
 namespace atalaya::core {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text/json.h"
 #include "core/base/sample/name_cache.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::core {
 

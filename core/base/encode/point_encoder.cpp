@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/text/json.h"
 #include "core/base/encode/line_encoder.h"
 #include "core/base/sample/span_end.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::core::encoders {
 namespace {

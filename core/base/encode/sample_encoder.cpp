@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/text/json.h"
 #include "core/base/encode/line_encoder.h"
+#include "core/base/text/json.h"
 
 namespace atalaya::core::encoders {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/sample/batch.h"
 #include "core/base/log.h"
+#include "core/base/sample/batch.h"
 #include "core/base/text/ucum.h"
 
 namespace atalaya::core {

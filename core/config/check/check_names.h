@@ -2,8 +2,8 @@
 // Compares the metrics and tags that a pipeline names with those that earlier components of the pipeline declare.
 #pragma once
 
-#include "core/config/evaluate.h"
 #include "core/config/check/validate.h"
+#include "core/config/evaluate.h"
 
 namespace atalaya::core {
 

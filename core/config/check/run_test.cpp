@@ -7,9 +7,9 @@
 #include <iterator>
 #include <memory>
 
-#include "core/base/files.h"
 #include "core/base/encode/flat.h"
 #include "core/base/encode/line_encoder.h"
+#include "core/base/files.h"
 #include "core/base/text/text.h"
 #include "core/config/functions/functions.h"
 #include "core/plugin/instance.h"

@@ -11,8 +11,8 @@
 #include "core/base/sample/batch.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
-#include "core/config/combine.h"
 #include "core/config/check/common_params.h"
+#include "core/config/combine.h"
 #include "core/config/components.h"
 
 namespace atalaya::core {

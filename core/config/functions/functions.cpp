@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
+#include "core/config/functions/sample_view.h"
 #include "core/config/lua/lua_functions.h"
 #include "core/config/lua/lua_read.h"
-#include "core/config/functions/sample_view.h"
 
 namespace atalaya::core {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
-#include "core/config/lua/lua_state.h"
 #include "core/config/functions/sample_edit.h"
+#include "core/config/lua/lua_state.h"
 
 namespace atalaya::core {
 

@@ -20,8 +20,8 @@
 
 #include "core/base/now.h"
 #include "core/isolation/call.h"
-#include "core/isolation/launcher/capabilities.h"
 #include "core/isolation/child_errors.h"
+#include "core/isolation/launcher/capabilities.h"
 #include "core/isolation/launcher/launcher.h"
 #include "core/isolation/launcher/launcher_messages.h"
 

@@ -2,8 +2,8 @@
 // Copies the declared metrics of plugin descriptors to the catalogue.
 #include <unordered_map>
 
-#include "core/base/sample/batch.h"
 #include "core/base/log.h"
+#include "core/base/sample/batch.h"
 #include "core/plugin/registry.h"
 #include "core/plugin/strided.h"
 

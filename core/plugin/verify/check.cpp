@@ -13,8 +13,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/plugin/names.h"
 
 namespace atalaya::core {

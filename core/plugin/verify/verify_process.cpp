@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "core/base/sample/batch.h"
 #include "core/base/files.h"
+#include "core/base/sample/batch.h"
 #include "core/base/text/units.h"
 #include "core/plugin/active_call.h"
 #include "core/plugin/verify/verify.h"

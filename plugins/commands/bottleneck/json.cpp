@@ -109,7 +109,7 @@ class Writer {
     object.text("what", reason_text(check.reason));
     object.text("verdict", check.verdict == jobs::Verdict::found       ? "found"
                            : check.verdict == jobs::Verdict::ruled_out ? "ruled out"
-                                                                 : "unknown");
+                                                                       : "unknown");
     object.text("text", check.text);
   }
   void add_metrics(JsonObject &object, const jobs::Finding &finding) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/jobs/findings/analyse.h"
 #include "plugins/shared/analysis/jobs/job_errors.h"
-#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 

@@ -5,8 +5,8 @@
 
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/pictures.h"
-#include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -118,8 +118,8 @@ class Page {
     std::vector<query::Row> rows = {{"metric", "resource", "correlation", "loading"}};
     for (size_t i = 0; i < std::min(finding.metrics.leading, kMaxMetrics); ++i) {
       const jobs::Coefficient &one = finding.metrics.all[i];
-      rows.push_back({one.name, std::string(jobs::resource_text(jobs::resource_of(one.name))), jobs::coefficient_text(one.correlation),
-                      jobs::coefficient_text(one.loading)});
+      rows.push_back({one.name, std::string(jobs::resource_text(jobs::resource_of(one.name))),
+                      jobs::coefficient_text(one.correlation), jobs::coefficient_text(one.loading)});
     }
     add_table(out_, rows, 2);
     if (finding.metrics.leading > kMaxMetrics)

@@ -43,7 +43,8 @@ std::vector<uint32_t> path_tasks(const jobs::CriticalPath &path) {
 }
 
 // Off-CPU stacks of the path's tasks, from the source perf.
-std::map<std::string, int64_t> waits_of(const jobs::JobData &data, const jobs::CriticalPath &path, store::Store &store, query::Budget &budget) {
+std::map<std::string, int64_t> waits_of(const jobs::JobData &data, const jobs::CriticalPath &path, store::Store &store,
+                                        query::Budget &budget) {
   std::map<std::string, int64_t> waits;
   std::vector<uint32_t> tasks = path_tasks(path);
   if (tasks.empty() || tasks.size() > kMaxTasks) return waits;
@@ -86,7 +87,7 @@ void add_steps(std::string &out, const PathReport &report) {
     }
     const char *after = step.after == jobs::PathStep::After::slot    ? "its slot became free"
                         : step.after == jobs::PathStep::After::stage ? "another stage ended"
-                                                               : "the job started";
+                                                                     : "the job started";
     rows.push_back({at, length, visible(id_of(task)), visible(data.name(task.stage)), visible(data.name(task.host)), after});
   }
   const size_t all = report.path.steps.size();

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -97,7 +97,9 @@ void add_seconds(Picture &picture, double seconds) {
 }  // namespace
 
 std::string scatter_of(const jobs::JobData &data, const jobs::Group &group) {
-  const auto less = [](auto member) { return [member](const jobs::Entry &a, const jobs::Entry &b) { return a.*member < b.*member; }; };
+  const auto less = [](auto member) {
+    return [member](const jobs::Entry &a, const jobs::Entry &b) { return a.*member < b.*member; };
+  };
   const auto [first, last] = std::minmax_element(group.entries.begin(), group.entries.end(), less(&jobs::Entry::start_ns));
   const double begin = static_cast<double>(first->start_ns), length = std::max(1.0, static_cast<double>(last->start_ns) - begin);
   const size_t every = group.entries.size() / kMaxPoints + 1;
@@ -123,7 +125,8 @@ std::string slowest_by_node(const jobs::JobData &data, const jobs::Group &group)
   std::vector<jobs::NodeSpeed> nodes = group.nodes;
   std::string title = title_of(data, group, "tasks in the lowest grade, by node");
   if (nodes.size() > kMaxBars) {
-    std::stable_sort(nodes.begin(), nodes.end(), [](const jobs::NodeSpeed &a, const jobs::NodeSpeed &b) { return a.lowest > b.lowest; });
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [](const jobs::NodeSpeed &a, const jobs::NodeSpeed &b) { return a.lowest > b.lowest; });
     title += " (" + std::to_string(kMaxBars) + " of " + std::to_string(nodes.size()) + ")";
     nodes.resize(kMaxBars);
   }
@@ -141,7 +144,8 @@ std::string slowest_by_node(const jobs::JobData &data, const jobs::Group &group)
 }
 
 std::string change_of(const jobs::JobData &data, const std::vector<jobs::Compared> &speeds) {
-  const std::vector<jobs::Compared> shown(speeds.begin(), speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMaxBars)));
+  const std::vector<jobs::Compared> shown(speeds.begin(),
+                                          speeds.begin() + static_cast<ptrdiff_t>(std::min(speeds.size(), kMaxBars)));
   double most = 1;
   for (const jobs::Compared &one : shown) most = std::max({most, one.before, one.after});
   Picture picture("Processing speed in KiB/s, before and after", most);

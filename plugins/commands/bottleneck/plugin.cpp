@@ -12,9 +12,9 @@
 
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/commands/bottleneck/path.h"
-#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 
 namespace atalaya::bottleneck {
 namespace {

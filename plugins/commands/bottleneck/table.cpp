@@ -4,8 +4,8 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/bottleneck/output.h"
-#include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -44,13 +44,16 @@ void add_finding(std::string &out, const jobs::Analysis &all, const jobs::Findin
   out += visible(finding.summary) + "\n";
   for (const std::string &evidence : finding.evidence) out += "    " + visible(evidence) + "\n";
   for (const jobs::Check &check : finding.checks) {
-    const char *verdict = check.verdict == jobs::Verdict::found ? "found: " : check.verdict == jobs::Verdict::ruled_out ? "ruled out: " : "";
+    const char *verdict = check.verdict == jobs::Verdict::found       ? "found: "
+                          : check.verdict == jobs::Verdict::ruled_out ? "ruled out: "
+                                                                      : "";
     out += "    " + std::string(verdict) + visible(check.text) + "\n";
   }
   if (finding.index.empty()) return;
   std::string leading;
   for (size_t i = 0; i < std::min<size_t>(finding.metrics.leading, 6); ++i)
-    leading += (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + jobs::coefficient_text(finding.metrics.all[i].correlation);
+    leading +=
+        (i == 0 ? "" : ", ") + finding.metrics.all[i].name + " " + jobs::coefficient_text(finding.metrics.all[i].correlation);
   const char *index = finding.index == "ipc" ? "instructions per cycle" : "processing speed (no data on instructions per cycle)";
   out += "    " + std::to_string(finding.metrics.leading) + " of " + std::to_string(finding.metrics.all.size()) +
          " metrics have 80 % of the correlation with " + index + ": " + visible(leading) +
@@ -107,8 +110,8 @@ void add_change(std::string &out, const Report &report) {
   std::vector<query::Row> rows = {{"stage", "phase", "KiB/s before", "after", "change"}};
   const std::vector<jobs::Compared> both = compare(report.analysis, report.change->before, report.change->after);
   for (const jobs::Compared &one : both)
-    rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), jobs::short_text(one.before), jobs::short_text(one.after),
-                    jobs::percent_text(one.after / one.before - 1)});
+    rows.push_back({visible(data.name(one.stage)), visible(data.name(one.phase)), jobs::short_text(one.before),
+                    jobs::short_text(one.after), jobs::percent_text(one.after / one.before - 1)});
   add_section(out, "Processing speed before and after", rows, both.size());
   if (const auto less = shorter(report))
     out += visible(job_text(data, report.change->after)) + " took " + time_text(*less) + " " +
@@ -175,7 +178,8 @@ std::string group_text(const jobs::JobData &data, const jobs::Group &group) {
 
 std::optional<double> shorter(const Report &report) {
   if (!report.change) return std::nullopt;
-  const jobs::JobTotals &first = report.analysis.totals[report.change->before], &second = report.analysis.totals[report.change->after];
+  const jobs::JobTotals &first = report.analysis.totals[report.change->before],
+                        &second = report.analysis.totals[report.change->after];
   // A job starts before its first task and ends after its last one: compare jobs with jobs, or tasks with tasks.
   const bool as_jobs = first.has_end && second.has_end;
   const double before = as_jobs ? first.seconds : first.of_tasks, after = as_jobs ? second.seconds : second.of_tasks;
@@ -184,7 +188,8 @@ std::optional<double> shorter(const Report &report) {
 
 std::string time_text(double less) {
   constexpr double kMinShown = 0.0005;  // 0.1 %
-  return std::abs(less) < kMinShown ? "as long as" : jobs::percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
+  return std::abs(less) < kMinShown ? "as long as"
+                                    : jobs::percent_text(std::abs(less)) + (less > 0 ? " less" : " more") + " time than";
 }
 
 std::string as_table(const Report &report) {

@@ -13,11 +13,11 @@
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "plugins/commands/contents/listing.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/io/units/unit_text.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::contents {
 namespace {

@@ -18,11 +18,11 @@
 #include "core/base/text/text.h"
 #include "core/base/text/units.h"
 #include "plugins/commands/experiment/child.h"
+#include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/experiments/experiment_json.h"
 #include "plugins/shared/analysis/experiments/experiment_log.h"
-#include "plugins/shared/analysis/command_line/options.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::experiment_command {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/explain/against.h"
-#include "plugins/shared/analysis/explain/explanation.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/explain/against.h"
+#include "plugins/shared/analysis/explain/explanation.h"
 
 namespace atalaya::explain_command {
 namespace {

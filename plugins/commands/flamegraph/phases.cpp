@@ -6,9 +6,9 @@
 #include "core/base/sample/span_end.h"
 #include "plugins/shared/analysis/phases/runs.h"
 #include "plugins/shared/analysis/phases/spans.h"
-#include "plugins/shared/store/query/types.h"
 #include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -10,21 +10,21 @@
 
 #include "plugins/commands/flamegraph/files.h"
 #include "plugins/commands/flamegraph/phases.h"
-#include "plugins/shared/analysis/jobs/read/stage_stacks.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/experiments/ranges.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/differences.h"
 #include "plugins/shared/analysis/flamegraph/files/folded.h"
+#include "plugins/shared/analysis/flamegraph/files/pprof.h"
+#include "plugins/shared/analysis/flamegraph/files/speedscope.h"
 #include "plugins/shared/analysis/flamegraph/functions.h"
 #include "plugins/shared/analysis/flamegraph/group_table.h"
 #include "plugins/shared/analysis/flamegraph/peers.h"
 #include "plugins/shared/analysis/flamegraph/picture/picture.h"
-#include "plugins/shared/analysis/flamegraph/files/pprof.h"
-#include "plugins/shared/analysis/flamegraph/files/speedscope.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
-#include "plugins/shared/analysis/command_line/options.h"
-#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/jobs/read/stage_stacks.h"
 #include "plugins/shared/store/query/pieces.h"
-#include "plugins/shared/analysis/experiments/ranges.h"
 
 namespace atalaya::flamegraph {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/graph/drawing/colours.h"
-#include "plugins/shared/analysis/graph/edges.h"
 #include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/graph/edges.h"
 
 namespace atalaya::graph {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/base/text/json.h"
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::graph {
 namespace {

@@ -11,13 +11,13 @@
 #include "core/base/text/text.h"
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
-#include "plugins/shared/analysis/graph/drawing/circle.h"
-#include "plugins/shared/analysis/graph/drawing/heat_map.h"
-#include "plugins/shared/analysis/graph/params.h"
-#include "plugins/shared/analysis/graph/read.h"
-#include "plugins/shared/analysis/graph/drawing/text.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/graph/drawing/circle.h"
+#include "plugins/shared/analysis/graph/drawing/heat_map.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/graph/params.h"
+#include "plugins/shared/analysis/graph/read.h"
 
 namespace atalaya::graph {
 namespace {

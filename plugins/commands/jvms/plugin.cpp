@@ -12,10 +12,10 @@
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "plugins/commands/jvms/text.h"
-#include "plugins/shared/analysis/jvms/frames.h"
-#include "plugins/shared/analysis/jvms/gather.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/jvms/frames.h"
+#include "plugins/shared/analysis/jvms/gather.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/phases/tables.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/phases/mining/change_points.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/marks.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::phases {

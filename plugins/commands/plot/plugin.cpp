@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "plugins/commands/plot/png.h"
+#include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/analysis/plot/lines.h"
 #include "plugins/shared/analysis/plot/svg.h"
 #include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/store/query/merge.h"
-#include "plugins/shared/analysis/command_line/options.h"
-#include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::plot {

@@ -7,9 +7,9 @@
 #include <map>
 #include <utility>
 
+#include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/layered_devices.h"
 #include "plugins/shared/store/query/usage.h"
-#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::report_command {
 namespace {

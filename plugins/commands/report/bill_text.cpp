@@ -5,8 +5,8 @@
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/parts.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::report_command {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/io/units/unit_text.h"
 

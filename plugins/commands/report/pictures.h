@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
 
 namespace atalaya::report_command {
 

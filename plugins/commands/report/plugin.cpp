@@ -16,10 +16,10 @@
 #include "plugins/commands/report/parts.h"
 #include "plugins/commands/report/pictures.h"
 #include "plugins/commands/report/sections.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::report_command {
 namespace {

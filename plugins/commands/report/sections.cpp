@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/findings/analyse.h"
-#include "plugins/shared/analysis/jobs/read/read_jobs.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/flamegraph/class.h"
 #include "plugins/shared/analysis/flamegraph/picture/picture.h"
 #include "plugins/shared/analysis/flamegraph/stored.h"
-#include "plugins/shared/analysis/graph/graph.h"
 #include "plugins/shared/analysis/graph/drawing/heat_map.h"
 #include "plugins/shared/analysis/graph/drawing/matrix.h"
-#include "plugins/shared/analysis/graph/read.h"
 #include "plugins/shared/analysis/graph/drawing/text.h"
-#include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/graph/graph.h"
+#include "plugins/shared/analysis/graph/read.h"
+#include "plugins/shared/analysis/jobs/findings/analyse.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 
 namespace atalaya::report_command {
 namespace {

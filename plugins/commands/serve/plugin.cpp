@@ -12,10 +12,10 @@
 
 #include "core/base/files.h"
 #include "plugins/commands/serve/http/api.h"
+#include "plugins/commands/serve/http/server.h"
 #include "plugins/commands/serve/mcp/mcp.h"
 #include "plugins/commands/serve/mcp/mcp_stdio.h"
 #include "plugins/commands/serve/page/page.h"
-#include "plugins/commands/serve/http/server.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/io/http/server/params.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/text/json.h"
 #include "core/base/now.h"
+#include "core/base/text/json.h"
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/options.h"

@@ -8,8 +8,8 @@
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/command_line/options.h"
-#include "plugins/shared/store/sqlite/repair.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
+#include "plugins/shared/store/sqlite/repair.h"
 
 namespace atalaya::store_command {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "core/base/now.h"
 #include "plugins/shared/io/time/time_text.h"
-#include "plugins/shared/store/query/usage.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::top {
 namespace {

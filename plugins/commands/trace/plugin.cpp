@@ -11,11 +11,11 @@
 #include "core/base/sample/span_end.h"
 #include "plugins/commands/trace/stack_lanes.h"
 #include "plugins/commands/trace/timeline.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::trace {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a sample is about, in the form that the table `entities` holds.
+// The entity of a sample, in the form of the table `entities`.
 #pragma once
 
 #include <cstdint>

@@ -177,7 +177,8 @@ void JoinedStore::spans(const Selection &selection, const std::function<void(con
       const auto entity = entities.try_emplace(span.tags, static_cast<int64_t>(entities.size())).first;
       all.push_back(kept(span, entity->second, entity->first));
     });
-  std::stable_sort(all.begin(), all.end(), [](const StoredSpan &a, const StoredSpan &b) { return identity_of(a) < identity_of(b); });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const StoredSpan &a, const StoredSpan &b) { return identity_of(a) < identity_of(b); });
   std::vector<Field> fields;
   for (size_t i = 0, end = 0; i < all.size(); i = end) {
     size_t last = i;

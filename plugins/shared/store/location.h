@@ -51,7 +51,7 @@ class Place {
 class Reserve {
  public:
   explicit Reserve(const std::string &path);
-  // Takes the space, if it is not held and the disk has it.
+  // Reserves the space, if it is not reserved yet and the disk has it.
   void hold();
   void release();
 

@@ -12,10 +12,10 @@
 
 namespace atalaya::store {
 
-// A list of patterns, compiled. Throws Error where one is none.
+// A compiled list of patterns. Throws Error for an invalid pattern.
 io::MatcherList matchers_of(const std::vector<std::string> &patterns);
 
-// The filters of tags, compiled.
+// The compiled tag filters.
 class TagMatchers {
  public:
   explicit TagMatchers(const std::vector<TagFilter> &filters);

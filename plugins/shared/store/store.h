@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/sample/name_cache.h"
 #include "core/base/now.h"
+#include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/catalogue.h"
 #include "plugins/shared/store/error.h"
 #include "plugins/shared/store/identity.h"

@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/io/secret/secret.h"
 #include "plugins/shared/io/sink/dead_letters.h"
 #include "plugins/shared/io/sink/params.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/store/clickhouse/writer.h"
 
 namespace atalaya::clickhouse_sink {

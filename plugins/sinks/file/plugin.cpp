@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/files.h"
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/io/sink/line_file.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 
 namespace atalaya::file_sink {
 namespace {

@@ -34,7 +34,10 @@ void append_hex(std::string &out, uint64_t value) {
 }  // namespace
 
 Messages::Messages(const MessageConfig &config, const core::NameOf &name_of, uint32_t host_key)
-    : config_(config), name_of_(name_of), host_key_(host_key), encoder_(protocols::make_encoder(config.format, name_of, config.tags)) {}
+    : config_(config),
+      name_of_(name_of),
+      host_key_(host_key),
+      encoder_(protocols::make_encoder(config.format, name_of, config.tags)) {}
 
 void Messages::load(std::span<const atalaya_sample> samples) {
   text_.clear();

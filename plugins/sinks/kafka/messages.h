@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/io/samples/per_name.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 
 namespace atalaya::kafka_sink {
 

@@ -12,9 +12,9 @@
 #include "plugins/shared/io/sink/dead_letters.h"
 #include "plugins/shared/io/sink/fingerprint.h"
 #include "plugins/shared/io/sink/params.h"
+#include "plugins/shared/protocols/riemann/events.h"
 #include "plugins/sinks/riemann/connection.h"
 #include "plugins/sinks/riemann/delivery.h"
-#include "plugins/shared/protocols/riemann/events.h"
 #include "plugins/sinks/riemann/server.h"
 
 namespace atalaya::riemann_sink {

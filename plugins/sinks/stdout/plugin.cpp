@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/base/files.h"
-#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/shared/io/table/table.h"
+#include "plugins/shared/protocols/formats/encoder.h"
 #include "plugins/sinks/stdout/output.h"
 
 namespace atalaya::stdout_sink {

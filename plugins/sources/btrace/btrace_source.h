@@ -10,8 +10,8 @@
 
 #include "plugins/shared/io/tail/journal_file.h"
 #include "plugins/shared/io/tail/tail.h"
-#include "plugins/sources/btrace/btrace_metrics.h"
 #include "plugins/shared/protocols/btrace/line_reader.h"
+#include "plugins/sources/btrace/btrace_metrics.h"
 #include "plugins/sources/btrace/read_rules.h"
 #include "plugins/sources/btrace/record_builder.h"
 

@@ -32,7 +32,11 @@ std::string lost_executor_of(const io::JsonObject &reason) {
 std::string fetch_of(const io::JsonObject &reason) {
   std::string text;
   if (const auto from = io::object_of(reason, "Block Manager Address"))
-    text.append("from executor ").append(io::text_of(*from, "Executor ID")).append(" on ").append(io::text_of(*from, "Host")).append(": ");
+    text.append("from executor ")
+        .append(io::text_of(*from, "Executor ID"))
+        .append(" on ")
+        .append(io::text_of(*from, "Host"))
+        .append(": ");
   return text.append(io::text_of(reason, "Message"));
 }
 

@@ -4,8 +4,8 @@
 
 #include <atalaya/plugin.hpp>
 
-#include "plugins/sources/hadoop/model/history.h"
 #include "plugins/sources/hadoop/files/webhdfs.h"
+#include "plugins/sources/hadoop/model/history.h"
 
 namespace atalaya::hadoop {
 

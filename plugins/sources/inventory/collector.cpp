@@ -113,7 +113,8 @@ void Collector::emit(Batch &batch, std::span<const Record> records) const {
     batch.tag(sample, fact_, record.name);
     batch.tag(sample, value_, record.value);
     uint64_t number = 0;
-    if (procfs::whole_number(record.value, number) && number <= INT64_MAX) batch.field(sample, number_, static_cast<int64_t>(number));
+    if (procfs::whole_number(record.value, number) && number <= INT64_MAX)
+      batch.field(sample, number_, static_cast<int64_t>(number));
   }
 }
 

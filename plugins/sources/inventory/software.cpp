@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "plugins/shared/protocols/hadoop_config/config.h"
 #include "plugins/shared/host/procfs/command_lines.h"
+#include "plugins/shared/protocols/hadoop_config/config.h"
 #include "plugins/sources/inventory/properties.h"
 
 namespace atalaya::inventory {

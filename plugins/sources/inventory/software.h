@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/io/match/matcher.h"
 #include "plugins/shared/host/procfs/tree.h"
+#include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/inventory/facts.h"
 
 namespace atalaya::inventory {
@@ -21,7 +21,7 @@ void read_jdks(const procfs::Tree &tree, const std::vector<std::string> &folders
 
 struct Configurations {
   std::vector<std::string> places;  // files, or folders in which files with well-known names are read
-  io::MatcherList keys;           // keys to report
+  io::MatcherList keys;             // keys to report
 };
 // Adds config.PATH:KEY for each file, once for a file with several paths. Keys that name a secret are never reported; possible
 // secrets in values are replaced by "***".

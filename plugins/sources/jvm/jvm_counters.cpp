@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 #include "plugins/shared/io/samples/metric_name.h"
+#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 
 namespace atalaya::jvm {
 namespace {

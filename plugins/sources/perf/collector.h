@@ -18,8 +18,8 @@
 #include "plugins/shared/io/match/matcher.h"
 #include "plugins/sources/perf/folder.h"
 #include "plugins/sources/perf/processes.h"
-#include "plugins/sources/perf/tasks/region_tasks.h"
 #include "plugins/sources/perf/sampling/sampler.h"
+#include "plugins/sources/perf/tasks/region_tasks.h"
 #include "plugins/sources/perf/tasks/task_namer.h"
 
 namespace atalaya::perf {

@@ -44,8 +44,10 @@ Answer stacks_answer(const Request &request, const protocols::Account &account) 
 
 // Points that are refused must not be sent again, so the answer to the others is a success.
 Answer otlp_answer(const protocols::Account &account) {
-  return {200, protocols::OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
-          "application/x-protobuf"};
+  return {
+      200,
+      protocols::OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
+      "application/x-protobuf"};
 }
 
 }  // namespace

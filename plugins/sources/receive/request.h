@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/sources/receive/datagrams.h"
 #include "plugins/shared/io/compress/decoder.h"
 #include "plugins/shared/protocols/opentsdb/json_reader.h"
+#include "plugins/sources/receive/datagrams.h"
 #include "plugins/sources/receive/senders.h"
 
 struct MHD_Connection;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bpf/uprobe.h"
-#include "plugins/shared/host/bpf/loading.h"
 #include "plugins/shared/code/probes/links.h"
+#include "plugins/shared/host/bpf/loading.h"
 #include "plugins/sources/uprobe/backend.h"
 #include "plugins/sources/uprobe/run_ring.h"
 #include "uprobe.skel.h"

@@ -14,8 +14,8 @@ namespace {
 
 std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, const std::string &change) {
   constexpr int64_t kSecond = 1'000'000'000;
-  return io::time_text(at_ns / kSecond * kSecond) + " " + core::visible(run.process) + " " + core::visible(run.pid) +
-         ": phase " + core::visible(step.phase) + " " + change + "\n";
+  return io::time_text(at_ns / kSecond * kSecond) + " " + core::visible(run.process) + " " + core::visible(run.pid) + ": phase " +
+         core::visible(step.phase) + " " + change + "\n";
 }
 
 // A phase that differs for a moment ends, and continues if its epochs match again.

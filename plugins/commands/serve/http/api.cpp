@@ -7,21 +7,21 @@
 #include <charconv>
 #include <set>
 
-#include "core/base/text/json.h"
 #include "core/base/now.h"
+#include "core/base/text/json.h"
+#include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/mcp/mcp.h"
 #include "plugins/commands/serve/opentsdb/opentsdb.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_files.h"
-#include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/pprof/pprof.h"
-#include "plugins/commands/serve/prometheus/prometheus.h"
 #include "plugins/commands/serve/pprof/stacks.h"
-#include "plugins/shared/store/query/engine.h"
+#include "plugins/commands/serve/prometheus/prometheus.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/experiments/experiment_json.h"
 #include "plugins/shared/analysis/experiments/experiment_log.h"
+#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/pieces.h"
-#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::serve {
 namespace {

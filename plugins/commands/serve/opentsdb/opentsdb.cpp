@@ -11,8 +11,8 @@
 #include "core/base/text/json.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {

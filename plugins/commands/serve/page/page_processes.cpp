@@ -12,11 +12,11 @@
 #include "core/base/text/text.h"
 #include "plugins/commands/serve/page/page_api.h"
 #include "plugins/commands/serve/page/page_spans.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/io/json/json_writer.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::serve {
 namespace {
@@ -52,8 +52,7 @@ query::Range page_times(const Request &request, int64_t now_ns) {
   range.to_ns = to.empty() ? now_ns : query::time_of("to", to, now_ns);
   range.from_ns = from.empty() ? range.to_ns - kPageHour : query::time_of("from", from, now_ns);
   if (range.from_ns >= range.to_ns)
-    throw Wrong("the range ends before it starts: from " + io::time_text(range.from_ns) + " to " +
-                io::time_text(range.to_ns));
+    throw Wrong("the range ends before it starts: from " + io::time_text(range.from_ns) + " to " + io::time_text(range.to_ns));
   return range;
 }
 

@@ -6,13 +6,13 @@
 #include <iterator>
 
 #include "core/base/now.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
-#include "plugins/shared/store/query/arithmetic/formula.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/analysis/experiments/ranges.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/store/location.h"
+#include "plugins/shared/store/query/arithmetic/formula.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::query {
 namespace {

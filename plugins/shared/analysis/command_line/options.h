@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/analysis/command_line/params.h"
+#include "plugins/shared/store/query/budget.h"
 #include "plugins/shared/store/query/types.h"
 
 namespace atalaya::query {

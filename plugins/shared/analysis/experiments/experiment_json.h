@@ -18,7 +18,7 @@ std::string experiments_json(const std::vector<Experiment> &experiments);
 // "start_time","end_time"}}, or such an "info" alone. Times are texts as parse_time takes them, or numbers. Throws Wrong.
 std::vector<Experiment> read_experiments(std::string_view json, int64_t now_ns);
 
-// One of them as the time stamping tool has it.
+// One experiment in the format of the time stamping tool.
 std::string reference_document(const Experiment &experiment);
 
 }  // namespace atalaya::query

@@ -6,8 +6,8 @@
 
 #include "core/base/now.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/store/location.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/location.h"
 
 namespace atalaya::query {
 namespace {

@@ -19,13 +19,13 @@ class ExperimentLog {
   // `store`: as --store takes it.
   ExperimentLog(Host host, const std::string &store);
 
-  // Begins it; one of that name must not be open.
+  // Starts the experiment; no experiment of the same name may be open.
   void start(const Experiment &experiment);
-  // Ends the open one of that name and workload, and with an experiment its open workloads. Returns it.
+  // Ends the open experiment with this name and workload, and its open workloads. Returns the ended experiment.
   Experiment end(const std::string &name, const std::string &workload, int64_t at_ns);
-  // Deletes all of that name (workload "": its workloads too). Returns how many.
+  // Deletes all experiments of this name (workload "": their workloads too). Returns their count.
   size_t remove(const std::string &name, const std::string &workload);
-  // As they are, all or none; each replaces the one that began then.
+  // Writes all experiments or none; an experiment replaces the stored one with the same start.
   void put(std::span<const Experiment> experiments, bool deleted = false);
   void put(const Experiment &experiment, bool deleted = false) { put(std::span(&experiment, 1), deleted); }
 

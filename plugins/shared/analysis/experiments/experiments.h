@@ -26,17 +26,17 @@ struct Experiment {
   int64_t end_ns(int64_t now_ns) const { return open() ? now_ns : core::end_of(start_ns, duration_ns); }
 };
 
-// The span that says it: its text and its tags; start and duration are the experiment's.
+// The text and tags of the span that represents the experiment; the span has the experiment's start and duration.
 std::string_view span_name(const Experiment &experiment);
 Tags span_tags(const Experiment &experiment);
-// A span with this count is one that was deleted.
+// A span with this count marks a deleted experiment.
 constexpr std::string_view kDeleted = "experiment.deleted";
 // The experiment of a span; nothing for other spans.
 std::optional<Experiment> experiment_of(const store::Span &span);
 
-// Those of that name ("": all), in order of their start. `workloads`: theirs too.
+// The experiments of this name ("": all) in order of start. `workloads`: includes their workloads.
 std::vector<Experiment> experiments(store::Store &store, std::string_view name = {}, bool workloads = true);
-// The last one of that name and workload. Throws Wrong when there is none, with the names that are near.
+// The latest experiment with this name and workload. If there is none, throws Wrong with similar names.
 Experiment find_experiment(store::Store &store, const std::string &name, const std::string &workload);
 
 // Names and the rest of their tags: letters, digits and a few signs that need no quoting, at most 200 bytes. Throws Wrong.

@@ -6,8 +6,8 @@
 
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/experiments/experiments.h"
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::query {
 namespace {

@@ -113,7 +113,8 @@ Change change_of(const Resource &resource, const Parts &before, const Parts &aft
   }
   change.total = difference_of(total_before, total_after);
   change.total.chance = evidence::chance_of(total_before, total_after);
-  if (peers != nullptr) change.total.chance = std::max(change.total.chance, evidence::one_more_chance(peers->total, change.total.after));
+  if (peers != nullptr)
+    change.total.chance = std::max(change.total.chance, evidence::one_more_chance(peers->total, change.total.after));
   std::stable_sort(change.parts.begin(), change.parts.end(), [](const PartChange &a, const PartChange &b) {
     return std::abs(a.difference.change()) > std::abs(b.difference.change());
   });

@@ -22,7 +22,7 @@ struct FunctionChange {
   std::string name;
   double before = 0, after = 0;
 };
-// Those that grew most; none if either range has fewer than 20 samples in the window.
+// The functions whose share grew most; none if either range has fewer than 20 samples in the window.
 std::vector<FunctionChange> grown_functions(const Tags &process, const Side &baseline, const Side &window, size_t most,
                                             Reader &reader);
 
@@ -33,7 +33,7 @@ struct PeerChange {
 };
 std::vector<PeerChange> changed_peers(const Tags &process, const Side &baseline, const Side &window, size_t most, Reader &reader);
 
-// Phases of the process in the window that it had not in the baseline.
+// Phases of the process that occur in the window but not in the baseline.
 std::vector<std::string> new_phases(const Tags &process, const Side &baseline, const Side &window, Reader &reader);
 
 }  // namespace atalaya::explain

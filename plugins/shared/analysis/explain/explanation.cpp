@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/engine.h"
 
 namespace atalaya::explain {
 namespace {
 
 constexpr size_t kMostSteps = 30, kMinSteps = 8;
-constexpr size_t kMinOthers = 3;  // with two, hardly any difference is beyond chance
-constexpr double kComplete = 0.9;   // the measured share of a complete step
+constexpr size_t kMinOthers = 3;   // with two, hardly any difference is beyond chance
+constexpr double kComplete = 0.9;  // the measured share of a complete step
 
 struct Capacities {
   double cores = 1, memory = 1024, disk = 200, network = 1000;

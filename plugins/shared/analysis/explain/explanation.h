@@ -32,7 +32,7 @@ struct Explanation {
   Steps window_steps, baseline_steps;
   std::vector<std::string> hosts;
   std::vector<std::string> others;  // the baseline is their mean
-  std::vector<Finding> findings;    // causes first, the largest first; then effects
+  std::vector<Finding> findings;    // sorted: causes, then effects; the largest first
   std::vector<FactChange> facts;    // changed settings
   std::vector<Change> unchanged;    // measured, and not beyond chance
   std::vector<std::string> notes;   // limits of this result

@@ -25,9 +25,9 @@ struct Resource {
   std::vector<std::string> keys;     // tags that name a part, in addition to the host; empty: the host
   Role role = Role::cause;
   Capacity capacity = Capacity::one;
-  double size = 1;            // of Capacity::one
+  double size = 1;                      // of Capacity::one
   double min_share_of_capacity = 0.01;  // of the capacity: smaller differences are not reported
-  int rank = 0;               // of two causes with equal parts of their capacities, the more specific one comes first
+  int rank = 0;                         // of two causes with equal parts of their capacities, the more specific one comes first
   std::vector<store::TagFilter> tags = {};
   // A metric that the source of the metrics reports in each window: where it has values and they have none, nothing was used.
   // Empty: there is no such metric.

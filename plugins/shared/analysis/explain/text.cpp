@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/analysis/explain/explanation.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/explain/explanation.h"
 #include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::explain {

@@ -22,7 +22,7 @@ struct Service {
 // From the addresses at the client's end to those at the server's end. A service with several servers has several.
 using Translations = std::multimap<Service, Service>;
 
-// Unless it is known, or translates nothing.
+// Adds the translation, unless it is already stored or does not change the address.
 void add_translation(const Service &seen, const Service &real, Translations &translations);
 // Adds the connections of the text with translated addresses or ports; ignores other lines. Returns the number of lines that are
 // connections.

@@ -15,7 +15,7 @@ struct Edges {
   size_t hidden = 0;
   double hidden_bytes = 0, largest = 0;  // of a single edge
 };
-// Without edges of less than `min_share` of all bytes.
+// Omits edges with less than `min_share` of all bytes.
 Edges edges_of(const Graph &graph, double min_share);
 
 }  // namespace atalaya::graph

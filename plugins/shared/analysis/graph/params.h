@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-#include "plugins/shared/analysis/graph/conntrack.h"
 #include "plugins/shared/analysis/command_line/params.h"
+#include "plugins/shared/analysis/graph/conntrack.h"
 
 namespace atalaya::graph {
 

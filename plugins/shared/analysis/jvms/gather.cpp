@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "plugins/shared/analysis/jvms/frames.h"
+#include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/store/query/usage.h"
-#include "plugins/shared/store/lookup.h"
 
 namespace atalaya::jvms {
 namespace {

@@ -48,7 +48,7 @@ class StackReader {
 // The innermost function of a thread that waits for work, and not for a disk: pools would hide the threads that work.
 bool is_waiting(std::string_view frame);
 
-// What the samples of one window say of a process.
+// The measured values of a process in one window.
 struct Assembled {
   int64_t duration_ns = 0;
   std::vector<Part> parts;
@@ -71,7 +71,7 @@ struct Assembled {
 // Windows without a dump are a part of the next one; of more than five in a row nothing is known.
 class Undumped {
  public:
-  // True: the window, which ended at this time, was kept, because it has no dump. Else those before it were joined to it.
+  // True: the window, which ended at this time, is pending because it has no dump. Else the pending windows were joined to it.
   bool keep(int64_t time_ns, Assembled &window);
 
  private:

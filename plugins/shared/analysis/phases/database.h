@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "plugins/shared/analysis/phases/models/characterise.h"
 #include "plugins/shared/analysis/phases/mining/trace.h"
+#include "plugins/shared/analysis/phases/models/characterise.h"
 #include "plugins/shared/analysis/phases/usage.h"
 
 namespace atalaya::phases {

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/store/query/pieces.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::phases {
 namespace {

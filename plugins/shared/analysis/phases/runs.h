@@ -42,7 +42,7 @@ inline constexpr std::array<std::string_view, kTargets> kTargetNames = {"time", 
 inline constexpr std::array<std::string_view, kTargets> kTargetUnits = {"s", "core-s", "MiB", "MiB", "MiB", "Mibit", "Mibit"};
 inline constexpr std::array<std::string_view, kTargets> kTargetTexts = {
     "time", "CPU", "memory", "disk reads", "disk writes", "received traffic", "sent traffic"};
-// Amounts below this are not worth a word: a difference of this size is no difference.
+// Differences below this amount are ignored.
 inline constexpr std::array<double, kTargets> kTargetFloors = {0.3, 0.15, 16, 4, 4, 4, 4};
 
 // Not a number: unknown.

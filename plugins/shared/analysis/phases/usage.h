@@ -16,7 +16,7 @@ namespace atalaya::phases {
 enum Resource : size_t { kCpu, kMemory, kReads, kWrites, kReceived, kSent, kResources };
 inline constexpr std::array<std::string_view, kResources> kResourceNames = {"cpu", "memory", "reads", "writes", "received", "sent"};
 inline constexpr std::array<std::string_view, kResources> kResourceUnits = {"%", "MiBy", "MiBy/s", "MiBy/s", "Mibit/s", "Mibit/s"};
-// For people: what a process has more of.
+// The name of a resource in reports.
 inline constexpr std::array<std::string_view, kResources> kResourceTexts = {"CPU",         "memory",           "disk reads",
                                                                             "disk writes", "received traffic", "sent traffic"};
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/store/query/merge.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/store/query/usage.h"
+#include "plugins/shared/analysis/plot/ticks.h"
 #include "plugins/shared/io/units/unit_text.h"
+#include "plugins/shared/store/query/merge.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::plot {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/plot/svg.h"
-#include "plugins/shared/analysis/experiments/experiments.h"
 #include "plugins/shared/analysis/command_line/options.h"
+#include "plugins/shared/analysis/experiments/experiments.h"
+#include "plugins/shared/analysis/plot/svg.h"
 
 namespace atalaya::plot {
 

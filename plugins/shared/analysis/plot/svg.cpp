@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "core/base/text/safe_text.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/legend.h"
 #include "plugins/shared/analysis/plot/marks.h"
 #include "plugins/shared/analysis/plot/stack.h"
 #include "plugins/shared/analysis/plot/ticks.h"
-#include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::plot {
 namespace {

@@ -22,8 +22,8 @@
 #include "core/base/now.h"
 #include "plugins/shared/code/jvm/as_user.h"
 #include "plugins/shared/code/jvm/attach_support.h"
-#include "plugins/shared/host/procfs/process_stat.h"
 #include "plugins/shared/code/symbols/process/process_root.h"
+#include "plugins/shared/host/procfs/process_stat.h"
 
 namespace atalaya::jvm {
 namespace {

@@ -49,12 +49,13 @@ struct MicrosecondTimes {
   procfs::Count usage, user, system, throttled;
 };
 constexpr procfs::KeyedCount<MicrosecondTimes> kTimeKeys[] = {{"usage_usec", &MicrosecondTimes::usage},
-                                                      {"user_usec", &MicrosecondTimes::user},
-                                                      {"system_usec", &MicrosecondTimes::system},
-                                                      {"throttled_usec", &MicrosecondTimes::throttled}};
+                                                              {"user_usec", &MicrosecondTimes::user},
+                                                              {"system_usec", &MicrosecondTimes::system},
+                                                              {"throttled_usec", &MicrosecondTimes::throttled}};
 constexpr procfs::KeyedCount<CgroupCounters> kThrottleKeys[] = {{"nr_throttled", &CgroupCounters::throttled_periods},
-                                                        {"throttled_time", &CgroupCounters::throttled_ns}};
-constexpr procfs::KeyedCount<CgroupCounters> kTickKeys[] = {{"user", &CgroupCounters::user_ns}, {"system", &CgroupCounters::system_ns}};
+                                                                {"throttled_time", &CgroupCounters::throttled_ns}};
+constexpr procfs::KeyedCount<CgroupCounters> kTickKeys[] = {{"user", &CgroupCounters::user_ns},
+                                                            {"system", &CgroupCounters::system_ns}};
 constexpr procfs::KeyedCount<CgroupCounters> kOomKeys[] = {{"oom_kill", &CgroupCounters::oom_kills}};
 constexpr procfs::KeyedCount<CgroupGauges> kMemoryKeysV2[] = {{"file", &CgroupGauges::cache}, {"anon", &CgroupGauges::rss}};
 constexpr procfs::KeyedCount<CgroupGauges> kMemoryKeysV1[] = {

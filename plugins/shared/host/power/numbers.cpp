@@ -15,7 +15,8 @@ std::optional<int64_t> NumberFile::read(const procfs::Tree &tree) {
 
 std::optional<int32_t> number_after(std::string_view text, std::string_view prefix) {
   uint64_t value = 0;
-  if (!text.starts_with(prefix) || !procfs::whole_number(text.substr(prefix.size()), value) || value > INT32_MAX) return std::nullopt;
+  if (!text.starts_with(prefix) || !procfs::whole_number(text.substr(prefix.size()), value) || value > INT32_MAX)
+    return std::nullopt;
   return static_cast<int32_t>(value);
 }
 

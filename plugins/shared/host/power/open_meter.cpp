@@ -55,7 +55,8 @@ BestCounters best_counters(std::string_view rapl, const procfs::Tree &tree, Msr 
 
 }  // namespace
 
-OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus, Detail detail) {
+OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus,
+                       Detail detail) {
   BestCounters best = best_counters(rapl, tree, msr, cpus, detail);
   OpenedMeter opened;
   if (best.counters) opened.meter = std::make_unique<EnergyMeter>(std::move(best.counters));
@@ -63,8 +64,8 @@ OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr
   return opened;
 }
 
-void change_meter(EnergyMeter &meter, std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus,
-                  Detail detail) {
+void change_meter(EnergyMeter &meter, std::string_view rapl, const procfs::Tree &tree, Msr &msr,
+                  const std::vector<procfs::Cpu> &cpus, Detail detail) {
   BestCounters best = best_counters(rapl, tree, msr, cpus, detail);
   if (best.counters) meter.change(std::move(best.counters));
 }

@@ -22,9 +22,10 @@ struct OpenedMeter {
 
 // Opens a meter. `rapl` is auto, powercap, msr or off; with auto, AMD's cores are read in addition to the packages of powercap.
 // `tree` and `msr` must outlive the meter.
-OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus, Detail detail);
+OpenedMeter open_meter(std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus,
+                       Detail detail);
 // Call it when the online CPUs have changed: packages may have changed, and registers are read on other CPUs.
-void change_meter(EnergyMeter &meter, std::string_view rapl, const procfs::Tree &tree, Msr &msr, const std::vector<procfs::Cpu> &cpus,
-                  Detail detail);
+void change_meter(EnergyMeter &meter, std::string_view rapl, const procfs::Tree &tree, Msr &msr,
+                  const std::vector<procfs::Cpu> &cpus, Detail detail);
 
 }  // namespace atalaya::power

@@ -14,8 +14,7 @@ void DeadLetters::open() {
   options.path = *folder + "/dead-letters.jsonl";
   options.rotate_size = std::max<int64_t>(1, max_bytes_ / 2);
   options.keep = 1;
-  file_ =
-      std::make_unique<LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
+  file_ = std::make_unique<LineFile>(options, [host = host_](const std::string &text) { host.log(Level::warning, text); });
   file_->open();
 }
 

@@ -326,7 +326,8 @@ std::string title_of(const Group &group, const std::vector<Column> &tags, std::s
 
 }  // namespace
 
-void append_tables(std::span<const atalaya_sample> samples, const core::NameOf &name_of, const TableOptions &options, std::string &out) {
+void append_tables(std::span<const atalaya_sample> samples, const core::NameOf &name_of, const TableOptions &options,
+                   std::string &out) {
   for (Group &group : grouped(samples, name_of)) {
     if (!options.sort.empty())
       sort_rows(group, name_of, options.sort);

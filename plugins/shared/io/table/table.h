@@ -22,6 +22,7 @@ struct TableOptions {
 // Appends one table per window, family (first part of the metric's name) and set of tags; stacks and spans have separate tables.
 // Columns: tags, then fields without their family. Columns that exceed the width continue below, with the tags repeated. Long
 // texts are cut with an ellipsis; numbers are never cut. An absent value is '-'.
-void append_tables(std::span<const atalaya_sample> samples, const core::NameOf &name_of, const TableOptions &options, std::string &out);
+void append_tables(std::span<const atalaya_sample> samples, const core::NameOf &name_of, const TableOptions &options,
+                   std::string &out);
 
 }  // namespace atalaya::io

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace atalaya::protocols {
 namespace {

@@ -65,7 +65,8 @@ class InfluxEncoder final : public core::Encoder {
     written_.assign(sample.field_count, false);
     bool any = false;
     for (uint32_t i = 0; i < sample.field_count; ++i) {
-      const core::NameCache::Name *family = written_[i] || !core::encoders::finite(sample.fields[i]) ? nullptr : families_.find(sample.fields[i].name);
+      const core::NameCache::Name *family =
+          written_[i] || !core::encoders::finite(sample.fields[i]) ? nullptr : families_.find(sample.fields[i].name);
       if (family == nullptr) continue;
       append_line(sample, i, *family, out);
       any = true;

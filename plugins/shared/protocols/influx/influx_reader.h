@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/shared/protocols/base/record.h"
 #include "core/base/result.h"
+#include "plugins/shared/protocols/base/record.h"
 
 namespace atalaya::protocols {
 

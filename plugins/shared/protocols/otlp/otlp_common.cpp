@@ -6,9 +6,9 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "plugins/shared/io/http/client/words.h"
-#include "plugins/shared/protocols/prometheus/legal_text.h"
 #include "plugins/shared/io/samples/identity.h"
 #include "plugins/shared/protocols/otlp/otlp_names.h"
+#include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::protocols::otlp {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "plugins/shared/protocols/prometheus/legal_text.h"
 #include "plugins/shared/io/units/unit_text.h"
+#include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/sample/span_end.h"
-#include "plugins/shared/protocols/opentsdb/opentsdb_name.h"
 #include "plugins/shared/protocols/base/stack_sample.h"
+#include "plugins/shared/protocols/opentsdb/opentsdb_name.h"
 
 namespace atalaya::protocols {
 namespace {

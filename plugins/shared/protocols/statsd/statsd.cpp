@@ -7,8 +7,8 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include "plugins/shared/protocols/base/numbers.h"
 

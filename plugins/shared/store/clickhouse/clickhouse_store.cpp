@@ -320,7 +320,7 @@ void ClickHouseStore::spans(const Selection &selection, const std::function<void
 }
 
 void ClickHouseStore::started_spans(std::span<const Begins> days, const SpanQuestion &question,
-                                       const std::function<void(const Span &)> &visitor) {
+                                    const std::function<void(const Span &)> &visitor) {
   const Selection &selection = question.selection;
   Sql from("(SELECT * FROM spans FINAL WHERE (");
   const char *separator = "";

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/clickhouse/point_groups.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store::clickhouse {
@@ -29,7 +29,7 @@ class ClickHouseStore final : public Store {
   void spans(const Selection &selection, const std::function<void(const Span &)> &visitor) override;
 
  private:
-  // The first and the last of a day.
+  // The first and the last time of a day.
   struct Begins {
     int64_t first_ns, last_ns;
   };
@@ -39,10 +39,9 @@ class ClickHouseStore final : public Store {
   void scan_points(const PointQuestion &question, const Sql &from, PointVisitor &visitor);
   void scan_integrals(const PointQuestion &question, const Range &range, const Steps &steps, PointVisitor &visitor);
   void scan_steps(const PointQuestion &question, Sql from, const Steps &steps, PointVisitor &visitor);
-  // When the spans began that may be wanted.
+  // The range of start times of spans that may match.
   std::vector<Begins> span_starts(const Selection &selection);
-  void started_spans(std::span<const Begins> days, const SpanQuestion &question,
-                        const std::function<void(const Span &)> &visitor);
+  void started_spans(std::span<const Begins> days, const SpanQuestion &question, const std::function<void(const Span &)> &visitor);
 
   Client client_;
 };

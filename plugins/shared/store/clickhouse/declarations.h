@@ -21,7 +21,7 @@ Catalogue read_catalogue(Client &client);
 // The declarations that the database does not have yet, as rows.
 class Declarations {
  public:
-  // Without `metric_of` there are none.
+  // If `metric_of` is null, the table gets no declarations.
   Declarations(core::NameOf name_of, MetricOf metric_of, Warn warn);
 
   // Reads the declarations of the database, those of other agents too. After an error call it again.

@@ -19,7 +19,7 @@
 
 namespace atalaya::store::clickhouse {
 
-// A number for a text that is the same wherever it is made: the first 8 bytes of its SHA-256.
+// A hash of a text, equal on all hosts: the first 8 bytes of its SHA-256.
 uint64_t number_of(std::string_view text);
 // The number of an entity: of its sorted tags, with their lengths.
 uint64_t entity_of(const Tags &tags);
@@ -54,7 +54,7 @@ class Rows {
 
   // The series of these rows are in the database: they need not be written again today.
   void announced();
-  // Nothing is known to be there.
+  // Forgets which series the database contains.
   void forget();
 
  private:

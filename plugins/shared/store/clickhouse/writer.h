@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/base/sample/name_cache.h"
-#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/clickhouse/declarations.h"
 #include "plugins/shared/store/clickhouse/rows.h"
+#include "plugins/shared/store/clickhouse/wire/client.h"
 #include "plugins/shared/store/store.h"
 
 namespace atalaya::store::clickhouse {

@@ -19,7 +19,7 @@ class Budget {
     if (held_ > limits_.points) too_many();
   }
   void release(size_t points) { held_ -= points; }
-  // So many steps of a calculation are done; looks at the clock now and then. Throws TooMuch.
+  // Counts calculation steps and checks the time limit periodically. Throws TooMuch.
   void work(size_t steps) {
     constexpr size_t kBetweenLooks = 16384;
     steps_ += steps;
@@ -28,9 +28,9 @@ class Budget {
     check_time();
   }
   void check_time() const;
-  // For a part: the same end of the time, and points of its own.
+  // A budget for a part: the same deadline, and its own points.
   Budget part(size_t points) const;
-  // For an optional part: half of the rest.
+  // A budget for an optional part: half of the remaining points and time.
   Budget half() const;
 
   const Limits &limits() const { return limits_; }
@@ -44,7 +44,7 @@ class Budget {
   size_t held_ = 0, steps_ = 0;
 };
 
-// The size of an answer.
+// The number of points of a result.
 inline size_t held_by(const Answer &answer) {
   return answer.points.size() + answer.counts.size();
 }

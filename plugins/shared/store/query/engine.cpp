@@ -12,8 +12,8 @@
 
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/store/query/plan.h"
 #include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/store/query/plan.h"
 
 namespace atalaya::query {
 namespace {

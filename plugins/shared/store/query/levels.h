@@ -14,7 +14,7 @@ namespace atalaya::query {
 // Constant between the ends of windows: two windows add up for as long as both hold, whatever their lengths.
 class Levels {
  public:
-  // The value holds in (begin, end].
+  // Adds a value that is valid in (begin, end].
   void add(int64_t begin_ns, int64_t end_ns, double value, Budget &budget) {
     cut(begin_ns, budget);
     cut(end_ns, budget);

@@ -6,8 +6,8 @@
 
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/io/time/time_text.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 
 namespace atalaya::query {
 namespace {

@@ -21,11 +21,11 @@ void set_downsample(Query &query, std::string_view where, std::string_view text)
 // "key=value" to filters; several of one key are one.
 std::vector<store::TagFilter> tag_filters(std::string_view where, const std::vector<std::string> &words);
 
-// A pattern that matches this text alone.
+// A pattern that matches only this text.
 std::string exactly(std::string_view text);
-// At the sign; nothing is left out.
+// Splits at the separator; keeps empty parts.
 std::vector<std::string> parts_of(std::string_view text, char between);
-// At commas, without empty parts.
+// Splits at commas; removes empty parts.
 std::vector<std::string> parts_of(const std::vector<std::string> &lists);
 
 }  // namespace atalaya::query

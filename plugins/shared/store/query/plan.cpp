@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "plugins/shared/io/units/unit_text.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/merge.h"
-#include "plugins/shared/io/units/unit_text.h"
 
 namespace atalaya::query {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plugins/shared/store/query/budget.h"
-#include "plugins/shared/store/query/windows/collector.h"
 #include "plugins/shared/store/query/types.h"
+#include "plugins/shared/store/query/windows/collector.h"
 
 namespace atalaya::query {
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/base/sample/span_end.h"
-#include "plugins/shared/store/query/engine.h"
-#include "plugins/shared/store/query/windows/hold.h"
-#include "plugins/shared/store/query/levels.h"
 #include "plugins/shared/io/units/unit_text.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/levels.h"
+#include "plugins/shared/store/query/windows/hold.h"
 
 namespace atalaya::query {
 namespace {

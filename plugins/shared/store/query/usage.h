@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plugins/shared/store/query/budget.h"
-#include "plugins/shared/store/query/windows/coverage.h"
 #include "plugins/shared/store/query/types.h"
+#include "plugins/shared/store/query/windows/coverage.h"
 
 namespace atalaya::query {
 

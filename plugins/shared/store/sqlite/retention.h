@@ -54,7 +54,7 @@ class Retention {
     int64_t id = 0, arrived_ns = 0;
   };
   static std::optional<Arrived> first_of(Statement &statement, int64_t before_ns);
-  // The oldest that is over a limit, or a part of it; false: nothing is.
+  // Deletes the oldest data over a limit, or a part of it; false: no data is over a limit.
   bool delete_oldest(const Need &need, int64_t &rows, Packer &packer);
   // Deletes the window, or as much of it as `rows` allows; true when the whole window is gone.
   bool delete_window(const Arrived &window, int64_t &rows);
@@ -65,7 +65,7 @@ class Retention {
   // The same for a table of samples or stacks, whose statement deletes a row and returns how many it counts for. A row of stacks
   // counts by its size: it has a number for each stack.
   static bool delete_rows(Statement &statement, int64_t window, int64_t &rows);
-  // Those that arrived before, without the open ones; returns how many.
+  // Deletes ended spans that arrived before this time; returns their count.
   int64_t delete_ended_spans(int64_t before_ns, int64_t rows);
   // Returns how many were deleted. Open ones have no samples to go with: those over a number go first, the rest goes last.
   int64_t delete_surplus_spans(int64_t before_ns);

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "plugins/shared/store/location.h"
+#include "plugins/shared/store/sqlite/file/schema.h"
 #include "plugins/shared/store/sqlite/names/declarations.h"
 #include "plugins/shared/store/sqlite/names/entities.h"
 #include "plugins/shared/store/sqlite/rows/fields.h"
 #include "plugins/shared/store/sqlite/scan.h"
-#include "plugins/shared/store/sqlite/file/schema.h"
 #include "plugins/shared/store/sqlite/stacks/stack_reader.h"
 #include "plugins/shared/store/stack_parts.h"
 

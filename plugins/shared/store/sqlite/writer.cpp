@@ -8,8 +8,8 @@
 
 #include "core/base/text/json.h"
 #include "core/base/text/units.h"
-#include "plugins/shared/store/sqlite/rows/row_functions.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
+#include "plugins/shared/store/sqlite/rows/row_functions.h"
 
 namespace atalaya::store {
 namespace {

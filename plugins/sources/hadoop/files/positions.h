@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/protocols/base/span.h"
+#include "plugins/shared/store/sqlite/file/database.h"
 
 namespace atalaya::hadoop {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "plugins/shared/host/bpf/loading.h"
 #include "plugins/shared/code/probes/links.h"
+#include "plugins/shared/host/bpf/loading.h"
 #include "plugins/sources/perf/sampling/sampler.h"
 
 struct perf_bpf;

@@ -17,9 +17,9 @@
 #include <utility>
 
 #include "core/base/now.h"
+#include "plugins/shared/code/symbols/process/process_memory.h"
 #include "plugins/shared/host/procfs/cpus.h"
 #include "plugins/shared/host/procfs/process_stat.h"
-#include "plugins/shared/code/symbols/process/process_memory.h"
 #include "plugins/sources/perf/sampling/perf_events.h"
 #include "plugins/sources/perf/sampling/ring_records.h"
 #include "plugins/sources/perf/sampling/sampler.h"

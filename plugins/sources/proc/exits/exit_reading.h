@@ -11,7 +11,7 @@ namespace atalaya::proc {
 struct ExitReading {
   procfs::ProcessReading last;  // no gauges; start_ns 0: unknown
   procfs::Name parent;          // its name when the process ended; empty: unknown
-  uint64_t cgroup = 0;  // id; 0: unknown
+  uint64_t cgroup = 0;          // id; 0: unknown
 };
 
 }  // namespace atalaya::proc

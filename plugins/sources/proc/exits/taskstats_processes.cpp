@@ -20,7 +20,8 @@ void add_cpu(TaskCpu &sum, const TaskCpu &cpu) {
   sum.kernel_us += cpu.kernel_us;
 }
 
-void add_known_counters(procfs::Known<procfs::Counter, procfs::kCounters> &sum, const procfs::Known<procfs::Counter, procfs::kCounters> &counters) {
+void add_known_counters(procfs::Known<procfs::Counter, procfs::kCounters> &sum,
+                        const procfs::Known<procfs::Counter, procfs::kCounters> &counters) {
   for (size_t i = 0; i < procfs::kCounters; ++i) {
     const auto counter = static_cast<procfs::Counter>(i);
     if (counters.has(counter)) sum.set(counter, (sum.has(counter) ? sum.get(counter) : 0) + counters.get(counter));

@@ -48,7 +48,7 @@ struct TaskEnd {
   int64_t end_s = 0;  // Unix time, rounded down
   TaskCpu cpu;
   procfs::Known<procfs::Counter, procfs::kCounters> counters;  // without CPU time
-  std::optional<ThreadsTotal> total;   // when it is the last one of several
+  std::optional<ThreadsTotal> total;                           // when it is the last one of several
 };
 
 // A record of a thread's end, from a message of the taskstats family. Empty for other or malformed messages.

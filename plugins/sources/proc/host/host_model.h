@@ -44,8 +44,8 @@ struct PressureNames {
 };
 
 template <class Values>
-void pressure_values(const procfs::Pressure &pressure, const procfs::Readings<procfs::PressureTotals> &totals, const PressureNames<Values> &names,
-                     Values &out) {
+void pressure_values(const procfs::Pressure &pressure, const procfs::Readings<procfs::PressureTotals> &totals,
+                     const PressureNames<Values> &names, Values &out) {
   constexpr double kPercentOfMicroseconds = 100.0 / 1e6;
   out.set(names.some, pressure.some_avg10);
   out.set(names.some_stall, totals.per_second(&procfs::PressureTotals::some, kPercentOfMicroseconds));

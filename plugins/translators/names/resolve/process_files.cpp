@@ -15,9 +15,9 @@
 #include <memory>
 #include <string>
 
-#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 #include "plugins/shared/host/procfs/files.h"
 #include "plugins/shared/host/procfs/process_stat.h"
+#include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 
 namespace atalaya::names {
 namespace {

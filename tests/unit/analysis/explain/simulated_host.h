@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/store/query/memory_store.h"
 #include "tests/unit/rounds.h"
+#include "tests/unit/store/query/memory_store.h"
 
 namespace atalaya::explain::test {
 

@@ -6,11 +6,11 @@
 
 #include "plugins/commands/graph/dot.h"
 #include "plugins/commands/graph/exports.h"
-#include "plugins/shared/analysis/graph/graph.h"
-#include "plugins/shared/analysis/graph/drawing/heat_map.h"
-#include "plugins/shared/analysis/graph/drawing/matrix.h"
 #include "plugins/shared/analysis/command_line/options.h"
 #include "plugins/shared/analysis/command_line/output.h"
+#include "plugins/shared/analysis/graph/drawing/heat_map.h"
+#include "plugins/shared/analysis/graph/drawing/matrix.h"
+#include "plugins/shared/analysis/graph/graph.h"
 
 namespace atalaya::graph {
 namespace {

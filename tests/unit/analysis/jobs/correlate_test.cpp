@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/jobs/reasons/correlate.h"
 #include "plugins/shared/analysis/jobs/reasons/explain.h"
-#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::bottleneck {
 namespace {
@@ -46,7 +46,8 @@ TEST_CASE("medians, deviations and Student's distribution") {
   CHECK(evidence::student_tail(-1.812, 10) == doctest::Approx(0.95).epsilon(1e-3));
   CHECK(evidence::student_tail(0, 5) == doctest::Approx(0.5));
   // With two degrees it is 1/2 - t / (2 sqrt(2 + t^2)).
-  for (const double t : {0.5, 3.0, 40.0}) CHECK(evidence::student_tail(t, 2) == doctest::Approx(0.5 - t / (2 * std::sqrt(2 + t * t))));
+  for (const double t : {0.5, 3.0, 40.0})
+    CHECK(evidence::student_tail(t, 2) == doctest::Approx(0.5 - t / (2 * std::sqrt(2 + t * t))));
   CHECK(evidence::student_tail(8, 1e6) < 1e-14);
 }
 

@@ -104,7 +104,8 @@ jobs::JobData reduces(double until, int with_lines = kTasks) {
 }
 
 std::ptrdiff_t count(const jobs::JobData &data, const std::string &name) {
-  return std::count_if(data.phases.begin(), data.phases.end(), [&](const jobs::Phase &one) { return data.name(one.phase) == name; });
+  return std::count_if(data.phases.begin(), data.phases.end(),
+                       [&](const jobs::Phase &one) { return data.name(one.phase) == name; });
 }
 
 TEST_CASE("a history's phase that no line reports is kept") {
@@ -155,7 +156,8 @@ TEST_CASE("phases of other names are reported next to those of a history") {
   }
   const jobs::JobData data = spans.take();
   const auto count = [&](const std::string &name) {
-    return std::count_if(data.phases.begin(), data.phases.end(), [&](const jobs::Phase &one) { return data.name(one.phase) == name; });
+    return std::count_if(data.phases.begin(), data.phases.end(),
+                         [&](const jobs::Phase &one) { return data.name(one.phase) == name; });
   };
   CHECK(count("parse") == 1);
   CHECK(count("compute") == 4);

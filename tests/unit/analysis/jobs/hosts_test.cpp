@@ -22,7 +22,8 @@ TEST_CASE("the first label of a host, which an address has not") {
 }
 
 TEST_CASE("a full name and a short one are one host where no other has the label") {
-  const jobs::SameHosts same({"n1.example.org", "n2.example.org", "n3", "10.0.0.3"}, {"n1", "n2", "n3.example.org", "n4", "10.0.0.4"});
+  const jobs::SameHosts same({"n1.example.org", "n2.example.org", "n3", "10.0.0.3"},
+                             {"n1", "n2", "n3.example.org", "n4", "10.0.0.4"});
   CHECK(span_host_of(same, "n1") == "n1.example.org");
   CHECK(span_host_of(same, "n3.example.org") == "n3");
   CHECK(span_host_of(same, "n4") == "");

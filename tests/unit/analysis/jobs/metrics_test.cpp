@@ -89,7 +89,8 @@ TEST_CASE("a short window in a long job has its own time only") {
   // More borders than there may be.
   jobs::Windows many;
   for (int i = 0; i < 30'000; ++i) many.push_back({"h", kT0 + i * kSecond, kT0 + i * kSecond + kSecond / 2});
-  CHECK(jobs::Metrics::read({many}, {}, store, budget).mean("sys.cpu.usage", many) == doctest::Approx(10 + 80 / 30.0).epsilon(0.02));
+  CHECK(jobs::Metrics::read({many}, {}, store, budget).mean("sys.cpu.usage", many) ==
+        doctest::Approx(10 + 80 / 30.0).epsilon(0.02));
 }
 
 TEST_CASE("a phase in several spans is measured in these spans, not in the gaps between them") {

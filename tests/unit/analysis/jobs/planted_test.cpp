@@ -156,7 +156,8 @@ struct Case {
 };
 
 bool names_node(const jobs::Analysis &all, const jobs::Finding &finding, const std::string &ill) {
-  return finding.kind == jobs::Finding::Kind::node && all.data.name(finding.host) == ill && finding.reason != jobs::Reason::remote_reads;
+  return finding.kind == jobs::Finding::Kind::node && all.data.name(finding.host) == ill &&
+         finding.reason != jobs::Reason::remote_reads;
 }
 
 double any(std::mt19937_64 &random, double least, double most) {
@@ -169,7 +170,9 @@ std::vector<Case> cases() {
   return {{"slow node", [](World &world, std::mt19937_64 &random) { world.of_node[world.ill] *= any(random, 1.6, 3); }, nothing,
            names_node},
           {"skewed reducer", [](World &world, std::mt19937_64 &) { world.skew = 10; }, nothing,
-           [](const jobs::Analysis &, const jobs::Finding &finding, const std::string &) { return finding.reason == jobs::Reason::skew; }},
+           [](const jobs::Analysis &, const jobs::Finding &finding, const std::string &) {
+             return finding.reason == jobs::Reason::skew;
+           }},
           {"failing node", [](World &world, std::mt19937_64 &) { world.fails_on_ill = 0.5; },
            [](World &world, std::mt19937_64 &random) { world.fails = world.fails_on_ill = any(random, 0, 0.05); },
            [](const jobs::Analysis &all, const jobs::Finding &finding, const std::string &ill) {
@@ -181,7 +184,9 @@ std::vector<Case> cases() {
              world.remote_cost = any(random, 1.8, 3);
            },
            nothing,
-           [](const jobs::Analysis &, const jobs::Finding &finding, const std::string &) { return finding.reason == jobs::Reason::remote_reads; }},
+           [](const jobs::Analysis &, const jobs::Finding &finding, const std::string &) {
+             return finding.reason == jobs::Reason::remote_reads;
+           }},
           {"remote reads that do not",
            [far](World &world, std::mt19937_64 &random) {
              if (random() % 2 == 0) far(world, random);

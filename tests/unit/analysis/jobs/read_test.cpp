@@ -141,9 +141,10 @@ TEST_CASE("regions of several jobs are graded by job") {
   const auto data = [](const jobs::Analysis &all) {
     std::vector<std::string> rows;
     for (const jobs::RegionCost &region : all.regions)
-      rows.push_back((region.job == jobs::kNoJob ? "" : all.data.name(all.data.jobs[region.job].id)) + " " + all.data.name(region.name) +
-                     " " + std::to_string(region.count) + " " + jobs::short_text(region.seconds) + " " + jobs::short_text(region.bytes) + " " +
-                     jobs::percent_text(region.share) + " " + jobs::percent_text(region.of_tasks) + (region.critical ? " critical" : ""));
+      rows.push_back((region.job == jobs::kNoJob ? "" : all.data.name(all.data.jobs[region.job].id)) + " " +
+                     all.data.name(region.name) + " " + std::to_string(region.count) + " " + jobs::short_text(region.seconds) +
+                     " " + jobs::short_text(region.bytes) + " " + jobs::percent_text(region.share) + " " +
+                     jobs::percent_text(region.of_tasks) + (region.critical ? " critical" : ""));
     return rows;
   };
   const std::vector<std::string> first = {"first parse 2 60 2048 92 % 60 % critical", "first write 1 5 1024 7.7 % 5.0 %"};

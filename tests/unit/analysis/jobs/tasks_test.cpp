@@ -173,7 +173,9 @@ TEST_CASE("unexpected numbers do no harm, and spans without a task are counted")
 
 TEST_CASE("an open span has no end, nor has one of foreign numbers") {
   const Tags tags;
-  const auto end = [&](int64_t start_ns, int64_t duration_ns) { return jobs::end_of({start_ns, duration_ns, 0, tags, "task", {}}); };
+  const auto end = [&](int64_t start_ns, int64_t duration_ns) {
+    return jobs::end_of({start_ns, duration_ns, 0, tags, "task", {}});
+  };
   CHECK(end(5, 0) == 5);
   CHECK(end(5, 7) == 12);
   CHECK_FALSE(end(5, -1).has_value());

@@ -8,11 +8,11 @@
 
 #include "core/base/sample/batch.h"
 #include "plugins/commands/serve/http/api.h"
-#include "plugins/shared/analysis/plot/lines.h"
-#include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/plot/lines.h"
+#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/usage.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/sinks/prometheus/exposition.h"
 #include "tests/unit/declarations.h"
 #include "tests/unit/sinks/files/plugin_host.h"
@@ -160,7 +160,7 @@ TEST_CASE("prometheus has the declared types, units and help") {
   table.snapshot(snapshot, now);
   std::string text;
   prometheus::Exposition({}, false).write(snapshot, prometheus::Form::openmetrics, text);
-  table.give_back();
+  table.release_snapshot();
   CHECK(text == R"(# HELP made_delta An amount, in B; Atalaya's metric made.delta
 # TYPE made_delta gauge
 made_delta{host="h"} 6

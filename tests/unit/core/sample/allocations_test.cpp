@@ -6,8 +6,8 @@
 
 #include "core/base/encode/flat.h"
 #include "plugins/shared/protocols/formats/encoder.h"
-#include "tests/unit/count_allocations.h"
 #include "tests/unit/core/sample/sample_maker.h"
+#include "tests/unit/count_allocations.h"
 
 using namespace atalaya;
 using namespace atalaya::core;
@@ -99,7 +99,8 @@ TEST_CASE("encoding allocates nothing in any format") {
   fill(batch, names);
   std::string out;
   for (const char *format : {"jsonlines", "samples", "bdwatchdog", "csv", "line"}) {
-    const auto encoder = protocols::make_encoder(protocols::format_from_name(format), [&](uint32_t id) { return names.symbols.name(id); });
+    const auto encoder =
+        protocols::make_encoder(protocols::format_from_name(format), [&](uint32_t id) { return names.symbols.name(id); });
     const uint64_t count = steady([&] {
       out.clear();
       for (uint64_t i = 0; i < batch.count(); ++i) encoder->append(batch.raw().samples[i], out);

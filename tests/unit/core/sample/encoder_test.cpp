@@ -148,8 +148,9 @@ TEST_CASE("csv: quotes where they are needed, one line a row for any name") {
 TEST_CASE("csv for spreadsheets: no tag is a formula") {
   Maker maker;
   maker.field(maker.add(ATALAYA_METRICS, {{"host", "=1+1"}, {"process", "-bash"}, {"pid", "7"}, {"user", "@x"}}), "m", -1.5);
-  for (const auto &[format, line] : {std::pair(protocols::Format::csv_for_spreadsheets, "1795219532123,m,-1.5,'=1+1,7,'-bash,user=@x\n"),
-                                     std::pair(protocols::Format::csv, "1795219532123,m,-1.5,=1+1,7,-bash,user=@x\n")}) {
+  for (const auto &[format, line] :
+       {std::pair(protocols::Format::csv_for_spreadsheets, "1795219532123,m,-1.5,'=1+1,7,'-bash,user=@x\n"),
+        std::pair(protocols::Format::csv, "1795219532123,m,-1.5,=1+1,7,-bash,user=@x\n")}) {
     std::string lines;
     CHECK(protocols::make_encoder(format, maker.name_of())->append(maker.batch.raw().samples[0], lines) == "");
     CHECK(lines == line);

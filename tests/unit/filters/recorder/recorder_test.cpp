@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/sources/proc/host_fixture.h"
 #include "tests/unit/rounds.h"
+#include "tests/unit/sources/proc/host_fixture.h"
 
 namespace atalaya::recorder {
 namespace {

@@ -44,7 +44,8 @@ TEST_CASE("the runtime and the id of a container are in its path") {
       {"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podPOD_UID.slice/cri-containerd-ID.scope",
        cgroup::Runtime::containerd},
       {"/system.slice/containerd.service/kubepods-burstable-podPOD_UID.slice:cri-containerd:ID", cgroup::Runtime::containerd},
-      {"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podPOD_UID.slice/cri-containerd-ID.scope", cgroup::Runtime::containerd},
+      {"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podPOD_UID.slice/cri-containerd-ID.scope",
+       cgroup::Runtime::containerd},
       {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podPOD_UID.slice/crio-ID.scope", cgroup::Runtime::crio},
       {"/kubepods/burstable/podPOD-UID/crio-ID", cgroup::Runtime::crio},
       {"/kubepods.slice/kubepods-podPOD_UID.slice/docker-ID.scope", cgroup::Runtime::docker},
@@ -122,7 +123,8 @@ TEST_CASE("a path that only resembles a container is none") {
 }
 
 TEST_CASE("of containers within containers the innermost counts") {
-  const cgroup::Place place = cgroup::place_of("/lxc.payload.ci/docker/" + id("d1") + "/system.slice/docker-" + id("d2") + ".scope");
+  const cgroup::Place place =
+      cgroup::place_of("/lxc.payload.ci/docker/" + id("d1") + "/system.slice/docker-" + id("d2") + ".scope");
   CHECK(place.runtime == cgroup::Runtime::docker);
   CHECK(place.id == id("d2"));
   CHECK(cgroup::place_of("/lxc.payload.ci/system.slice/crio-conmon-" + id("d1") + ".scope").id == "ci");
@@ -132,7 +134,9 @@ TEST_CASE("the pod's UID, as either driver of cgroups spells it") {
   CHECK(cgroup::place_of(filled("/kubepods/besteffort/podPOD-UID/ID")).pod == kUid);
   CHECK(cgroup::place_of(filled("/kubepods/podPOD-UID/ID")).pod == kUid);
   CHECK(cgroup::place_of(filled("/kubepods.slice/kubepods-podPOD_UID.slice/crio-ID.scope")).pod == kUid);
-  CHECK(cgroup::place_of(filled("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podPOD_UID.slice/crio-ID.scope")).pod == kUid);
+  CHECK(
+      cgroup::place_of(filled("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podPOD_UID.slice/crio-ID.scope")).pod ==
+      kUid);
   CHECK(cgroup::place_of(filled("/system.slice/containerd.service/kubepods-podPOD_UID.slice:cri-containerd:ID")).pod == kUid);
   CHECK(cgroup::place_of("/kubepods/burstable/pod0123456789abcdef0123456789abcdef/x").pod == "0123456789abcdef0123456789abcdef");
   CHECK(cgroup::place_of("/kubepods/besteffort").pod.empty());

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <random>
 
-#include "tests/unit/host/power/machines.h"
 #include "tests/unit/filters/stages/fixture.h"
+#include "tests/unit/host/power/machines.h"
 
 namespace atalaya::energy {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
-#include "tests/unit/io/http_client/server.h"
 #include "tests/unit/core/sample/sample_maker.h"
+#include "tests/unit/io/http_client/server.h"
 
 using namespace atalaya;
 using namespace atalaya::http_client;

@@ -9,8 +9,8 @@
 
 using namespace atalaya;
 using namespace atalaya::kafka_sink;
-using atalaya::protocols::Format;
 using atalaya::core::testing::Maker;
+using atalaya::protocols::Format;
 
 namespace {
 

@@ -47,7 +47,8 @@ TEST_CASE("jhist: a phase without a time is left out, as are those whose times c
     const Read read(kHead + event("REDUCE_ATTEMPT_STARTED", attempt("r", R"("startTime":100,"trackerName":"n1")")) +
                     event("REDUCE_ATTEMPT_FINISHED", attempt("r", times + R"("finishTime":200,"taskStatus":"SUCCEEDED")")));
     std::string out;
-    for (const protocols::Span &span : read.spans) out += span.phase + (span.phase.empty() ? "" : std::to_string(span.duration_ms) + " ");
+    for (const protocols::Span &span : read.spans)
+      out += span.phase + (span.phase.empty() ? "" : std::to_string(span.duration_ms) + " ");
     return out;
   };
   CHECK(phases(R"("shuffleFinishTime":150,"sortFinishTime":170,)") == "shuffle50 sort20 reduce30 ");

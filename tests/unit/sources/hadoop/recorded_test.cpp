@@ -41,7 +41,8 @@ class Facts {
 
 protocols::Spans named(const protocols::Spans &spans, std::string_view name) {
   protocols::Spans found;
-  std::copy_if(spans.begin(), spans.end(), std::back_inserter(found), [&](const protocols::Span &span) { return span.text == name; });
+  std::copy_if(spans.begin(), spans.end(), std::back_inserter(found),
+               [&](const protocols::Span &span) { return span.text == name; });
   return found;
 }
 
@@ -95,8 +96,9 @@ TEST_CASE("recorded: a lost executor of Spark, its task, and the stage that coul
   CHECK(has_error(read.spans, "ExecutorLostFailure: executor 1: Command exited with code 137"));
   CHECK(has_error(read.spans, "FetchFailed: from executor 1 on a: org.apache.spark.shuffle.FetchFailedException"));
   const protocols::Spans stages = named(read.spans, "stage");
-  CHECK(std::count_if(stages.begin(), stages.end(), [](const protocols::Span &one) { return one.outcome == protocols::Outcome::failed; }) ==
-        facts["stages_failed"].get_int64().value());
+  CHECK(std::count_if(stages.begin(), stages.end(), [](const protocols::Span &one) {
+          return one.outcome == protocols::Outcome::failed;
+        }) == facts["stages_failed"].get_int64().value());
 }
 
 TEST_CASE("recorded: a MapReduce job that failed, with its diagnostics and the errors of its attempts") {
@@ -111,7 +113,7 @@ TEST_CASE("recorded: a MapReduce job that failed, with its diagnostics and the e
   for (const protocols::Span &task : named(read.spans, "task")) {
     const char *outcome = task.outcome == protocols::Outcome::succeeded ? " SUCCEEDED"
                           : task.outcome == protocols::Outcome::failed  ? " FAILED"
-                                                             : " KILLED";
+                                                                        : " KILLED";
     ++attempts[(task.stage == "map" ? "MAP" : "REDUCE") + std::string(outcome)];
   }
   CHECK(attempts == facts.counts("attempts"));

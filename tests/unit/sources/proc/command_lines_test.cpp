@@ -128,7 +128,8 @@ TEST_CASE("a command line is one line, its length is bounded, and an excess is h
 
 TEST_CASE("only processes that are allowed, and none by default") {
   CHECK_FALSE(procfs::CommandLines{}.allows("java"));
-  const procfs::CommandLines some{.allow = io::MatcherList::parse(std::vector<std::string>{"java*", "!javac"}).value(), .redact = {}};
+  const procfs::CommandLines some{.allow = io::MatcherList::parse(std::vector<std::string>{"java*", "!javac"}).value(),
+                                  .redact = {}};
   CHECK(some.allows("java"));
   CHECK_FALSE(some.allows("javac"));
   CHECK_FALSE(some.allows("mysql"));

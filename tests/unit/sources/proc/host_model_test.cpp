@@ -79,7 +79,7 @@ TEST_CASE("random disk counters of any size yield finite rates that are not nega
       return random() >> (random() % 64);
     };
     const procfs::DiskCounters now{any(), any(), any(), any(), any(), any(), any(), any(),
-                           any(), any(), any(), any(), any(), any(), any(), any()};
+                                   any(), any(), any(), any(), any(), any(), any(), any()};
     HostValues values;
     disk_values(last.exchange(now, window), values);
     for (const atalaya_field &field : values.fields()) {

@@ -97,8 +97,8 @@ TEST_CASE("values that the kernel does not account are unknown") {
   stats.cpu_count = 0;   // no CONFIG_TASK_DELAY_ACCT
   const auto end = end_of(stats);
   REQUIRE(end);
-  for (const procfs::Counter counter :
-       {procfs::Counter::disk_reads_bytes, procfs::Counter::disk_writes_bytes, procfs::Counter::reads_bytes, procfs::Counter::writes_bytes, procfs::Counter::delay_ns})
+  for (const procfs::Counter counter : {procfs::Counter::disk_reads_bytes, procfs::Counter::disk_writes_bytes,
+                                        procfs::Counter::reads_bytes, procfs::Counter::writes_bytes, procfs::Counter::delay_ns})
     CHECK_FALSE(end->counters.has(counter));
   CHECK(end->counters.has(procfs::Counter::faults_minor));
   CHECK_FALSE(end->kernel_thread);

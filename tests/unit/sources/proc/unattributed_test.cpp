@@ -82,7 +82,8 @@ TEST_CASE("the first pass, a baseline and a counter that went down report nothin
   CHECK(unattributed.add({200, 100, 100}, {150, 0}, false)->user_ns == 0);  // a debt of 50
   CHECK_FALSE(unattributed.add({300, 100, 100}, {0, 0}, true));
   CHECK(unattributed.add({340, 100, 100}, {0, 0}, false)->user_ns == 40);  // without it
-  for (const procfs::HostBusy &less : {procfs::HostBusy{339, 100, 100}, procfs::HostBusy{400, 99, 100}, procfs::HostBusy{500, 200, 99}}) {
+  for (const procfs::HostBusy &less :
+       {procfs::HostBusy{339, 100, 100}, procfs::HostBusy{400, 99, 100}, procfs::HostBusy{500, 200, 99}}) {
     CHECK_FALSE(unattributed.add(less, {1000, 1000}, false));
     procfs::HostBusy more = less;
     more.kernel_ns += 7;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/clickhouse/wire/row_binary.h"
 #include "plugins/shared/store/clickhouse/rows.h"
+#include "plugins/shared/store/clickhouse/wire/row_binary.h"
 #include "tests/unit/store/engines/fixture.h"
 
 namespace atalaya::store::clickhouse {

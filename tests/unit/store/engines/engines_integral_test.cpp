@@ -5,8 +5,8 @@
 #include <random>
 #include <string>
 
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/engines/engines.h"
 
 namespace atalaya::store::test {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/joined_store.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/engines/engines.h"
 
 namespace atalaya::store::test {

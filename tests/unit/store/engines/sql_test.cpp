@@ -103,10 +103,8 @@ TEST_CASE("the view covers chunks and rows, and shows nothing twice") {
     Database(store.path, Access::read_write).execute("UPDATE chunks SET head = zeroblob(20) WHERE id = 1");
     Database all(store.path, Access::read_only);
     REQUIRE(register_points(all.handle()));
-    CHECK_THROWS_WITH_AS(
-        lines_of(all, "SELECT count(*) FROM points"),
-        doctest::Contains("chunk 1 is damaged; end the agent, and run `atalaya store repair`"),
-        Error);
+    CHECK_THROWS_WITH_AS(lines_of(all, "SELECT count(*) FROM points"),
+                         doctest::Contains("chunk 1 is damaged; end the agent, and run `atalaya store repair`"), Error);
   }
 }
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/engines/fixture.h"
 
 namespace atalaya::store::test {

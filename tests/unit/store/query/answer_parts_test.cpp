@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/query/memory_store.h"
 
 namespace atalaya::query::test {

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/shared/store/query/arithmetic/rate.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/store/query/arithmetic/rate.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/query/memory_store.h"
 
 namespace atalaya::query::test {

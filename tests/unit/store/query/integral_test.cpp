@@ -9,9 +9,9 @@
 #include <random>
 #include <string>
 
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/usage.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/query/memory_store.h"
 
 namespace atalaya::query::test {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/query/types.h"
 #include "plugins/shared/io/match/matcher.h"
+#include "plugins/shared/store/query/types.h"
 #include "plugins/shared/store/store.h"
 #include "tests/unit/store/query/usual_metrics.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/usage.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 #include "tests/unit/store/query/resting_world.h"
 
 namespace atalaya::query::test {

@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "tests/unit/translators/alerts/rules.h"
 #include "tests/unit/rounds.h"
 #include "tests/unit/temporary_folder.h"
+#include "tests/unit/translators/alerts/rules.h"
 
 namespace atalaya::alerts::test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/config/evaluate.h"
 #include "tests/unit/count_allocations.h"
-#include "tests/unit/translators/names/fake_processes.h"
 #include "tests/unit/filters/stages/fixture.h"
+#include "tests/unit/translators/names/fake_processes.h"
 
 namespace atalaya::testing {
 

@@ -12,8 +12,8 @@
 #include "core/base/text/json.h"
 #include "core/base/text/safe_text.h"
 #include "flamegraph/script.h"
-#include "plugins/shared/analysis/flamegraph/files/folded.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/flamegraph/files/folded.h"
 #include "plugins/shared/code/jvm/type_name.h"
 
 namespace atalaya::flamegraph {

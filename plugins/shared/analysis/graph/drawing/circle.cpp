@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/analysis/graph/drawing/colours.h"
-#include "plugins/shared/analysis/graph/edges.h"
-#include "plugins/shared/analysis/graph/drawing/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/graph/drawing/colours.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
+#include "plugins/shared/analysis/graph/edges.h"
 
 namespace atalaya::graph {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "core/base/text/safe_text.h"
-#include "plugins/shared/analysis/graph/drawing/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/graph/drawing/text.h"
 
 namespace atalaya::graph {
 namespace {

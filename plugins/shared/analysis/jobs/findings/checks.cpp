@@ -13,17 +13,17 @@ namespace atalaya::jobs {
 namespace {
 
 // Minimum differences between a node and the others.
-constexpr double kPoints = 15;            // percentage points: busy, pressure
-constexpr double kStealPoints = 5;        // percentage points of CPU used by other guests
-constexpr double kThrottledMs = 100;      // per second
-constexpr double kProgramCpu = 20;        // % of a core that a program uses here
-constexpr double kCoresShare = 0.1;      // of the node's cores: a program that uses less slows nothing down
-constexpr double kProgramDisk = 1;        // MiB/s
-constexpr double kDiskShare = 0.2;       // of the traffic of the node's disks
-constexpr double kBusy = 85;              // % of all cores: no capacity left
-constexpr double kElsewhere = 0.25;       // of its use here: below it, it is a program of this node
-constexpr double kShare = 0.1;            // of bytes that are remote, of time in garbage collection
-constexpr double kSlownessShare = 0.5;   // of the node's slowness: remote tasks are at least so much slower than local ones
+constexpr double kPoints = 15;          // percentage points: busy, pressure
+constexpr double kStealPoints = 5;      // percentage points of CPU used by other guests
+constexpr double kThrottledMs = 100;    // per second
+constexpr double kProgramCpu = 20;      // % of a core that a program uses here
+constexpr double kCoresShare = 0.1;     // of the node's cores: a program that uses less slows nothing down
+constexpr double kProgramDisk = 1;      // MiB/s
+constexpr double kDiskShare = 0.2;      // of the traffic of the node's disks
+constexpr double kBusy = 85;            // % of all cores: no capacity left
+constexpr double kElsewhere = 0.25;     // of its use here: below it, it is a program of this node
+constexpr double kShare = 0.1;          // of bytes that are remote, of time in garbage collection
+constexpr double kSlownessShare = 0.5;  // of the node's slowness: remote tasks are at least so much slower than local ones
 constexpr double kReasonChance = 0.05;  // of that difference, as the node is known to be slow
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
 constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
@@ -152,7 +152,7 @@ class Checker {
             check,
             "\"" + program.name + "\" reads and writes " + short_text(program.disk) + " MiB/s, " + short_text(disk) + " MiB/s",
             program.disk < much_disk ? "a small part of the traffic of its disks"
-            : !has_no_free_disk          ? "waits for its disks are not longer"
+            : !has_no_free_disk      ? "waits for its disks are not longer"
                                      : "");
     }
     if (check.text.empty()) check.text = "no program uses CPU or disks here that it does not use on the other nodes";

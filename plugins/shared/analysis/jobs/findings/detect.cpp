@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/jobs/findings/compare.h"
 #include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
-#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::jobs {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/analysis/jobs/reasons/cluster.h"
 #include "plugins/shared/analysis/jobs/model/tasks.h"
+#include "plugins/shared/analysis/jobs/reasons/cluster.h"
 #include "plugins/shared/store/query/budget.h"
 
 namespace atalaya::jobs {
@@ -47,7 +47,7 @@ struct NodeSpeed {
 // The tasks of a stage of a job, or one phase of them.
 struct Group {
   uint32_t job = 0, stage = 0, phase = 0;                     // job: its index; phase: 0 = whole tasks
-  bool task_bytes = false;                                 // a phase without reported bytes
+  bool task_bytes = false;                                    // a phase without reported bytes
   bool is_remote = false;                                     // a phase with bytes that came over the network
   double offset_ns = 0;                                       // average start after the start of its task
   bool by_time = false;                                       // nothing reports bytes: compared by time

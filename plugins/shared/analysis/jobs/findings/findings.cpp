@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/base/text/text.h"
-#include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
 
 namespace atalaya::jobs {
 namespace {
@@ -239,7 +239,8 @@ class Finder {
     for (const auto &[host, other] : overtaken.attempts) attempts += other.count;
     finding.is_overtaken = true;
     finding.slower = std::numeric_limits<double>::quiet_NaN();  // their progress is unknown
-    finding.chance = evidence::binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
+    finding.chance =
+        evidence::binomial_tail(finding.tasks.size(), all, static_cast<double>(own.count) / static_cast<double>(attempts));
     for (const uint32_t task : finding.tasks) finding.lost += time_of(data_.tasks[task]) / own.time_ns;
     const auto nodes = static_cast<double>(std::max(checked_at(groups_[finding.group]), overtaken.attempts.size()));
     if (finding.tasks.size() < kMinNodeTasks || finding.lost < kWorthwhile || finding.chance * nodes > kChance) return;
@@ -265,7 +266,8 @@ class Finder {
       logs.push_back(std::log(entry.speed));
       times.push_back(static_cast<double>(entry.time_ns));
     }
-    const double middle = std::log(group.speed), deviation = evidence::robust_deviation(logs, middle), usual = evidence::median(std::move(times));
+    const double middle = std::log(group.speed), deviation = evidence::robust_deviation(logs, middle),
+                 usual = evidence::median(std::move(times));
     const double far = std::max(kFarAway, std::sqrt(2 * std::log(static_cast<double>(logs.size()))) + 1) * deviation;
     const std::set<uint32_t> warmed_up = wave_nodes(group);
     std::set<uint32_t> named;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "plugins/shared/analysis/jobs/findings/checks.h"
-#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 #include "plugins/shared/analysis/jobs/findings/detect.h"
 #include "plugins/shared/analysis/jobs/model/phases.h"
 #include "plugins/shared/analysis/jobs/model/regions.h"
+#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 
 namespace atalaya::jobs {
 

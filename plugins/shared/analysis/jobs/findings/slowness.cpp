@@ -6,8 +6,8 @@
 #include <optional>
 #include <tuple>
 
-#include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
 
 namespace atalaya::jobs {
 namespace {
@@ -58,7 +58,8 @@ std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
   if (time <= 0 || others_count(hosts, host, &Pieces::times) < kMinToCompare) return std::nullopt;
   Ratio ratio{evidence::median(own.times) / time, own.have_bytes() && others_count(hosts, host, &Pieces::rates) >= kMinToCompare};
   const double rate = usual(hosts, &Pieces::rates);
-  if (ratio.value > 1 && ratio.has_bytes && rate > 0) ratio.value = std::clamp(evidence::median(own.rates) / rate, 1.0, ratio.value);
+  if (ratio.value > 1 && ratio.has_bytes && rate > 0)
+    ratio.value = std::clamp(evidence::median(own.rates) / rate, 1.0, ratio.value);
   return ratio;
 }
 

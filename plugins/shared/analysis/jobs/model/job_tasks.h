@@ -11,7 +11,7 @@
 
 namespace atalaya::jobs {
 
-// Those that took time.
+// The tasks with a duration above 0.
 class JobTasks {
  public:
   JobTasks(const JobData &data, uint32_t job);

@@ -17,11 +17,14 @@ class MapPhaseEnds {
       if (task.is_done() && data.name(task.stage) == "map") ends_[task.job] = std::max(ends_[task.job], task.work.end_ns());
   }
 
-  bool starts_before_map_end(const Task &task) const { return data_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job]; }
+  bool starts_before_map_end(const Task &task) const {
+    return data_.name(task.stage) == "reduce" && task.work.start_ns < ends_[task.job];
+  }
   int64_t begin(const Task &task) const { return begin(task, task.work.start_ns, task.work.end_ns()); }
   // The time from which the task, or its work from `start_ns` to `end_ns`, had all its input.
   int64_t begin(const Task &task, int64_t start_ns, int64_t end_ns) const {
-    const bool waits = starts_before_map_end(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
+    const bool waits =
+        starts_before_map_end(task) && ends_[task.job] < end_ns;  // else a map was run again after its output was fetched
     return waits ? std::max(start_ns, ends_[task.job]) : start_ns;
   }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 
 namespace atalaya::jobs {
 namespace {

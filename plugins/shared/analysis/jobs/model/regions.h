@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/analysis/jobs/reasons/cluster.h"
 #include "plugins/shared/analysis/jobs/model/tasks.h"
+#include "plugins/shared/analysis/jobs/reasons/cluster.h"
 
 namespace atalaya::jobs {
 

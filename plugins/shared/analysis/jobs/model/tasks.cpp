@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/read/data_source.h"
 #include "plugins/shared/analysis/jobs/findings/duplicate_phases.h"
+#include "plugins/shared/analysis/jobs/read/data_source.h"
 
 namespace atalaya::jobs {
 

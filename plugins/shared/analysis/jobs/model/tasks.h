@@ -56,7 +56,7 @@ struct Task {
   std::string_view task() const { return std::string_view(*key).substr(task_begin, attempt_begin - task_begin - 1); }
   std::string_view attempt() const { return std::string_view(*key).substr(attempt_begin); }
   bool has_ended_well() const { return work.duration_ns >= 0 && outcome != Outcome::failed && outcome != Outcome::killed; }
-  // It can be compared: it ended without failure, after a measurable time.
+  // Whether the task can be compared: it ended without failure, after a measurable time.
   bool is_done() const { return has_ended_well() && work.duration_ns > 0; }
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "plugins/shared/analysis/jobs/reasons/hosts.h"
 #include "plugins/shared/analysis/jobs/model/tasks.h"
+#include "plugins/shared/analysis/jobs/reasons/hosts.h"
 #include "plugins/shared/store/query/layered_devices.h"
 #include "plugins/shared/store/query/pieces.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 #include "plugins/shared/analysis/jobs/read/host_metrics.h"
 #include "plugins/shared/analysis/jobs/read/read_jobs.h"
+#include "plugins/shared/analysis/jobs/reasons/correlate.h"
 
 namespace atalaya::jobs {
 

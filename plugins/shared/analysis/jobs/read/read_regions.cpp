@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/reasons/hosts.h"
 #include "plugins/shared/analysis/jobs/model/job_hosts.h"
 #include "plugins/shared/analysis/jobs/read/uncaptured_runs.h"
+#include "plugins/shared/analysis/jobs/reasons/hosts.h"
 
 namespace atalaya::jobs {
 namespace {

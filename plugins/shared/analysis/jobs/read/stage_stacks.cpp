@@ -9,9 +9,9 @@
 
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
-#include "plugins/shared/analysis/jobs/read/read_jobs.h"
-#include "plugins/shared/analysis/jobs/findings/slow_tasks.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/findings/slow_tasks.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::jobs {

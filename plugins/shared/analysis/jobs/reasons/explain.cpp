@@ -10,12 +10,12 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/reasons/explain_tasks.h"
-#include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
-#include "plugins/shared/analysis/jobs/read/measurement_table.h"
-#include "plugins/shared/analysis/jobs/model/phases.h"
-#include "plugins/shared/analysis/jobs/read/read_jobs.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/model/map_phase_ends.h"
+#include "plugins/shared/analysis/jobs/model/phases.h"
+#include "plugins/shared/analysis/jobs/read/measurement_table.h"
+#include "plugins/shared/analysis/jobs/read/read_jobs.h"
+#include "plugins/shared/analysis/jobs/reasons/explain_tasks.h"
 
 namespace atalaya::jobs {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/jobs/findings/findings.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
-#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::jobs {
 namespace {

@@ -84,9 +84,9 @@ class Replay {
   }
 
   const Plan &plan_;
-  std::vector<std::vector<uint32_t>> waiting_;  // tasks by stage
-  std::vector<size_t> left_, remaining_parents_;     // by stage
-  std::vector<std::set<uint32_t>> ready_;       // by executor if tasks are pinned
+  std::vector<std::vector<uint32_t>> waiting_;    // tasks by stage
+  std::vector<size_t> left_, remaining_parents_;  // by stage
+  std::vector<std::set<uint32_t>> ready_;         // by executor if tasks are pinned
   std::set<uint32_t> free_;
   std::priority_queue<Event> events_;
   int64_t now_ = 0;

@@ -7,18 +7,18 @@
 #include <set>
 #include <utility>
 
-#include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/reasons/resource.h"
 
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMinFactor = 2.5;          // of the median bytes
+constexpr double kMinFactor = 2.5;                    // of the median bytes
 constexpr evidence::Prior kHealthyShares = {0.3, 4};  // parts of evenly distributed data differ by about 30 %
-constexpr size_t kMinForSkew = 3;           // tasks
-constexpr double kMaxSkewed = 0.2;          // of a stage's tasks: a larger part is no exception
-constexpr double kMinFailing = 0.2;         // of a node's attempts
-constexpr double kTimesOthers = 2;          // the share of failed attempts on the other nodes
+constexpr size_t kMinForSkew = 3;                     // tasks
+constexpr double kMaxSkewed = 0.2;                    // of a stage's tasks: a larger part is no exception
+constexpr double kMinFailing = 0.2;                   // of a node's attempts
+constexpr double kTimesOthers = 2;                    // the share of failed attempts on the other nodes
 constexpr size_t kMinFailed = 2;
 
 bool has_bytes(const Group &group) {

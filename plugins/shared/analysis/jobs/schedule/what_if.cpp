@@ -7,11 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "plugins/shared/analysis/evidence/statistics.h"
+#include "plugins/shared/analysis/jobs/findings/slowness.h"
 #include "plugins/shared/analysis/jobs/model/job_tasks.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
 #include "plugins/shared/analysis/jobs/schedule/slots.h"
-#include "plugins/shared/analysis/jobs/findings/slowness.h"
-#include "plugins/shared/analysis/evidence/statistics.h"
 
 namespace atalaya::jobs {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/shared/analysis/jobs/schedule/schedule.h"
 #include "plugins/shared/analysis/jobs/model/tasks.h"
+#include "plugins/shared/analysis/jobs/schedule/schedule.h"
 
 namespace atalaya::jobs {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "plugins/shared/analysis/phases/models/profile.h"
 #include "plugins/shared/analysis/phases/mining/trace.h"
+#include "plugins/shared/analysis/phases/models/profile.h"
 
 namespace atalaya::phases {
 

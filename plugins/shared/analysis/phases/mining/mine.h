@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "plugins/shared/analysis/phases/mining/labels.h"
-#include "plugins/shared/analysis/phases/models/profile.h"
 #include "plugins/shared/analysis/phases/mining/trace.h"
+#include "plugins/shared/analysis/phases/models/profile.h"
 
 namespace atalaya::phases {
 
@@ -21,7 +21,7 @@ inline constexpr std::array<size_t, 12> kEpochs = {1, 2, 3, 4, 6, 8, 12, 16, 24,
 
 struct MineOptions {
   Likeness likeness;
-  size_t least = 5;        // samples of a phase without interruption
+  size_t least = 5;      // samples of a phase without interruption
   size_t min_known = 3;  // the same of a phase that is known from longer occurrences; at most `least`
 
   size_t min_known_samples() const { return std::min(least, min_known); }

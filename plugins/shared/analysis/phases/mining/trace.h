@@ -48,7 +48,7 @@ class Trace {
   // times.
   void add(int64_t time_ns, std::span<const Part> parts, double threads);
   void clear();
-  // Removes the first ones.
+  // Removes the first samples.
   void drop_front(size_t samples);
 
   size_t size() const { return times_ns_.size(); }

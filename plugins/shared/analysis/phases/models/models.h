@@ -16,7 +16,7 @@
 
 namespace atalaya::phases {
 
-inline constexpr size_t kMinRuns = 8;    // observations of a model
+inline constexpr size_t kMinRuns = 8;      // observations of a model
 inline constexpr size_t kEnoughRuns = 15;  // normal runs, so that a phase that none of them has is not normal
 
 // A model of one target of a phase.

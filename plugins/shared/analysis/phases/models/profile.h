@@ -25,7 +25,7 @@ class Profile {
   const Moments &threads() const { return threads_; }     // per sample
   size_t samples() const { return static_cast<size_t>(threads_.count); }
   double share(uint32_t symbol) const;
-  // The same with other symbols.
+  // The same profile with other symbol numbers.
   Profile renamed(std::span<const uint32_t> symbols) const;
 
  private:

@@ -29,7 +29,7 @@ struct Linear {
 // there are fewer rows than columns). `precision`: the largest change of a coefficient at the end, in deviations of the output.
 std::vector<Linear> lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas = {},
                                double precision = 1e-9);
-// The same to 1e-5, as cross-validation needs it.
+// The same solutions with a precision of 1e-5, which is enough for cross-validation.
 std::vector<Linear> fast_lasso_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas);
 // min 1/(2n) |y - a - X b|^2 + lambda / 2 |b|_2^2, with columns as above.
 std::vector<Linear> ridge_path(const Table &inputs, std::span<const double> output, std::span<const double> lambdas);

@@ -207,7 +207,7 @@ Refusal refusal_of(std::string_view body) {
 }
 
 bool belongs_to_rows(int code) {
-  return std::find(kRowErrorCodes.begin(), kRowsFilter.end(), code) != kRowsFilter.end();
+  return std::find(kRowErrorCodes.begin(), kRowErrorCodes.end(), code) != kRowErrorCodes.end();
 }
 
 Client::Client(ClientOptions options)
@@ -238,7 +238,8 @@ void Client::connect() {
   for (const size_t server : targets_.order(core::monotonic())) {
     try {
       connect_to(server);
-      if (options_.warn && server != before) options_.warn("uses " + server_name() + " instead of " + server_names_[before] + problems);
+      if (options_.warn && server != before)
+        options_.warn("uses " + server_name() + " instead of " + server_names_[before] + problems);
       return;
     } catch (const Error &error) {
       if (error.cause() != Cause::retry || servers() == 1) throw;

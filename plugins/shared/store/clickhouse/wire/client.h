@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/shared/io/http/client/authorization.h"
 #include "plugins/shared/io/compress/compressor.h"
+#include "plugins/shared/io/http/client/authorization.h"
 #include "plugins/shared/io/http/client/connection.h"
 #include "plugins/shared/io/http/client/targets.h"
 #include "plugins/shared/store/catalogue.h"
@@ -36,7 +36,7 @@ struct Location {
 Location parse_location(std::string_view text);
 // One text per server.
 Location parse_location(const std::vector<std::string> &texts);
-// Whether it can stand in a statement as it is: letters, digits and _.
+// Whether the name needs no quotes in a statement: letters, digits and _.
 bool is_plain_name(std::string_view name);
 
 struct ClientOptions {
@@ -48,7 +48,7 @@ struct ClientOptions {
   Warn warn = nullptr;                   // receives changes of the server
 };
 
-// The server's number of an error, and its words.
+// The server's error code and message.
 struct Refusal {
   int code = 0;
   std::string words;
@@ -116,7 +116,7 @@ class Client {
 
 // The error of a server's answer.
 Refusal refusal_of(std::string_view body);
-// Whether the rows are to blame, and not the server, the table or the user.
+// Whether the rows caused the error, not the server, the table or the user.
 bool belongs_to_rows(int code);
 
 }  // namespace atalaya::store::clickhouse

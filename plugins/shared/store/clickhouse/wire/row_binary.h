@@ -41,7 +41,7 @@ struct Cell {
 };
 
 enum class Parsed { row, incomplete, damaged };
-// Reads one row from the front of `bytes`, and takes it off when it is whole. Never believes a length beyond kMaxTextLength.
+// Reads one row from the front of `bytes`, and removes it if it is complete. Rejects a length beyond kMaxTextLength.
 Parsed parse_row(std::string_view &bytes, std::span<const Type> types, std::vector<Cell> &row);
 
 constexpr uint64_t kMaxTextLength = uint64_t{16} << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the pieces of an answer together to rows. An answer is whole when the row came that begins with 1, and nothing after it.
+// Assembles rows from the parts of a response. A response is complete if its last row starts with 1.
 #pragma once
 
 #include <exception>
@@ -19,7 +19,7 @@ class RowStream {
   // The types of the columns behind the first.
   RowStream(const std::vector<Type> &types, const RowVisitor &visitor);
 
-  // False: the rest is not wanted.
+  // False: the visitor needs no more rows.
   bool take(std::string_view piece);
   // Throws Error for an incomplete answer, and the exception of the visitor. `name` is that of the database.
   void finish(const std::string &name) const;

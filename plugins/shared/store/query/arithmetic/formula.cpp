@@ -69,7 +69,8 @@ Answer with_number(char sign, const Answer &answer, double number, bool has_numb
   result.points.clear();
   result.counts.clear();
   for (const Point &point : answer.points)
-    put(result.points, point.time_ns, has_numbers_left ? calculate(sign, number, point.value) : calculate(sign, point.value, number));
+    put(result.points, point.time_ns,
+        has_numbers_left ? calculate(sign, number, point.value) : calculate(sign, point.value, number));
   return result;
 }
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "plugins/shared/store/query/arithmetic/rate.h"
 #include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/types.h"
 #include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/windows/integral.h"
 #include "plugins/shared/store/query/windows/over_time.h"
-#include "plugins/shared/store/query/arithmetic/rate.h"
-#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::query {
 

@@ -39,7 +39,7 @@ class Hold {
     step_ns_ = length;
     take(Held{time_ns, length, value});
   }
-  // Windows that are known otherwise.
+  // Adds windows whose lengths are known from another source.
   void skip(int64_t last_ns, int64_t step_ns) {
     known_ = true;
     last_ns_ = std::max(last_ns_, last_ns);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "plugins/shared/store/query/budget.h"
+#include "plugins/shared/store/query/types.h"
 #include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/windows/hold.h"
-#include "plugins/shared/store/query/types.h"
 
 namespace atalaya::query {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "plugins/shared/store/query/budget.h"
-#include "plugins/shared/store/query/windows/downsample.h"
 #include "plugins/shared/store/query/types.h"
+#include "plugins/shared/store/query/windows/downsample.h"
 
 namespace atalaya::query {
 

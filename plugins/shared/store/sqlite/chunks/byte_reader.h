@@ -9,7 +9,7 @@
 
 namespace atalaya::store {
 
-// Reads foreign bytes, one number after another; after the first thing that is wrong it returns zeros.
+// Reads numbers from untrusted bytes; returns zeros after the first error.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}

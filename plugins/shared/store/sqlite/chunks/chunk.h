@@ -19,7 +19,7 @@ struct Column {
   size_t size() const { return times_ns.size(); }
   void reserve(size_t points);
   void clear();
-  // A time that is the last one replaces it.
+  // A point with the time of the last point replaces it.
   void add(int64_t time_ns, int64_t duration_ns, const Number &value);
 };
 

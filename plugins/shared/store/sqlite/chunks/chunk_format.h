@@ -79,7 +79,7 @@ inline void put_varint(std::string &out, uint64_t value) {
   out += static_cast<char>(value);
 }
 
-// Sums and differences of foreign numbers: they wrap and do not trap.
+// Sums and differences of untrusted numbers: they wrap without undefined behaviour.
 inline int64_t plus(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks come from files: the reader trusts no byte.
+// Reads chunks. They come from files: the reader trusts no byte.
 #pragma once
 
 #include <cstdint>

@@ -29,10 +29,10 @@ class ChunkWriter {
 
   // Adds the first of the points, up to some time, and removes them; `work` decreases by the extra cost.
   void put_next(EntityPoints &entity, int64_t &work, Effort effort);
-  // Adds all of them.
+  // Adds all points.
   void put(EntityPoints &entity, Effort effort);
   int64_t replaced() const { return static_cast<int64_t>(replaced_.size()); }
-  // Deletes those whose points are in new ones. Until then both are there.
+  // Deletes chunks whose points are in new chunks. Until then the store contains both.
   void delete_replaced();
   // After a rollback.
   void forget() { replaced_.clear(); }

@@ -40,7 +40,7 @@ class PoolEncoder {
   void add(int64_t entity, const Chunk &chunk);
   size_t bytes() const { return heads_.size() + datas_.size(); }
   bool empty() const { return count_ == 0; }
-  // Makes the pool of all that was added, and begins the next one.
+  // Encodes the pool of all added members, and starts the next pool.
   void finish(Chunk &pool);
 
  private:

@@ -45,7 +45,7 @@ class PoolWriter {
   int64_t known_pool_ = 0;               // whose members are known
   std::unordered_set<int64_t> members_;  // in the time of the stretch
   int64_t pool_ = 0;                     // that is being filled
-  std::vector<EntityPoints> few_;      // until they are enough
+  std::vector<EntityPoints> few_;        // until they are enough
   std::vector<int64_t> pooled_;          // entities that are in it
   int64_t arrived_ns_ = INT64_MIN;
   PoolEncoder encoder_;

@@ -99,7 +99,7 @@ class Statement {
     };
     each_while(go_on, arguments...);
   }
-  // Until the callback says false.
+  // Calls the callback for each row until it returns false.
   template <class Callback, class... Arguments>
   void each_while(Callback &&callback, const Arguments &...arguments) {
     const Reset reset{handle_.get()};

@@ -32,7 +32,7 @@ class Dictionary {
   void complete_declarations(int64_t now_ns);
   uint64_t conflicts() const { return conflicts_.size(); }
 
-  // 0 when the name is not known.
+  // The id of a metric; 0 if its name is unknown.
   int64_t metric(uint32_t name);
   // The same for values that can be stored: 0 for a number that is not finite, too.
   int64_t metric_of(const atalaya_field &field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which entities a selection means.
+// The entities that a selection matches.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class EntityTags {
 // `wanted` is asked first, before the tags are read. The visitor says whether it wants more.
 using Wanted = std::function<bool(int64_t entity)>;
 using EntityVisitor = std::function<bool(int64_t id, Entity &&entity)>;
-// Entities that had numbers once.
+// Entities with at least one stored number.
 void each_with_metrics(Database &database, const Selection &selection, const Wanted &wanted, const EntityVisitor &visitor);
 
 // Those that pass the filters and may have samples in the range.

@@ -14,7 +14,7 @@ constexpr int64_t ceil_s(int64_t time_ns) {
   return time_ns / 1'000'000'000 + (time_ns % 1'000'000'000 > 0 ? 1 : 0);
 }
 
-// The least or the greatest number where it does not fit.
+// Saturates at the least or the greatest number.
 constexpr int64_t ns_of(int64_t time_s) {
   int64_t time_ns = 0;
   if (__builtin_mul_overflow(time_s, int64_t{1'000'000'000}, &time_ns)) return time_s < 0 ? INT64_MIN : INT64_MAX;

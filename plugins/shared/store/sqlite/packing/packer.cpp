@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "plugins/shared/store/sqlite/rows/block.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
+#include "plugins/shared/store/sqlite/rows/block.h"
 
 namespace atalaya::store {
 namespace {

@@ -27,7 +27,7 @@ class Packer {
 
   // `work`: about how many rows it may read or delete. True: there is more to do at once.
   bool step(int64_t now_ns, int64_t work);
-  // A batch is about to write to the window.
+  // Call before a batch writes to the window.
   void touch(int64_t window, int64_t time_ns);
   // The window was changed: discards its data.
   void lose(int64_t window);
@@ -79,7 +79,7 @@ class Packer {
   Unsettled unsettled_;
   std::map<int64_t, uint64_t> touched_;  // a stretch of ten minutes -> the last batch that wrote to it
   SliceReader reader_;                   // of the windows that are being packed
-  EntityPoints points_;                // that are becoming chunks
+  EntityPoints points_;                  // that are becoming chunks
   ChunkWriter writer_;
   PoolWriter pools_;
 };

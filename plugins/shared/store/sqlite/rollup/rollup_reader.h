@@ -17,13 +17,13 @@ class RolledChunks {
  public:
   explicit RolledChunks(Database &database);
 
-  // To the first one with points in the range.
+  // Moves to the first chunk with points in the range.
   void seek(int64_t entity, const Range &range);
-  // There is one, and its first point is not later than that.
+  // Whether there is a chunk whose first point is not later than this time.
   bool starts_until(int64_t time_ns) const { return is_there_ && first_ns_ <= time_ns; }
   int64_t first_ns() const { return first_ns_; }
   int64_t id() const { return id_; }
-  // Its points of a metric. False: it is damaged.
+  // Reads the chunk's points of a metric. False: the chunk is damaged.
   bool read(int64_t metric, std::vector<RolledPoint> &points);
   void advance();
 
@@ -42,7 +42,7 @@ class RolledQueue {
  public:
   // Those of them that are in the range.
   void add(const std::vector<RolledPoint> &points, const Range &range);
-  // There is one up to that time.
+  // Whether there is a point up to this time.
   bool has_until(int64_t time_ns) const { return next_ < points_.size() && next_ns() <= time_ns; }
   int64_t next_ns() const { return time_of(points_[next_]); }
   const RolledPoint &take() { return points_[next_++]; }
