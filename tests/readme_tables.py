@@ -4,7 +4,7 @@
 
     plugins/*/*/README.md          parameters, needs and metrics of a component
     docs/reference/components.md   all components, and the parameters that many of them have
-    docs/reference/metrics.md      all metrics, with links to the components
+    docs/reference/metrics.md      prefixes of the metrics' names, with links to the components
 
 readme_tables.py --check|--update ATALAYA [--plugins FOLDER] [PAGE...]
 
@@ -55,6 +55,17 @@ def is_repeated(rows, others):
     words = [{first_word(row) for row in group} for group in (rows, others)]
     return (len(rows) >= MANY and all(len(one) == 1 for one in words) and words[0] != words[1]
             and {without_first_word(row) for row in rows} <= {without_first_word(row) for row in others})
+
+
+def shortest_prefix(name, emitters):
+    """`a.b.*` if all metrics that begin so have the same emitters, for as few words as possible; else the name."""
+    words = name.split(".")
+    for count in range(1, len(words)):
+        prefix = ".".join(words[:count]) + "."
+        family = [one for one in emitters if one.startswith(prefix)]
+        if len(family) > 1 and all(emitters[one] == emitters[name] for one in family):
+            return prefix + "*"
+    return name
 
 
 class Catalogue:
@@ -160,17 +171,17 @@ class Catalogue:
         return table(PARAMETERS, rows)
 
     def all_metrics(self, folder):
-        found = collections.defaultdict(list)
-        for (kind, name), page in self.components.items():
+        """A line for each component: the prefixes of its metrics' names that only the same components use."""
+        emitters = collections.defaultdict(set)
+        for key, page in self.components.items():
             for row in page.get("metrics", []):
-                found[row["name"], row["unit"], row["kind"]].append(self.link(kind, name, folder))
-        text, last = "", ""
-        for (name, unit, kind), links in sorted(found.items()):
-            first = name.partition(".")[0]
-            text += f"\n## {first}\n\n" if first != last else ""
-            text += f"- `{name}`: {escaped(unit)}, {kind}, {', '.join(links)}\n"
-            last = first
-        return text.lstrip("\n") + "\n"
+                emitters[row["name"]].add(key)
+        prefixes = collections.defaultdict(set)
+        for name in emitters:
+            prefix = shortest_prefix(name, emitters)
+            for key in emitters[name]:
+                prefixes[key].add(prefix)
+        return "".join(f"- {self.link(*key, folder)}: {', '.join(f'`{one}`' for one in sorted(prefixes[key]))}\n" for key in sorted(prefixes))
 
     def block(self, match, folder):
         if match[2]:
