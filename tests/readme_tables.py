@@ -23,7 +23,7 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 COMPONENTS = TREE / "docs" / "reference" / "components.md"
 BLOCK = re.compile(r"(<!-- generated: (?:atalaya plugins ([a-z0-9_/-]+)|(components|parameters|metrics)) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-MANY = 5  # components with an equal parameter, which is then on the page of components only; metrics that another table repeats
+MANY = 3  # components with an equal parameter, which is then on the page of components only; metrics that another table repeats
 KINDS = ("source", "translator", "filter", "sink", "command")
 PARAMETERS = ("name", "type", "default", "values", "summary")
 METRICS = ("name", "unit", "kind", "source", "summary")
