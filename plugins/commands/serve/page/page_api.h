@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page, /api/page/...: JSON in the page's own form, with the numbers of the query engine. docs/reference/page.md
-// has the paths and parameters.
+// The data of the page, /api/page/...: JSON in the page's own form, which may change with the page, with the numbers of the query
+// engine. Times are milliseconds since 1970; unknown values are null. All paths accept the range and the selection of series.
 #pragma once
 
 #include "plugins/commands/serve/page/page_request.h"
