@@ -107,7 +107,8 @@ class Catalogue:
         return "\n".join(texts)
 
     def tables(self, page, folder):
-        parts = [page["summary"] + "\n"]
+        """Without the summary, which is on the page of components."""
+        parts = []
         own = [row for row in page.get("parameters", []) if without_default(row) not in self.common]
         shared = [row for row in page.get("parameters", []) if without_default(row) in self.common]
         if own or shared:
