@@ -93,7 +93,7 @@ std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
 
 std::vector<Flow> read_flows(const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
                              query::Budget &budget) {
-  // Points of other senders have no declaration; a flow is an amount by its definition (docs/reference/metrics.md).
+  // Points of other senders have no declaration; a flow is an amount by its definition (plugins/sources/net/README.md).
   const store::MetricInfo bytes{.kind = store::Kind::delta, .unit = "By"};
   std::map<Tags, FlowTotal> totals;
   for (const auto &[metric, part] : {std::pair{"flow.in.bytes", &Amount::in}, std::pair{"flow.out.bytes", &Amount::out}})

@@ -135,8 +135,8 @@ def storm(bench):
 TABLES = (Table(
     name="network",
     title="Traffic of a fast transfer",
-    text=(f"One process holds both ends of a connection on loopback and moves messages of {SIZE // 1024} KiB. (Between two processes, the rate depends on "
-          f"when the kernel switches between them.) A pair is a leg of {LEG} s without the program, two with it, and one without. Both share one core, "
+    text=(f"One process holds both ends of a connection on loopback and moves messages of {SIZE // 1024} KiB. "
+          f"A pair is a leg of {LEG} s without the program, two with it, and one without. Both share one core, "
           "which the transfer fills, so all work of the program takes time from the transfer. The error is that of the reported bytes against those that "
           f"the process counted. nethogs has one pair in {OF_NETHOGS}.",),
     columns=(Column("slower", "less throughput, % (mean, 95 % interval)", text=average_of_pairs),

@@ -84,7 +84,7 @@ TABLES = (Table(
     title="Processes that live for a moment",
     text=(f"`pipelines/host.lua` next to `make -j2` of small C++ files for {SECONDS} s: most processes live for less than a window. The embedded "
           "store keeps the points of the last ten minutes as rows and packs them later; the second row is the same points after that "
-          "(`store_bench replay`). A name is the row of a process with its tags and their indexes. The pages of an empty store are left out.",),
+          "(`store_bench replay`). A name is the row of a process with its tags and their indexes.",),
     columns=(Column("bytes", "bytes a point"), Column("names", "of it names"), Column("chunks", "packed points"), Column("rows", "rows", detail=True),
              Column("points", "points", 0, detail=True), Column("entities", "entities", 0, detail=True), Column("of_name", "bytes a name", 0, detail=True)),
     rows={LIVE: "atalaya", PACKED: "atalaya"},

@@ -92,8 +92,7 @@ TABLES = (Table(
           "(`ATALAYA_BENCH_HOURS`: fewer). The query adds up all series in each ten minutes from single points; `atalaya query` uses summaries of blocks, "
           "and its start is included. The databases receive their points by HTTP, which is in their CPU time; atalaya's writer is called in one process, "
           "as by its sink.",
-          "The entropy is that of the differences of successive values, with the knowledge whether the value before was 0: a coder that "
-          "models more can be smaller."),
+          "The entropy is that of the differences of successive values: a coder that models more can be smaller."),
     columns=(Column("bytes", "bytes a point", 3), Column("rate", "million points per CPU second"), Column("cpu", "query, ms of CPU", 0),
              Column("ms", "query, ms", 0, detail=True), Column("command", "`atalaya query`, ms of CPU", 0, detail=True)),
     rows={OURS: "atalaya", TEN: "atalaya", ROLLED: "atalaya", **{name: name for name in DATABASES}, WRITE: "", ENTROPY: "", XZ: ""},
