@@ -109,12 +109,16 @@ class Catalogue:
     def tables(self, page, folder):
         """Without the summary, which is on the page of components."""
         parts = []
-        own = [row for row in page.get("parameters", []) if without_default(row) not in self.common]
+        above, repeated = self.with_same_parameters(page)
+        own = [row for row in page.get("parameters", []) if without_default(row) not in self.common and row not in repeated]
         shared = [row for row in page.get("parameters", []) if without_default(row) in self.common]
         if own or shared:
             parts.append("### Parameters\n")
         if own:
             parts.append(table(PARAMETERS, own))
+        if repeated:
+            names = self.names_of_common(repeated)
+            parts.append(f"{'Also' if own else 'The'} parameters of the {above['kind']} `{above['name']}` above: {names}.\n")
         if shared:
             target = os.path.relpath(COMPONENTS, folder) + "#common-parameters"
             parts.append(f"{'Also the' if own else 'The'} [common parameters]({target}) {self.names_of_common(shared)}.\n")
@@ -124,11 +128,19 @@ class Catalogue:
             parts += ["### Metrics\n", *self.metric_tables(page["metrics"])]
         return "\n".join(parts)
 
+    def with_same_parameters(self, page):
+        """The first component on the page of this one, and many equal parameters that only these two have."""
+        readme = self.readmes.get((page["kind"], page["name"]))
+        first = next((key for key, one in self.readmes.items() if one == readme), None)
+        above = self.components.get(first, page)
+        repeated = [row for row in page.get("parameters", []) if row in above.get("parameters", []) and without_default(row) not in self.common]
+        return above, repeated if above is not page and len(repeated) >= MANY else []
+
     def names_of_common(self, rows):
         """A record stands for its members; a default that differs between components is shown."""
         records, names = [], []
         for row in rows:
-            differs = len(set(self.common[without_default(row)])) > 1
+            differs = len(set(self.common.get(without_default(row), []))) > 1
             if differs or not row["name"].startswith(tuple(record + "." for record in records)) and not row["name"].endswith("[]"):
                 names.append(f"`{row['name']}`" + (f" (default: {row['default']})" if differs and row["default"] else ""))
             if row["type"] == "record":
