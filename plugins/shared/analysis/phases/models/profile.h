@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a process does in some samples: the functions, the share of threads in each, the number of threads; and how alike two such
-// profiles are. docs/how-to/phases.md explains the measures. Pure.
+// profiles are. docs/decisions/phases.md explains the measures. Pure.
 #pragma once
 
 #include <cstddef>
