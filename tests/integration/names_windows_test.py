@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -56,6 +57,29 @@ class NamesInAllWindows(AgentCase):
         if os.geteuid() != 0:
             self.skipTest("taskstats needs CAP_NET_ADMIN")
         self.check("procfs")
+
+    def test_one_that_lived_within_a_window(self):
+        """Its files are gone at the end of the window: they are read when it starts."""
+        if os.geteuid() != 0 or not os.path.exists("/sys/kernel/btf/vmlinux"):
+            self.skipTest("needs root and the kernel's type information")
+        out, script = self.path("out.jsonl"), Path(self.path("nightly_job.py"))
+        script.write_text("import time\nwhile time.process_time() < 0.8: pass\nprint(time.process_time())\n")
+        agent = self.run_agent(f"""
+            local a = require "atalaya"
+            a.pipeline "names" {{ every = "10s", a.source.proc {{ host = false, cgroups = false }},
+              a.translate.names {{ rules = require "atalaya.frameworks" }}, a.sink.file {{ path = "{out}", format = "samples" }} }}""")
+        agent.wait_line("running")
+        agent.wait_status(lambda _: any(sample["duration"] > 0 for sample in so_far(out)))
+        job = subprocess.Popen([os.path.realpath(sys.executable), script], stdout=subprocess.PIPE, text=True)
+        used = float(job.communicate(timeout=60)[0])
+        pid = str(job.pid)
+        agent.wait_status(lambda _: any(sample["tags"].get("pid") == pid and "proc.exits" in sample["fields"] for sample in so_far(out)))
+        self.assertEqual(agent.stop(), 0)
+        samples = [sample for sample in so_far(out) if sample["tags"].get("pid") == pid]
+        self.assertEqual({sample["tags"]["process"] for sample in samples}, {"nightly_job.py"})
+        counted = sum((sample["fields"].get("proc.cpu.user", 0) + sample["fields"].get("proc.cpu.kernel", 0)) / 100
+                      * sample["duration"] / 1e9 for sample in samples)
+        self.assertAlmostEqual(counted, used, delta=0.1 * used)
 
 
 if __name__ == "__main__":

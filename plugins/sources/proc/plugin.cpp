@@ -63,7 +63,10 @@ constexpr auto kOwnParams = std::to_array<Param>({
         .defaults("auto"),
     param::boolean("kernel_threads", "Include kernel threads").defaults("true"),
     param::boolean("active_only", "Only processes that used CPU time in the window").defaults("false"),
-    param::boolean("exited", "Emit a sample without pid per name, parent and cgroup of processes that ended in the window")
+    param::boolean(
+        "exited",
+        "Emit a sample without pid per name, parent and cgroup of processes that ended in the window; with pid for JVMs and "
+        "interpreters that used half a second of CPU time")
         .defaults("true"),
     param::integer("exited_groups", "Maximum samples of ended processes per window, by CPU time; the rest is the process other")
         .defaults("100")

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/now.h"
 
 namespace atalaya::names {
@@ -50,6 +52,13 @@ bool has_name(const KnownProcess &process) {
   return process.known != nullptr && !process.known->process.empty();
 }
 
+std::string comm_of(int32_t pid) {
+  auto name = core::read_file("/proc/" + std::to_string(pid) + "/comm", 64);
+  if (!name) return {};
+  if (name->ends_with('\n')) name->pop_back();
+  return std::move(*name);
+}
+
 bool lists_any(Host host, std::string_view path) {
   return host.child(path, 0).has_value();
 }
@@ -73,6 +82,7 @@ Names::Names(Host host)
       wait_ns_(host.integer("wait")),
       processes_(static_cast<size_t>(host.integer("cache"))),
       cgroups_(static_cast<size_t>(host.integer("cache"))),
+      started_(static_cast<size_t>(host.integer("cache"))),
       thread_(resolver_maker(host, rules_), {.capacity = static_cast<size_t>(host.integer("cache"))}),
       pid_{host.intern("pid")},
       process_{host.intern("process")},
@@ -95,11 +105,36 @@ void Names::start() {
   // Questions from before a stop get no answer.
   processes_.forget(std::numeric_limits<uint32_t>::max());
   cgroups_.forget(std::numeric_limits<uint32_t>::max());
+  started_.forget(std::numeric_limits<uint32_t>::max());
   last_time_ns_ = window_time_ns_ = 0;
+  boot_time_ns_ = core::clock_ns(CLOCK_REALTIME) - core::clock_ns(CLOCK_BOOTTIME);
   thread_.start();
+  watch_starts();
+}
+
+// Pids of events are those of the host, as in its /proc.
+void Names::watch_starts() {
+  if (root_ != "/") return;
+  const core::Status started = exec_watch_.start([this](std::span<const int32_t> processes) { ask_started(processes); });
+  if (!started) host_.log(Level::info, started.error() + "; a program that ends within a window keeps the kernel's name");
+}
+
+// Out of memory: those processes are named at the end of the window. A host may start hundreds of programs per second, of which
+// few have a derived name: only those cost more than the reading of their kernel's name.
+void Names::ask_started(std::span<const int32_t> processes) noexcept {
+  try {
+    const int64_t now_ns = core::clock_ns(CLOCK_BOOTTIME);
+    std::vector<Question> questions;
+    for (const int32_t pid : processes)
+      if (rules_->kind_of(comm_of(pid)) != Rules::Kind::other)
+        questions.push_back({.pid = pid, .requested_ns = now_ns, .has_started = true});
+    thread_.ask(questions);
+  } catch (const std::exception &) {
+  }
 }
 
 void Names::stop() {
+  exec_watch_.stop();
   thread_.stop();
 }
 
@@ -115,6 +150,7 @@ Code Names::process(const Window &window, Batch &batch) {
   if (window_ % kWindowsBetweenSweeps == 0 && window_ > forget_) {
     processes_.forget(window_ - forget_);
     cgroups_.forget(window_ - forget_);
+    started_.forget(window_ - forget_);
   }
   return Code::ok;
 }
@@ -159,6 +195,7 @@ void Names::mark_unresponsive(const Question &question) {
 
 void Names::apply(Answer &answer) {
   if (answer.question.pid == 0) return apply_to_cgroup(answer);
+  if (answer.question.has_started) return apply_to_started(answer);
   KnownProcess *process = answer.found ? process_of(answer) : nullptr;
   if (process == nullptr) return;
   process->name = answer.name;
@@ -187,12 +224,23 @@ KnownProcess *Names::process_of(const Answer &answer) {
 void Names::store(KnownProcess &process, Answer &answer) {
   if (process.known == nullptr) process.known = std::make_unique<Known>();
   Known &known = *process.known;
-  if (!answer.same_program) {
-    known.process = std::move(answer.naming.process);
-    known.program_tags.clear();
-    for (Naming::Tag &tag : answer.naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
-  }
+  if (!answer.same_program) store_program(known, answer.naming);
   store_places(known.place_tags, answer);
+}
+
+void Names::store_program(Known &known, Naming &naming) const {
+  known.process = std::move(naming.process);
+  known.program_tags.clear();
+  for (Naming::Tag &tag : naming.tags) known.program_tags.push_back({rule_tags_[tag.tag], std::move(tag.value)});
+}
+
+void Names::apply_to_started(Answer &answer) {
+  if (!answer.found || answer.naming.process.empty()) return;
+  StartedProgram program{
+      .name = answer.name, .start_ns = boot_time_ns_ + answer.start_ns, .image = answer.image, .window = window_};
+  store_program(program.known, answer.naming);
+  store_places(program.known.place_tags, answer);
+  started_.put(answer.question.pid, std::move(program));
 }
 
 void Names::store_places(std::vector<ExtraTag> &tags, Answer &answer) const {
@@ -240,7 +288,8 @@ void Names::visit(Batch &batch, Sample &sample) {
   if (process == nullptr) process = add_unknown(pid, view(name->value), start_ns);
   if (process == nullptr) return;
   check_process(*process, sample, view(name->value), start_ns);
-  if (process->known != nullptr) rename(batch, sample, process_.id, *process->known);
+  if (process->known != nullptr) return rename(batch, sample, process_.id, *process->known);
+  if (wants_places_) visit_ended(batch, sample);
 }
 
 // A process may live for one window only.
@@ -261,7 +310,7 @@ void Names::name_answered(Batch &batch, Sample &sample) {
   }
 }
 
-// Without a pid: the ended processes of one cgroup. The path of the cgroup still identifies the place.
+// The ended processes of one cgroup, or one whose files could not be read. The path of the cgroup still identifies the place.
 void Names::visit_ended(Batch &batch, Sample &sample) {
   const atalaya_tag *path = find_tag(sample, cgroup_);
   if (path == nullptr || find_tag(sample, process_) == nullptr) return;
@@ -327,10 +376,20 @@ void Names::check_process(KnownProcess &process, const Sample &sample, std::stri
   }
   if (process.ask) {
     process.ask = false;
+    if (!has_name(process)) use_started(process);
     ask(process, 0);
   } else if (!process.suspect && (process.kind != Rules::Kind::other || has_name(process)) && may_have_changed(sample)) {
     process.suspect = any_suspect_ = true;
   }
+}
+
+// Until the answer of this window, and for a process that has ended: it gets none.
+void Names::use_started(KnownProcess &process) {
+  const StartedProgram *program = started_.find(process.pid);
+  if (program == nullptr || program->name != process.name) return;
+  if (process.start_ns != 0 && std::abs(process.start_ns - program->start_ns) > kStartSlackNs) return;
+  process.image = program->image;
+  process.known = std::make_unique<Known>(program->known);
 }
 
 // A new kernel name means another program, or that the program has changed its name.

@@ -5,18 +5,22 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plugins/translators/names/names_params.h"
+#include "plugins/translators/names/resolve/exec_watch.h"
 #include "plugins/translators/names/resolve/known_cgroups.h"
 #include "plugins/translators/names/resolve/known_processes.h"
 #include "plugins/translators/names/resolve/resolver_thread.h"
+#include "plugins/translators/names/resolve/started_programs.h"
 
 namespace atalaya::names {
 
-// Names processes by the programs that they run. Its thread reads their files. It waits for new processes for a limited time: one
+// Names processes by the programs that they run. Its thread reads their files: of processes that start a program when they do, if
+// the kernel reports them, and of all others at the end of their first window. It waits for new processes for a limited time: one
 // whose files do not respond passes with its original name, and gets the derived one a window later.
 class Names final : public Translator {
  public:
@@ -38,12 +42,16 @@ class Names final : public Translator {
   static const atalaya_tag *find_tag(const Sample &sample, Place &tag);
   static const atalaya_field *find_field(const Sample &sample, Place &field);
 
+  void watch_starts();
+  void ask_started(std::span<const int32_t> processes) noexcept;
   void begin(const Window &window);
   void take_answers();
   void mark_unresponsive(const Question &question);
   void apply(Answer &answer);
+  void apply_to_started(Answer &answer);
   KnownProcess *process_of(const Answer &answer);
   void store(KnownProcess &process, Answer &answer);
+  void store_program(Known &known, Naming &naming) const;
   void store_places(std::vector<ExtraTag> &tags, Answer &answer) const;
   void apply_to_cgroup(Answer &answer);
 
@@ -53,6 +61,7 @@ class Names final : public Translator {
   void name_answered(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
+  void use_started(KnownProcess &process);
   void check_process(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
   void take_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
@@ -78,12 +87,15 @@ class Names final : public Translator {
   int64_t wait_ns_;
   KnownProcesses processes_;
   KnownCgroups cgroups_;
+  StartedPrograms started_;
   ResolverThread thread_;
+  ExecWatch exec_watch_;  // asks the thread: stopped before it
   Place pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
   uint64_t response_rounds_ = 0;  // of answers
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;
+  int64_t boot_time_ns_ = 0;       // Unix time
   int64_t requested_ns_ = 0;       // since boot, when the collection of this batch began
   size_t remaining_rechecks_ = 0;  // in this window
   bool any_suspect_ = false;

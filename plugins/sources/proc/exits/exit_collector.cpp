@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "plugins/shared/host/procfs/files.h"
@@ -12,6 +13,19 @@ namespace atalaya::proc {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
+// Programs that run a program with a name of its own, which the translator names finds by the pid. Each process has its own series,
+// so short ones are summed by name: a host may start hundreds of scripts per second.
+constexpr std::array<std::string_view, 14> kInterpreters = {"java", "jsvc", "python", "node", "ruby",   "perl",   "php",
+                                                            "sh",   "bash", "dash",   "R",    "dotnet", "erlang", "beam.smp"};
+constexpr uint64_t kMinSingleNs = 500'000'000;  // CPU time
+constexpr size_t kMaxSingles = 256;             // per window
+
+// The name without a version: python3.11 is python.
+bool is_interpreter(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789.-");
+  const std::string_view program = name.substr(0, end == std::string_view::npos ? 0 : end + 1);
+  return std::find(kInterpreters.begin(), kInterpreters.end(), program) != kInterpreters.end();
+}
 
 uint64_t ticks_per_second() {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -60,7 +74,8 @@ void ExitCollector::drop() {
   cgroups_.begin();
   exited_ = {};
   older_.clear();
-  seen_.clear();
+  singles_.clear();
+  interpreters_.clear();
   parents_.clear();
   remainder_.reset();
   lost_.reset();
@@ -75,7 +90,26 @@ void ExitCollector::open(std::optional<uint64_t> uptime) {
 
 void ExitCollector::add(const ExitReading &exit, ProcessModel &model) {
   if (exit.last.start_ns < unseen_from_ns_) return older_.push_back(exit);
-  add_group(exit, model.usage_since_start(exit.last));
+  const Counters used = model.usage_since_start(exit.last);
+  if (!is_single(exit, used) || interpreters_.size() >= kMaxSingles) return add_group(exit, used);
+  interpreters_.push_back({exit, used});
+  interpreters_.back().exit.cgroup = cgroups_.same(exit.cgroup);  // while it exists
+}
+
+bool ExitCollector::is_single(const ExitReading &exit, const Counters &used) const {
+  const uint64_t cpu_ns = known(used, procfs::Counter::user_ns) + known(used, procfs::Counter::kernel_ns);
+  return options_.exited && cpu_ns >= kMinSingleNs && is_interpreter(exit.last.name.text());
+}
+
+// Two samples with one pid would be one series, and the last one would win.
+void ExitCollector::add_unseen(const ExitReading &exit, const Counters &used, const ProcessModel &model) {
+  const auto has_pid = [&exit](const Single &single) { return single.process.now.pid == exit.last.pid; };
+  if (!is_single(exit, used) || singles_.size() >= kMaxSingles || model.last_reading(exit.last.pid) != nullptr ||
+      std::any_of(singles_.begin(), singles_.end(), has_pid))
+    return add_group(exit, used);
+  add_used(used);
+  singles_.push_back({.process = {.now = exit.last}, .name = exit.last.name, .used = used, .cgroup = exit.cgroup});
+  parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
 }
 
 void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
@@ -87,6 +121,7 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
   if (elapsed_ns_ > 0)
     for (const ExitReading &exit : older_) add_last(exit, model);
+  for (const Unseen &unseen : interpreters_) add_unseen(unseen.exit, unseen.used, model);
   procfs::HostBusy busy;
   if (!options_.unattributed || !read_busy(busy)) return;
   const CpuTime &live = model.used();
@@ -97,14 +132,15 @@ void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pas
 void ExitCollector::add_last(const ExitReading &exit, ProcessModel &model) {
   const Counters used = model.usage_since_last_reading(exit.last).value_or(Counters());
   const procfs::ProcessReading *seen = model.last_reading(exit.last.pid, exit.last.start_ns);
+  if (seen == nullptr) return add_unseen(exit, used, model);
   // Two samples with one pid would be one series, and the last one would win.
-  if (seen == nullptr || seen != model.last_reading(exit.last.pid)) return add_group(exit, used);
+  if (seen != model.last_reading(exit.last.pid)) return add_group(exit, used);
   add_used(used);
   if (!options_.exited) return;
   parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
   // The sample of one that this pass saw includes the end: a second sample at this time would replace it.
   if (!model.sees(exit.last.pid, exit.last.start_ns))
-    seen_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
+    singles_.push_back({.process = {.now = *seen}, .name = exit.last.name, .used = used});
 }
 
 // A sample has the path as tag: groups with equal paths but different numbers would be one series, and the last one would win.
@@ -144,6 +180,10 @@ void ExitCollector::emit(Batch &batch) {
   if (options_.exited)
     for (const ExitGroup &group : exits_.groups()) emit_group(group, batch);
   if (remainder_) emit_remainder(*remainder_, batch);
+}
+
+void ExitCollector::add_cgroup(const Single &ended, Sample &sample, Batch &batch) {
+  if (const std::string_view path = cgroups_.path(ended.cgroup); !path.empty()) batch.tag(sample, cgroup_id_, path);
 }
 
 void ExitCollector::emit_group(const ExitGroup &group, Batch &batch) {

@@ -37,25 +37,31 @@ class ExitCollector {
   void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
   // `uptime` as of the end of the pass.
   void open(std::optional<uint64_t> uptime);
-  size_t max_samples() const { return options_.max_groups + 3 + seen_.size(); }
-  // A process that earlier passes saw, but not the last one: its last usage belongs to its own series.
-  struct Seen {
+  size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
+  // The end of a process with a series of its own: one that earlier passes saw, but not the last one, or an interpreter that no pass
+  // saw, whose program has a name of its own.
+  struct Single {
     Process process;
     procfs::Name name;  // when it ended
     Counters used;
+    uint64_t cgroup = 0;  // of one that no pass saw
   };
-  std::span<const Seen> seen() const { return seen_; }
+  std::span<const Single> singles() const { return singles_; }
+  // The cgroup of one that no pass saw, as a tag.
+  void add_cgroup(const Single &ended, Sample &sample, Batch &batch);
   // The parent of a process when it ended; empty: it did not end in the window, or its parent is unknown.
   std::string_view parent_of(const procfs::ProcessReading &process) const;
   // The usage and the number of ended processes.
   void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
   void add_count(uint64_t exits, Sample &sample, Batch &batch);
-  // Emits the samples of the last call of take, without those of seen processes.
+  // Emits the samples of the last call of take, without those of singles.
   void emit(Batch &batch);
 
  private:
   void add(const ExitReading &exit, ProcessModel &model);
   void add_last(const ExitReading &exit, ProcessModel &model);
+  bool is_single(const ExitReading &exit, const Counters &used) const;
+  void add_unseen(const ExitReading &exit, const Counters &used, const ProcessModel &model);
   void add_group(const ExitReading &exit, const Counters &used);
   void add_used(const Counters &used);
   void drop();
@@ -78,7 +84,12 @@ class ExitCollector {
   // Processes born from here on were not seen: they are summed at once. A window may have millions of them.
   uint64_t unseen_from_ns_ = UINT64_MAX;
   std::vector<ExitReading> older_;  // the others, until the next pass shows whether they were seen: as many as that pass had
-  std::vector<Seen> seen_;
+  std::vector<Single> singles_;
+  struct Unseen {
+    ExitReading exit;
+    Counters used;
+  };
+  std::vector<Unseen> interpreters_;  // born and ended since the last pass
   struct Parent {
     int32_t pid;
     uint64_t start_ns;

@@ -96,7 +96,7 @@ void ProcessCollector::collect(const Window &window, Batch &batch) {
   if (wants(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
   for (const Process &process : model_.rested()) emit_idle_sample(process, batch);
-  for (const ExitCollector::Seen &ended : exits_.seen()) emit_last(ended, batch);
+  for (const ExitCollector::Single &ended : exits_.singles()) emit_last(ended, batch);
   take_turns();
   for (Process *process : model_.live())
     if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
@@ -168,9 +168,10 @@ void ProcessCollector::emit(const Process &process, Batch &batch) {
   add_fields(process, add_sample(process, process.now.name, batch), batch);
 }
 
-void ProcessCollector::emit_last(const ExitCollector::Seen &ended, Batch &batch) {
+void ProcessCollector::emit_last(const ExitCollector::Single &ended, Batch &batch) {
   if (!options_.kernel_threads && ended.process.now.kernel_thread) return;
   Sample &sample = add_sample(ended.process, ended.name, batch);
+  exits_.add_cgroup(ended, sample, batch);
   exits_.add_fields(ended.used, 1, sample, batch);
   add_start(ended.process, sample, batch);
 }

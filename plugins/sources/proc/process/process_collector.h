@@ -60,7 +60,7 @@ class ProcessCollector {
   void emit_idle_sample(Process process, Batch &batch);
   void emit(const Process &process, Batch &batch);
   Sample &add_sample(const Process &process, const procfs::Name &name, Batch &batch);
-  void emit_last(const ExitCollector::Seen &ended, Batch &batch);
+  void emit_last(const ExitCollector::Single &ended, Batch &batch);
   void add_start(const Process &process, Sample &sample, Batch &batch);
   std::string_view parent_of(const Process &process) const;
   void add_extras(const Process &process, Sample &sample, Batch &batch);

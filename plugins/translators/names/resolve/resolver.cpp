@@ -57,6 +57,7 @@ Answer Resolver::answer(const Question &question) {
   if (question.image != 0 && stat->image == 0) return answer;  // it ends, and has no memory with a command line any more
   answer.found = true;
   answer.image = stat->image;
+  answer.start_ns = start_ns;
   answer.name = question.name;
   answer.same_program = question.image != 0 && question.image == stat->image;
   if (!answer.same_program) name_program(files, std::string(stat->name), answer);

@@ -37,6 +37,7 @@ struct Question {
   uint64_t image = 0;        // of the known program; 0: none
   std::string cgroup;        // without pid: only the place of this path
   bool if_java = false;      // only if its program is java
+  bool has_started = false;  // it has just started this program; `name` and `start_ns` are unknown
 };
 
 struct Answer {
@@ -46,6 +47,7 @@ struct Answer {
   bool settled = true;        // false: ask again soon
   uint32_t name = 0;          // hash of the kernel's name for which the naming is valid
   uint64_t image = 0;
+  int64_t start_ns = 0;  // since boot
   Naming naming;
   Places places;
   std::string remark;  // for the operator: the reason for missing names

@@ -71,16 +71,22 @@ void ResolverThread::stop() {
   shared_.reset();
 }
 
+std::shared_ptr<ResolverThread::Shared> ResolverThread::current() {
+  const std::lock_guard lock(replacing_);
+  return shared_;
+}
+
 size_t ResolverThread::ask(const std::vector<Question> &questions) {
   if (questions.empty()) return 0;
-  std::unique_lock lock(shared_->mutex);
-  shared_->questions.erase(shared_->questions.begin(), shared_->questions.begin() + static_cast<ptrdiff_t>(shared_->next));
-  shared_->next = 0;
-  const size_t room = options_.capacity - std::min(options_.capacity, shared_->waiting());
+  const std::shared_ptr<Shared> shared = current();
+  std::unique_lock lock(shared->mutex);
+  shared->questions.erase(shared->questions.begin(), shared->questions.begin() + static_cast<ptrdiff_t>(shared->next));
+  shared->next = 0;
+  const size_t room = options_.capacity - std::min(options_.capacity, shared->waiting());
   const size_t taken = std::min(room, questions.size());
-  shared_->questions.insert(shared_->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
+  shared->questions.insert(shared->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
   lock.unlock();  // else the thread would wake up and wait for it
-  shared_->wake.notify_one();
+  shared->wake.notify_one();
   return taken;
 }
 
@@ -117,6 +123,7 @@ bool ResolverThread::replace_thread(std::vector<Answer> &answers) {
   ++stuck_threads_;
   shared->make = make_;
   shared->thread = std::thread([shared] { work(shared); });
+  const std::lock_guard lock(replacing_);
   shared_ = shared;
   return true;
 }

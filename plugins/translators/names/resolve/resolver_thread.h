@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "plugins/translators/names/resolve/resolver.h"
@@ -32,7 +33,7 @@ class ResolverThread {
   // A thread that hangs is detached.
   void stop();
 
-  // Takes questions up to the capacity; returns their number.
+  // Takes questions up to the capacity; returns their number. Other threads may call it, too, between start and stop.
   size_t ask(const std::vector<Question> &questions);
   // Until all questions are answered, but at most so long; not while one hangs.
   void wait(int64_t ns);
@@ -44,9 +45,11 @@ class ResolverThread {
   struct Shared;
   static void work(const std::shared_ptr<Shared> &shared);
   bool replace_thread(std::vector<Answer> &answers);
+  std::shared_ptr<Shared> current();
 
   std::function<AnswerOne()> make_;
   Options options_;
+  std::mutex replacing_;            // guards the pointer below against changes while another thread asks
   std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
   size_t stuck_threads_ = 0;
 };

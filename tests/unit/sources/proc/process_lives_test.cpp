@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -109,10 +110,13 @@ class Sums {
     // Of samples with the same tags and time a store keeps the last one.
     std::map<std::string, Amount> series;
     for (const Sample &sample : batch.samples()) series[tags_of(sample)] = amount_of(sample, seconds);
+    for (const auto &one : series) series_.insert(one.first);
     for (const Sample &sample : batch.samples())
       if (const auto kept = series.extract(tags_of(sample))) add(kept.mapped(), amounts_[tag_of(sample, "process")]);
   }
   const Amounts &amounts() const { return amounts_; }
+  // The series of all passes: pid, process and parent.
+  const std::set<std::string> &series() const { return series_; }
 
  private:
   static void add(const Amount &more, Amount &sum) {
@@ -149,6 +153,7 @@ class Sums {
   ProcessCollector collector_;
   core::Batch batch_;
   Amounts amounts_;
+  std::set<std::string> series_;
 };
 
 class Random {
@@ -170,7 +175,7 @@ std::vector<Life> random_lives(Random &random, uint64_t begin_ns, uint64_t end_n
     for (int i = 0; i < 60; ++i) {
       Life life;
       life.pid = pid;
-      life.name = "name " + std::to_string(random.below(4));
+      life.name = random.below(5) == 0 ? "java" : "name " + std::to_string(random.below(4));
       life.start_ns = at_ns + random.of_any_size(2 * window_ns) + 1;
       life.exit_ns = life.start_ns + random.of_any_size(4 * window_ns);
       life.reaped_ns = life.exit_ns + (random.below(2) == 0 ? 1 : random.of_any_size(2 * window_ns) + 1);
@@ -226,6 +231,33 @@ TEST_CASE("in windows from 0.1 s to 10 min the samples of live and ended process
       CHECK(std::abs(found->second.bytes - right.bytes) <= found->second.bytes_error);
     }
   }
+}
+
+TEST_CASE("an interpreter that no pass saw has a sample with its pid, unless it is short or its pid is in use again") {
+  constexpr uint64_t kBegin = 1000 * kSecond;
+  const auto life = [](int32_t pid, const char *name, uint64_t cpu_ns) {
+    return Life{pid, name, kBegin + kSecond, kBegin + kSecond + cpu_ns, kBegin + 4 * kSecond, kBegin + 5 * kSecond};
+  };
+  Life again = life(6, "java", kSecond);
+  again.start_ns += 5 * kSecond;
+  again.exit_ns = again.reaped_ns = again.freed_ns = kBegin + 100 * kSecond;
+  auto owned = std::make_unique<Planned>(
+      std::vector{life(1, "java", 2 * kSecond), life(2, "python3.11", kSecond), life(3, "java", kSecond / 3),
+                  life(4, "javac", 2 * kSecond), life(5, "sleep", 2 * kSecond), life(6, "java", 2 * kSecond), again},
+      false, kBegin);
+  Planned &backend = *owned;
+  Sums sums(std::move(owned));
+  sums.pass();
+  SUBCASE("its end is reported at the next pass") {
+    backend.now_ns += 20 * kSecond;
+  }
+  SUBCASE("its end is reported between passes") {
+    backend.report_until(backend.now_ns + 10 * kSecond);
+    backend.now_ns += 20 * kSecond;
+  }
+  sums.pass();
+  CHECK(sums.series() ==
+        std::set<std::string>{"1 java ", "2 python3.11 ", "6 java ", " java parent", " javac parent", " sleep parent"});
 }
 
 }  // namespace

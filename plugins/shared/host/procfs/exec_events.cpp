@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/host/procfs/exec_events.h"
+
+#include <arpa/inet.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace atalaya::procfs {
+namespace {
+
+constexpr size_t kWhat = NLMSG_HDRLEN + sizeof(cn_msg);
+constexpr size_t kProcess = kWhat + offsetof(proc_event, event_data.exec.process_tgid);
+constexpr int kReceiveBytes = 1 << 20;
+constexpr int kAnswerWithinMs = 1000;
+
+// Kernel headers before 6.6 have these names in proc_event, later ones outside it.
+constexpr uint32_t kAnswer = 0, kExec = 2;
+
+core::Error unavailable(int error) {
+  return {"no events of new programs: " + core::error_text(error)};
+}
+
+// The kernel passes on events of exec and the answer to the subscription only. A filter reads numbers in network order.
+int filter_events(int socket) {
+  std::array<sock_filter, 5> program{{{BPF_LD | BPF_W | BPF_ABS, 0, 0, kWhat},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, htonl(kExec)},
+                                      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, htonl(kAnswer)},
+                                      {BPF_RET | BPF_K, 0, 0, UINT32_MAX},
+                                      {BPF_RET | BPF_K, 0, 0, 0}}};
+  const sock_fprog filter{program.size(), program.data()};
+  return ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
+// Kernels before 6.6 send events until each subscriber has unsubscribed, even if its socket is closed.
+int request(int socket, proc_cn_mcast_op operation) {
+  std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof(proc_cn_mcast_op))> request{};
+  nlmsghdr header{.nlmsg_len = NLMSG_LENGTH(sizeof(cn_msg) + sizeof(proc_cn_mcast_op)),
+                  .nlmsg_type = NLMSG_DONE,
+                  .nlmsg_flags = 0,
+                  .nlmsg_seq = 0,
+                  .nlmsg_pid = 0};
+  cn_msg message{};
+  message.id = {CN_IDX_PROC, CN_VAL_PROC};
+  message.len = sizeof(proc_cn_mcast_op);
+  std::memcpy(request.data(), &header, sizeof(header));
+  std::memcpy(request.data() + NLMSG_HDRLEN, &message, sizeof(message));
+  std::memcpy(request.data() + NLMSG_HDRLEN + sizeof(message), &operation, sizeof(operation));
+  return ::send(socket, request.data(), header.nlmsg_len, 0) < 0 ? -1 : 0;
+}
+
+// The kernel answers a subscription with an errno, and not at all outside the host's namespaces.
+int answer_to_subscription(int socket) {
+  pollfd wanted{socket, POLLIN, 0};
+  std::array<std::byte, 512> message;
+  while (::poll(&wanted, 1, kAnswerWithinMs) > 0) {
+    const ssize_t size = ::recv(socket, message.data(), message.size(), MSG_DONTWAIT);
+    if (size < 0) return errno;
+    proc_event event{};
+    if (static_cast<size_t>(size) < kWhat + sizeof(event)) continue;
+    std::memcpy(&event, message.data() + kWhat, sizeof(event));
+    if (event.what == kAnswer) return static_cast<int>(event.event_data.ack.err);
+  }
+  return ETIMEDOUT;
+}
+
+}  // namespace
+
+std::optional<int32_t> exec_process(std::span<const std::byte> message) {
+  uint32_t what = 0;
+  int32_t process = 0;
+  if (message.size() < kProcess + sizeof(process)) return {};
+  std::memcpy(&what, message.data() + kWhat, sizeof(what));
+  std::memcpy(&process, message.data() + kProcess, sizeof(process));
+  if (what != kExec || process <= 0) return {};
+  return process;
+}
+
+core::Status ExecEvents::start() {
+  stop();
+  socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
+  if (!socket_) return unavailable(errno);
+  sockaddr_nl address{};
+  address.nl_family = AF_NETLINK;
+  address.nl_groups = CN_IDX_PROC;
+  (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes));
+  const bool is_sent = filter_events(socket_.get()) == 0 &&
+                       ::bind(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0 &&
+                       request(socket_.get(), PROC_CN_MCAST_LISTEN) == 0;
+  const int error = is_sent ? answer_to_subscription(socket_.get()) : errno;
+  if (error == 0) return core::Done{};
+  socket_.reset();
+  return unavailable(error);
+}
+
+void ExecEvents::stop() {
+  if (socket_) request(socket_.get(), PROC_CN_MCAST_IGNORE);
+  socket_.reset();
+}
+
+void ExecEvents::read(std::vector<int32_t> &processes) {
+  std::array<std::byte, 512> message;
+  for (;;) {
+    sockaddr_nl sender{};
+    socklen_t length = sizeof(sender);
+    const ssize_t size =
+        ::recvfrom(socket_.get(), message.data(), message.size(), 0, reinterpret_cast<sockaddr *>(&sender), &length);
+    if (size < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
+    if (size < 0) return;
+    if (sender.nl_pid != 0) continue;  // not from the kernel
+    if (const auto process = exec_process({message.data(), static_cast<size_t>(size)})) processes.push_back(*process);
+  }
+}
+
+}  // namespace atalaya::procfs
