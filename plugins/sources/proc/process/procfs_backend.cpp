@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace atalaya::proc {
 namespace {
 
 constexpr int kGather_ms = 1000;
+// A process that still looks alive after its end was reported is one of the last to end.
+constexpr size_t kRecentExits = 256;
 
 ReaderOptions reader_options(Host host, const std::string &root) {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -96,6 +99,14 @@ void ProcfsBackend::drain_exits() {
       if (matches(known.start_ns, exit, listener_->suspended_ns())) same.last.start_ns = known.start_ns;
     });
     on_exit_(same);
+    if (recent_exits_.size() == kRecentExits) recent_exits_.erase(recent_exits_.begin(), recent_exits_.begin() + kRecentExits / 2);
+    recent_exits_.push_back(same);
+  });
+}
+
+bool ProcfsBackend::is_reported(const procfs::ProcessReading &reading) const {
+  return std::any_of(recent_exits_.begin(), recent_exits_.end(), [&](const ExitReading &exit) {
+    return exit.last.pid == reading.pid && matches(reading.start_ns, exit, listener_->suspended_ns());
   });
 }
 
@@ -110,12 +121,13 @@ std::optional<uint64_t> ProcfsBackend::uptime() {
 }
 
 void ProcfsBackend::read(ProcessModel &model) {
-  // taskstats sends the end of a process before it becomes a zombie. The first thread alone becomes one while others run.
+  // taskstats sends the end of a process before it becomes a zombie, in which it may be interrupted. The first thread alone becomes
+  // one while others run.
   const auto is_ended = [this](const procfs::ProcessReading &reading) {
     const auto has = [&](procfs::Gauge gauge, uint64_t value) {
       return reading.gauges.has(gauge) && reading.gauges.get(gauge) == value;
     };
-    return listener_ && has(procfs::Gauge::state, 'Z') && has(procfs::Gauge::threads, 1);
+    return listener_ && ((has(procfs::Gauge::state, 'Z') && has(procfs::Gauge::threads, 1)) || is_reported(reading));
   };
   reader_.read([&](const procfs::ProcessReading &reading) {
     if (!is_ended(reading)) return model.update(reading);
@@ -123,6 +135,7 @@ void ProcfsBackend::read(ProcessModel &model) {
     ended.ended = true;
     model.update(ended);
   });
+  recent_exits_.clear();
   log_errors();
 }
 

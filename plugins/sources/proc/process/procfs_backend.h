@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/files.h"
 #include "plugins/sources/proc/exits/taskstats_listener.h"
@@ -32,6 +33,7 @@ class ProcfsBackend final : public ProcessBackend {
  private:
   void listen();
   void drain_exits();
+  bool is_reported(const procfs::ProcessReading &reading) const;
   void run();
   void log_errors();
 
@@ -43,7 +45,8 @@ class ProcfsBackend final : public ProcessBackend {
   OnExit on_exit_;
   std::mutex mutex_;
   core::Descriptor stop_;
-  std::thread thread_;  // drains the listener between passes
+  std::thread thread_;                     // drains the listener between passes
+  std::vector<ExitReading> recent_exits_;  // the last ones since the last pass, at most kRecentExits
 };
 
 }  // namespace atalaya::proc
