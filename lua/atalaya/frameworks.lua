@@ -28,7 +28,7 @@ local spark = {
     },
     option = { executor = "--executor-id", application = "--app-id" },
     name = "executor {executor}",
-    tags = { executor = "{executor}", application = "{application}" },
+    tags = { executor = "{executor}", application = "{application}", job = "{application}" },
   },
   {
     main = "org.apache.spark.deploy.SparkSubmit",

@@ -71,7 +71,7 @@ FRAMEWORKS = [
     ("org.apache.spark.deploy.yarn.ApplicationMaster --class com.example.Job --jar job.jar", "SparkApplicationMaster"),
     ("org.apache.spark.deploy.yarn.ExecutorLauncher --arg h:4711", "SparkApplicationMaster"),
 ] + [
-    (f"{backend} {EXECUTOR}", "executor 3", {"executor": "3", "application": "application_1_0002"})
+    (f"{backend} {EXECUTOR}", "executor 3", {"executor": "3", "application": "application_1_0002", "job": "application_1_0002"})
     for backend in ("org.apache.spark.executor.CoarseGrainedExecutorBackend",
                     "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend",
                     "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend")

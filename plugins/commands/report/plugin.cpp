@@ -49,7 +49,7 @@ class Report final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::listed(
-          param::choice("by", "process|pid|host|experiment|all|job|user|container|unit|cgroup",
+          param::choice("by", "process|pid|host|experiment|all|job|application|executor|stage|user|container|unit|cgroup",
                         "Entity of a row; experiment: each experiment and workload in the range. By job, user, container, "
                         "unit or cgroup, without --metric: the bill of the machines")
               .defaults("process"),
@@ -159,7 +159,9 @@ class Report final : public Command {
 
   // A tag of processes that groups them.
   static bool is_tag(std::string_view by) {
-    return by == "job" || by == "user" || by == "container" || by == "unit" || by == "cgroup";
+    static constexpr std::array<std::string_view, 8> kTags = {"job",  "application", "executor", "stage",
+                                                              "user", "container",   "unit",     "cgroup"};
+    return std::find(kTags.begin(), kTags.end(), by) != kTags.end();
   }
 
   std::string title() const {

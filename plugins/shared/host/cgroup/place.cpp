@@ -254,7 +254,8 @@ std::string_view parse_cgroup(std::string_view text) {
     if (v2 && line.ends_with(" (deleted)")) line.remove_suffix(10);
     const int kind = v2 ? 3 : controllers == "name=systemd" ? 2 : 1;
     const Spelled spelled = read(line);
-    const int rank = spelled.containers * 16 + (spelled.job.empty() ? 0 : 8) + (line == "/" ? 1 : 1 + kind);
+    const int rank =
+        spelled.containers * 16 + (spelled.job.empty() && spelled.yarn_container.empty() ? 0 : 8) + (line == "/" ? 1 : 1 + kind);
     if (rank <= best_rank) continue;
     best = line;
     best_rank = rank;
@@ -277,6 +278,12 @@ Place place_of(std::string_view path) {
       .user = spelled.user};
   std::replace(place.pod.begin(), place.pod.end(), '_', '-');
   return place;
+}
+
+std::string yarn_application_of(std::string_view folder) {
+  while (!folder.empty())
+    if (const std::string_view part = next_part(folder, '/'); is_yarn_container(part)) return yarn_application(part);
+  return {};
 }
 
 std::string_view unit_of(std::string_view path) {

@@ -26,12 +26,16 @@ struct Place {
 };
 
 // The most specific path of /proc/PID/cgroup: that with the most containers (a runtime that manages version 1 leaves its own path
-// in version 2), then that with a job of Slurm (slurmd puts jobs of version 1 into the controllers that it uses, and not into
+// in version 2), then that with a job of Slurm or YARN (both put jobs of version 1 into the controllers that they use, and not into
 // systemd's hierarchy); of several that of version 2, on a host with version 1 that of systemd, else the first that is not the
 // root. Empty: none.
 std::string_view parse_cgroup(std::string_view text);
 // Parses a path. Monitors of containers (conmon, lxc.monitor, nspawn's supervisor) are outside of their container.
 Place place_of(std::string_view path);
+
+// The application of the YARN container that a working directory belongs to,
+// ".../appcache/application_1_2/container_1_2_01_000003"; empty: none.
+std::string yarn_application_of(std::string_view folder);
 
 // The unit, and the short id of the container, as in the path; without allocation.
 std::string_view unit_of(std::string_view path);

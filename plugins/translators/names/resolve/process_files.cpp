@@ -105,11 +105,19 @@ std::string_view ProcessFiles::read_from(int file) {
   return {buffer_.data(), used};
 }
 
-std::string_view ProcessFiles::executable() {
-  const ssize_t size = ::readlinkat(folder_.get(), "exe", buffer_.data(), PATH_MAX);
+std::string_view ProcessFiles::read_link(const char *name) {
+  const ssize_t size = ::readlinkat(folder_.get(), name, buffer_.data(), PATH_MAX);
   if (size <= 0) return {};
   touched_ = std::max(touched_, static_cast<size_t>(size));
-  std::string_view path(buffer_.data(), static_cast<size_t>(size));
+  return {buffer_.data(), static_cast<size_t>(size)};
+}
+
+std::string_view ProcessFiles::working_directory() {
+  return read_link("cwd");
+}
+
+std::string_view ProcessFiles::executable() {
+  std::string_view path = read_link("exe");
   if (constexpr std::string_view deleted = " (deleted)"; path.ends_with(deleted)) path.remove_suffix(deleted.size());
   return path;
 }

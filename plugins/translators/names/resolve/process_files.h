@@ -41,12 +41,14 @@ class ProcessFiles {
 
   // Each is empty when it cannot be read or the process has ended.
   std::string_view read(const char *file);
-  std::string_view executable();  // path of the running program
+  std::string_view executable();         // path of the running program
+  std::string_view working_directory();  // its path
   // The command of a JVM, from its hsperfdata file.
   std::string_view java_command();
 
  private:
   std::string_view read_from(int file);
+  std::string_view read_link(const char *name);
   bool has_mapped(std::string_view line_end);
 
   core::Descriptor folder_;

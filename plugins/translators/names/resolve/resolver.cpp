@@ -62,6 +62,8 @@ Answer Resolver::answer(const Question &question) {
   answer.same_program = question.image != 0 && question.image == stat->image;
   if (!answer.same_program) name_program(files, std::string(stat->name), answer);
   if (options_.places) find_places(cgroup::parse_cgroup(files.read("cgroup")), answer);
+  // YARN's default executor makes no cgroups; it starts containers in folders of their own.
+  if (options_.places && answer.places[kJob].empty()) answer.places[kJob] = cgroup::yarn_application_of(files.working_directory());
   if (options_.job_environment && answer.places[kJob].empty()) find_job(files, answer);
   return answer;
 }

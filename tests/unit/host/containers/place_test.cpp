@@ -219,6 +219,20 @@ TEST_CASE("the path with a job of Slurm wins over those of systemd and of versio
   CHECK(cgroup::parse_cgroup("4:memory:" + job + "\n0::" + container + "\n") == container);
 }
 
+TEST_CASE("the path with a container of YARN wins, too") {
+  const std::string container = "/hadoop-yarn/container_1410901177871_0001_01_000005";
+  CHECK(cgroup::parse_cgroup("4:cpu,cpuacct:" + container +
+                             "\n1:name=systemd:/system.slice/yarn.service\n0::/system.slice/yarn.service\n") == container);
+}
+
+TEST_CASE("the application of a working directory of YARN") {
+  const std::string folder = "/data/nm/usercache/me/appcache/application_1410901177871_0001/";
+  CHECK(cgroup::yarn_application_of(folder + "container_1410901177871_0001_01_000005") == "application_1410901177871_0001");
+  CHECK(cgroup::yarn_application_of(folder + "container_e17_1410901177871_0001_01_000005/tmp") == "application_1410901177871_0001");
+  CHECK(cgroup::yarn_application_of(folder).empty());
+  CHECK(cgroup::yarn_application_of("").empty());
+}
+
 TEST_CASE("jobs of Slurm and YARN") {
   struct Job {
     const char *path, *job, *step, *user;

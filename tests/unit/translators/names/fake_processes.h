@@ -26,6 +26,7 @@ class FakeProcesses {
     int inner_pid = 0;  // in its container; 0: the same
     std::string cgroup = "0::/\n";
     std::string environment = {};
+    std::string working_directory = "/";
   };
 
   FakeProcesses() { std::filesystem::create_directory(root_ / "proc"); }
@@ -49,6 +50,8 @@ class FakeProcesses {
     for (int field = 4; field <= 52; ++field)
       stat += " " + std::to_string(field == 22 ? process.start_ticks : field == 28 ? 1000 + process.image : field);
     write(folder + "/stat", stat + "\n");
+    std::filesystem::remove(folder + "/cwd");
+    std::filesystem::create_symlink(process.working_directory, folder + "/cwd");
     std::filesystem::remove(folder + "/exe");
     std::filesystem::create_symlink(process.executable.empty() ? "/usr/bin/" + process.name : process.executable, folder + "/exe");
   }

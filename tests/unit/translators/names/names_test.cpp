@@ -148,8 +148,8 @@ TEST_CASE("frameworks are called by their roles, with their ids") {
   host.window(in);
   host.answered();
   CHECK(host.window(in) == Lines{"process=YarnChild attempt=attempt_15_0001_m_000003_0",
-                                 "process=executor 3 application=application_1_0002 executor=3", "process=driver Nightly",
-                                 "process=driver job.py"});
+                                 "process=executor 3 application=application_1_0002 executor=3 job=application_1_0002",
+                                 "process=driver Nightly", "process=driver job.py"});
 }
 
 TEST_CASE("an operator's rules come before the library's, or in their place") {
@@ -241,6 +241,17 @@ TEST_CASE("a process that ends keeps its name and its place") {
     CHECK(host.window({sample(7, "java", work)}) == Lines{"process=One slice=jobs.slice"});
     host.answered();
   }
+}
+
+TEST_CASE("a process in a container of YARN without a cgroup has its application as job") {
+  Host host("tags = { \"job\" }");
+  host.put({.pid = 7,
+            .name = "python3",
+            .words = {"python3", "-m", "pyspark.daemon"},
+            .working_directory = "/data/appcache/application_15_0001/container_15_0001_01_000002"});
+  host.put({.pid = 8, .name = "python3", .words = {"python3", "x.py"}, .working_directory = "/data"});
+  CHECK(host.window({sample(7, "python3"), sample(8, "python3")}) ==
+        Lines{"process=pyspark.daemon job=application_15_0001", "process=x.py"});
 }
 
 TEST_CASE("sources that know the start of a process to a tick mean the same process") {
