@@ -5,8 +5,8 @@
 
 namespace atalaya::proc {
 
-// Minimum time between two readings of values that others change (a turn over idle processes) or that take another thread (file
-// systems). With windows of a second each window has one, also when it is 0.3 s late.
+// Minimum time between two full readings of a part of the idle processes, and between two queries of file systems. With windows of
+// 1 s there is one per window, even if the previous one was up to 0.3 s late.
 inline constexpr int64_t kMinTurn_ns = 700'000'000;
 
 }  // namespace atalaya::proc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of cgroups of version 1, version 2 or both: one per path, whichever hierarchies have it.
+// Emits one sample per cgroup path, with the values of all hierarchies (version 1, version 2 or both) that contain the path.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -28,7 +28,8 @@ class CgroupCollector {
     cgroup::CgroupReading reading;
     int64_t at_ns = 0;
     uint64_t round = 0;
-    uint64_t identity = 0, last_identity = 0;  // of its folders: a cgroup created again has the same path
+    uint64_t identity = 0,
+             last_identity = 0;  // hash of the inodes of its folders: it differs for a cgroup created again at the same path
     CgroupHistory history;
   };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From readings of a cgroup to values under the declared names.
+// Converts readings of a cgroup to the values of its metrics.
 #pragma once
 
 #include "plugins/shared/host/cgroup/cgroup_reader.h"
@@ -7,7 +7,7 @@
 
 namespace atalaya::proc {
 
-// The counters of one cgroup.
+// The previous counters of one cgroup; rates are computed against them.
 struct CgroupHistory {
   procfs::Last<cgroup::CgroupCounters> counters;
   procfs::Last<procfs::PressureTotals> cpu, memory, io;

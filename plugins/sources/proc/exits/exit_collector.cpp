@@ -63,13 +63,13 @@ void ExitCollector::start(ProcessBackend &backend, ProcessModel &model) {
   unattributed_ = Unattributed(noise_ns());
   previous_ns_ = 0;
   lost_before_ = 0;
-  drop();
+  reset();
   if (options_.exited || options_.unattributed)
     backend.follow_exits(model, [this, &model](const ExitReading &exit) { add(exit, model); });
 }
 
 // Of processes without known usage nothing counts: it is in the remainder.
-void ExitCollector::drop() {
+void ExitCollector::reset() {
   exits_.begin();
   cgroups_.begin();
   exited_ = {};
@@ -80,16 +80,16 @@ void ExitCollector::drop() {
   remainder_.reset();
   lost_.reset();
   elapsed_ns_ = 0;
-  unseen_from_ns_ = UINT64_MAX;
+  new_since_ns_ = UINT64_MAX;
 }
 
-void ExitCollector::open(std::optional<uint64_t> uptime) {
-  drop();
-  if (uptime) unseen_from_ns_ = *uptime;
+void ExitCollector::end_pass(std::optional<uint64_t> uptime) {
+  reset();
+  if (uptime) new_since_ns_ = *uptime;
 }
 
 void ExitCollector::add(const ExitReading &exit, ProcessModel &model) {
-  if (exit.last.start_ns < unseen_from_ns_) return older_.push_back(exit);
+  if (exit.last.start_ns < new_since_ns_) return older_.push_back(exit);
   const Counters used = model.usage_since_start(exit.last);
   if (!is_single(exit, used) || interpreters_.size() >= kMaxSingles) return add_group(exit, used);
   interpreters_.push_back({exit, used});
@@ -112,7 +112,7 @@ void ExitCollector::add_unseen(const ExitReading &exit, const Counters &used, co
   parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
 }
 
-void ExitCollector::take(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
+void ExitCollector::end_window(ProcessBackend &backend, ProcessModel &model, const Pass &pass) {
   const bool first = previous_ns_ == 0;
   elapsed_ns_ = first || pass.baseline ? 0 : pass.monotonic_ns - previous_ns_;
   previous_ns_ = pass.monotonic_ns;

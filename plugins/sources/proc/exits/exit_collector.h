@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of processes that ended in the window, and of CPU time that is charged to no process.
+// Emits samples of the processes that ended in the window, and of CPU time that the kernel charges to no process.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -29,32 +29,32 @@ struct ExitOptions {
 class ExitCollector {
  public:
   ExitCollector(Host host, ExitOptions options);
-  // Receives ends from now on, also between passes.
+  // Subscribes to process ends; they arrive also between passes over the processes.
   void start(ProcessBackend &backend, ProcessModel &model);
-  // Around each pass: hold the backend's lock from `close` before it to `open` after the samples of this window. `take` is between
-  // the reading of the processes and the end of the model's pass; the window begins at its last call.
-  void close() { unseen_from_ns_ = UINT64_MAX; }
-  void take(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
-  // `uptime` as of the end of the pass.
-  void open(std::optional<uint64_t> uptime);
+  // Each pass calls these three in order, with the backend's lock held from the first to the last: start_pass before the processes
+  // are read; end_window after it and before ProcessModel::end; end_pass after the samples of the window are emitted.
+  void start_pass() { new_since_ns_ = UINT64_MAX; }
+  void end_window(ProcessBackend &backend, ProcessModel &model, const Pass &pass);
+  // `uptime` is that at the end of the reading.
+  void end_pass(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
-  // The end of a process with a series of its own: one that earlier passes saw, but not the last one, or an interpreter that no pass
-  // saw, whose program has a name of its own.
+  // The end of a process with a series of its own: one that an earlier pass read and the last pass did not, or an interpreter that no
+  // pass read, whose program has a name of its own.
   struct Single {
     Process process;
-    procfs::Name name;  // when it ended
+    procfs::Name name;  // at its end
     Counters used;
     uint64_t cgroup = 0;  // of one that no pass saw
   };
   std::span<const Single> singles() const { return singles_; }
-  // The cgroup of one that no pass saw, as a tag.
+  // Adds the cgroup of a process that no pass read, as a tag.
   void add_cgroup(const Single &ended, Sample &sample, Batch &batch);
-  // The parent of a process when it ended; empty: it did not end in the window, or its parent is unknown.
+  // Name of the parent of a process that ended in the window; empty when it did not end or its parent is unknown.
   std::string_view parent_of(const procfs::ProcessReading &process) const;
-  // The usage and the number of ended processes.
+  // Adds the usage and the number of ended processes to the sample.
   void add_fields(const Counters &used, uint64_t exits, Sample &sample, Batch &batch);
   void add_count(uint64_t exits, Sample &sample, Batch &batch);
-  // Emits the samples of the last call of take, without those of singles.
+  // Emits the samples of the last window, except those of singles().
   void emit(Batch &batch);
 
  private:
@@ -64,7 +64,7 @@ class ExitCollector {
   void add_unseen(const ExitReading &exit, const Counters &used, const ProcessModel &model);
   void add_group(const ExitReading &exit, const Counters &used);
   void add_used(const Counters &used);
-  void drop();
+  void reset();
   bool read_busy(procfs::HostBusy &busy);
   void emit_group(const ExitGroup &group, Batch &batch);
   void emit_remainder(const Remainder &remainder, Batch &batch);
@@ -81,15 +81,15 @@ class ExitCollector {
   cgroup::CgroupPaths cgroups_;
   ExitModel exits_;
   Unattributed unattributed_;
-  // Processes born from here on were not seen: they are summed at once. A window may have millions of them.
-  uint64_t unseen_from_ns_ = UINT64_MAX;
-  std::vector<ExitReading> older_;  // the others, until the next pass shows whether they were seen: as many as that pass had
+  // No pass has read a process that started later: its end is added to its group when it arrives. A window may have millions.
+  uint64_t new_since_ns_ = UINT64_MAX;
+  std::vector<ExitReading> older_;  // ends of older processes, until the next pass: at most as many as the last pass read
   std::vector<Single> singles_;
   struct Unseen {
     ExitReading exit;
     Counters used;
   };
-  std::vector<Unseen> interpreters_;  // born and ended since the last pass
+  std::vector<Unseen> interpreters_;  // started and ended since the last pass
   struct Parent {
     int32_t pid;
     uint64_t start_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over processes that ended within a window, by identity: on a busy host hundreds end every second.
+// Sums the usage of processes that ended in a window by name, parent and cgroup: on a busy host hundreds end every second.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace atalaya::proc {
 
-// The processes of one name, parent and cgroup that ended.
+// The ended processes of one name, parent and cgroup.
 struct ExitGroup {
   procfs::Name name, parent;
   uint64_t cgroup = 0;
-  bool other = false;  // all processes without a separate group; no name, parent and cgroup
+  bool other = false;  // the sum of all groups beyond the maximum; it has no name, parent and cgroup
   uint64_t exits = 0;
-  Counters used;  // since their last readings: each counter is summed over the processes that have it
+  Counters used;  // usage since their last readings; each counter is summed over the processes for which it is known
 
   uint64_t cpu_ns() const;
 };
 
-// A window has at most `max_groups` groups, those with the most CPU time, and one for all others. All sums are exact.
-// Nothing is allocated after construction.
+// A window has at most `max_groups` groups, those with the most CPU time, and one group for the rest. All sums are exact.
+// The constructor allocates all memory.
 class ExitModel {
  public:
   explicit ExitModel(size_t max_groups);
@@ -31,7 +31,8 @@ class ExitModel {
   void begin();
   // `used`: usage since the last reading, of each known counter (ProcessModel::usage_since_last_reading).
   void add(const ExitReading &exit, const Counters &used);
-  // In descending order of CPU time, the group of all others last; the order is deterministic. Ends the window: valid until begin.
+  // Ends the window and returns its groups in descending order of CPU time, the group `other` last; ties are broken by identity.
+  // The result is valid until begin.
   std::span<const ExitGroup> groups();
 
  private:

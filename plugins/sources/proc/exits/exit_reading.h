@@ -10,7 +10,7 @@ namespace atalaya::proc {
 // The final reading of an ended process.
 struct ExitReading {
   procfs::ProcessReading last;  // no gauges; start_ns 0: unknown
-  procfs::Name parent;          // its name when the process ended; empty: unknown
+  procfs::Name parent;          // name of the parent at the end of the process; empty: unknown
   uint64_t cgroup = 0;          // id; 0: unknown
 };
 

@@ -144,7 +144,7 @@ core::Status TaskstatsListener::check_arrival() {
 }
 
 // The kernel responds within the call, between records of threads that end meanwhile. Returns the errno of the response.
-int TaskstatsListener::request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const TakeMessage &take) {
+int TaskstatsListener::request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const OnMessage &take) {
   Request head{};
   const size_t length = sizeof(head) + value.size();
   head.header = {.nlmsg_len = static_cast<uint32_t>(length),
@@ -171,7 +171,7 @@ int TaskstatsListener::request(uint16_t type, uint8_t command, uint16_t attribut
 }
 
 // Receives available messages; false when there are no more.
-bool TaskstatsListener::receive(const TakeMessage &take) {
+bool TaskstatsListener::receive(const OnMessage &take) {
   std::array<iovec, kMessages> parts{};
   std::array<sockaddr_nl, kMessages> senders{};
   std::array<mmsghdr, kMessages> headers{};

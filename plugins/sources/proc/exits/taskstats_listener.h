@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of processes from the kernel's taskstats interface, for hosts without BPF. It does not report the cgroup, nor the last
-// CPU time (up to a tick per thread), because the kernel sends the record before adding it.
+// Receives process ends from the kernel's taskstats interface, for hosts without BPF. Its records have no cgroup, and up to a tick
+// of CPU time per thread is missing, because the kernel sends a record before it adds the last usage.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace atalaya::proc {
 struct TaskstatsSettings {
   // Buffer for records between passes; the kernel uses 1 to 2 KiB per ended thread.
   int receive_buffer_bytes = 16 << 20;
-  size_t max_processes = 2048;  // still running, with ended threads
+  size_t max_processes = 2048;  // running processes whose ended threads are summed
 };
 
 class TaskstatsListener {
@@ -27,10 +27,10 @@ class TaskstatsListener {
   using NameOf = std::function<procfs::Name(int32_t pid)>;  // empty for an unknown process
   using Take = std::function<void(const ExitReading &)>;
 
-  // Counts of threads, not processes, since the start.
+  // Numbers of thread records since the start.
   struct Errors {
-    uint64_t lost = 0;       // records without room in the buffer
-    uint64_t malformed = 0;  // malformed records
+    uint64_t lost = 0;  // because the buffer was full
+    uint64_t malformed = 0;
   };
 
   explicit TaskstatsListener(const TaskstatsSettings &settings) : settings_(settings), sums_(settings.max_processes) {}
@@ -38,18 +38,19 @@ class TaskstatsListener {
   TaskstatsListener &operator=(const TaskstatsListener &) = delete;
   ~TaskstatsListener() { stop(); }
 
-  // The error says why taskstats is unavailable on this host, and the remedy.
+  // The error states why taskstats is unavailable on this host and how to enable it.
   core::Status start();
   void stop();
-  // Passes on the processes that ended since the start or the last drain, at any time between passes too. Never waits. `name_of` is
-  // called for parents, and for processes whose name was lost.
+  // Calls `take` for each process that ended since the start or the last drain. Does not block; also called between passes.
+  // `name_of` resolves the names of parents, and of processes whose own record was lost.
   void drain(const NameOf &name_of, const Take &take);
-  // A process that may have been born after this call was: one that is older is known by its reading.
+  // Marks the start of a pass. An end whose process may be older or younger than the pass counts as younger: an older process is
+  // found by its last reading (see `matches`).
   void begin_pass() { pass_ns_ = drained_ns_; }
   int socket() const { return socket_.get(); }
 
   const Errors &errors() const { return errors_; }
-  // The clock of start times runs while the host is suspended, that of taskstats does not: their current difference.
+  // Time that the host was suspended since boot: start times include it, the elapsed times of taskstats do not.
   uint64_t suspended_ns() const { return suspended_ns_; }
 
  private:
@@ -58,15 +59,15 @@ class TaskstatsListener {
     int32_t parent = 0;
     bool named = false;
   };
-  using TakeMessage = std::function<void(const NetlinkMessage &)>;
+  using OnMessage = std::function<void(const NetlinkMessage &)>;
 
   core::Status open_socket();
   core::Status find_family();
   core::Status check_version();
   core::Status listen();
   core::Status check_arrival();
-  int request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const TakeMessage &take);
-  bool receive(const TakeMessage &take);
+  int request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const OnMessage &take);
+  bool receive(const OnMessage &take);
   void count_lost();
   void begin_drain();
   uint64_t start_of(const ProcessEnd &end) const;
@@ -83,15 +84,15 @@ class TaskstatsListener {
   ThreadSums sums_;
   std::vector<std::byte> buffer_;
   std::vector<Ended> ended_;                          // in this drain
-  std::vector<std::pair<int32_t, uint32_t>> by_pid_;  // of those, with the index
-  int64_t drained_ns_ = 0, previous_drain_ns_ = 0;    // since boot
-  int64_t pass_ns_ = 0;                               // the last drain of a pass
-  int64_t boot_ns_ = 0;                               // Unix time of it, as of this drain
+  std::vector<std::pair<int32_t, uint32_t>> by_pid_;  // pids and indexes of ended_, sorted
+  int64_t drained_ns_ = 0, previous_drain_ns_ = 0;    // CLOCK_BOOTTIME
+  int64_t pass_ns_ = 0;                               // time of the last drain in a pass
+  int64_t boot_ns_ = 0;                               // Unix time of the boot, computed in this drain
   uint64_t suspended_ns_ = 0;
 };
 
-// Whether this is the end of the known process of that pid and start time. taskstats reports the end time to a second, and the
-// lifetime without time of suspension.
+// Whether `exit` can be the end of the process with its pid that started at `start_ns`. The comparison has a tolerance, because
+// taskstats rounds the end time to a second and reports a lifetime without the time of suspension.
 bool matches(uint64_t start_ns, const ExitReading &exit, uint64_t suspended_ns);
 
 }  // namespace atalaya::proc

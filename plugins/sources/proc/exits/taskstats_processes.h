@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From ends of threads to ends of processes. Independent of sockets.
+// Combines the records of ended threads to ends of processes. It uses no sockets.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,27 @@ struct ProcessEnd {
   int32_t parent = 0;
   bool kernel_thread = false;
   procfs::Name name;
-  bool named = false;     // else the name is that of a thread: the record of the first thread is missing
-  bool threaded = false;  // it had several threads
+  bool named = false;     // false: the record of the main thread is missing, and `name` is that of another thread
+  bool threaded = false;  // the process had several threads
   uint64_t elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
   procfs::Known<procfs::Counter, procfs::kCounters> counters;
 };
 
-// The kernel sums only the CPU time of a process; other usage of its threads is summed here, from the first record of a thread on.
-// The sum is reported only if no record is missing: records are missing for threads that ended before the start, and lost ones.
+// Sums the usage of the threads of each process, from the record of its first ended thread: the kernel sums only their CPU time.
+// Usage other than CPU time is reported only if the records of all threads arrived: none was lost, and no thread ended before the
+// start of the agent.
 class ThreadSums {
  public:
   using Take = std::function<void(const ProcessEnd &)>;
 
-  // Maximum number of running processes with ended threads; beyond it, those with the oldest last record are forgotten.
+  // `max_processes`: running processes with ended threads; beyond it, the process with the oldest last record is removed.
   explicit ThreadSums(size_t max_processes);
 
-  // A process with one thread is passed on at once.
+  // Calls `take` immediately if the process had one thread only.
   void add(const TaskEnd &end, const Take &take);
-  // Passes on the other ended processes. Call it after all available records: that of the last thread may overtake others, because
-  // each CPU sends separately.
+  // Calls `take` for the ended processes with several threads. Call it after all available records are added: each CPU sends its
+  // own records, so the record of the last thread may arrive before those of other threads.
   void finish(const Take &take);
   size_t size() const { return pids_.size(); }
 
@@ -45,7 +46,7 @@ class ThreadSums {
     int64_t start_s = 0;
     uint64_t order = 0;  // of its last record
     TaskCpu cpu;
-    std::optional<ThreadsTotal> total;  // when the process has ended
+    std::optional<ThreadsTotal> total;  // set when the process has ended
   };
 
   Sum &sum_of(const TaskEnd &end, const Take &take);

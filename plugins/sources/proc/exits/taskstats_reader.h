@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of the kernel's taskstats interface when a task (a thread) ends: netlink messages with the records of
-// linux/taskstats.h. Pure functions on untrusted bytes.
+// Parses the netlink messages that the kernel's taskstats interface sends when a task (a thread) ends; linux/taskstats.h describes
+// the records. Pure functions on untrusted input.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 // The id in the generic netlink controller's response to CTRL_CMD_GETFAMILY.
 std::optional<uint16_t> family_of(const NetlinkMessage &message);
 
-// CPU time of the kernel: exact, and in ticks, by which it is divided.
+// CPU time of a task as the kernel counts it: the exact total, and user and kernel time in ticks, which give the ratio of the two.
 struct TaskCpu {
   uint64_t exec_ns = 0;
   uint64_t user_us = 0, kernel_us = 0;
 };
-// Divides it as /proc/PID/stat does. Without a tick all is user time, except for a kernel thread; without the exact time the ticks
-// are the time.
+// Divides the exact time into user and kernel time in the ratio of the ticks, as /proc/PID/stat does. If there are no ticks, all
+// is user time (kernel time for a kernel thread). If the exact time is 0, the ticks are the result.
 void set_cpu(const TaskCpu &cpu, bool kernel_thread, procfs::Known<procfs::Counter, procfs::kCounters> &counters);
 
-// The usage of all ended threads together, summed by the kernel.
+// Sums over all threads of an ended process, made by the kernel.
 struct ThreadsTotal {
   uint64_t exec_ns = 0;
   std::optional<uint64_t> delay_ns;
@@ -42,16 +42,16 @@ struct TaskEnd {
   int32_t process = 0;  // the pid of its process; 0: not reported (before version 12)
   int32_t parent = 0;   // of the process
   bool kernel_thread = false;
-  bool last = false;  // the process ended with it
+  bool last = false;  // it was the last thread of its process
   procfs::Name name;
   uint64_t elapsed_us = 0, process_elapsed_us = 0;
   int64_t end_s = 0;  // Unix time, rounded down
   TaskCpu cpu;
   procfs::Known<procfs::Counter, procfs::kCounters> counters;  // without CPU time
-  std::optional<ThreadsTotal> total;                           // when it is the last one of several
+  std::optional<ThreadsTotal> total;                           // set for the last of several threads
 };
 
-// A record of a thread's end, from a message of the taskstats family. Empty for other or malformed messages.
+// Parses the payload of a message of the taskstats family; nothing when it is malformed or has no record of a thread's end.
 std::optional<TaskEnd> task_end(Bytes payload);
 
 }  // namespace atalaya::proc

@@ -50,7 +50,7 @@ HostCollector::HostCollector(Host host, HostOptions options, FileSystemQueryOpti
 void HostCollector::start() {
   reader_.open();
   net_dev_input_.emplace(Input{procfs::KeptFile(reader_.process_path("net/dev")), "sys.net is"});
-  has_clock_ = is_of_running_kernel();
+  has_clock_ = reads_running_kernel();
   // Below another root, mount points are paths of the other host: statvfs would read folders of this one.
   if (!reader_.is_host()) return;
   mountinfo_input_.emplace(Input{procfs::KeptFile(reader_.process_path("mountinfo")), "sys.fs is"});
@@ -183,7 +183,7 @@ void HostCollector::collect_file_systems(Batch &batch) {
     if (!text) return;
     if (!file_systems_ || *text != mountinfo_) find_file_systems(*text);
   }
-  if (file_systems_->empty() || !all_answer()) return;
+  if (file_systems_->empty() || !query_file_systems()) return;
   for (size_t i = 0; i < file_systems_->size(); ++i) {
     const std::optional<Space> &space = spaces_.answers()[i];
     if (!space) continue;
@@ -193,7 +193,7 @@ void HostCollector::collect_file_systems(Batch &batch) {
   }
 }
 
-bool HostCollector::all_answer() {
+bool HostCollector::query_file_systems() {
   const bool answered = spaces_.query(file_systems_);
   if (!answered && !unresponsive_logged_)
     host_.log(Level::warning,
@@ -248,7 +248,7 @@ void HostCollector::collect_clock(Batch &batch) {
   emitter_.emit(batch, values_, {});
 }
 
-bool HostCollector::is_of_running_kernel() {
+bool HostCollector::reads_running_kernel() {
   if (reader_.is_host()) return true;
   const std::string there(reader_.read(reader_.folder(), "proc/sys/kernel/random/boot_id").value_or(""));
   return !there.empty() && reader_.read(AT_FDCWD, "/proc/sys/kernel/random/boot_id") == there;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load, clock and activity.
+// Emits samples of the host: cores, memory, swap, disks, interfaces, file systems, pressure, load, clock and activity.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,7 +19,7 @@
 
 namespace atalaya::proc {
 
-// adjtimex(2); on failure errno has the reason.
+// The signature of adjtimex(2), which returns -1 and sets errno on failure.
 using ReadClock = int (*)(timex *);
 
 class HostCollector {
@@ -40,12 +40,12 @@ class HostCollector {
   void collect_load(Batch &batch);
   void collect_clock(Batch &batch);
 
-  // Whether the root belongs to the kernel that this process runs on.
-  bool is_of_running_kernel();
+  // Whether the files below the root are those of the running kernel, not a recording.
+  bool reads_running_kernel();
   bool wanted(procfs::DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);
-  bool all_answer();
+  bool query_file_systems();
 
   Host host_;
   HostOptions options_;

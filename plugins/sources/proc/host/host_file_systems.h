@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The space of file systems, queried on a separate thread: a file system that hangs (FUSE, NFS) blocks its caller in the kernel,
-// possibly forever.
+// Queries the space of file systems on a separate thread: a file system that does not respond (FUSE, NFS) blocks its caller in the
+// kernel, possibly without end.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ std::optional<Space> space_at(const std::string &mount);
 
 struct FileSystemQueryOptions {
   std::function<std::optional<Space>(const std::string &mount)> query = space_at;
-  std::chrono::milliseconds timeout{20};  // of the caller, for all mounts together
+  std::chrono::milliseconds timeout{20};  // maximum wait of FileSystemSpaces::query, for all mounts together
 };
 
 class FileSystemSpaces {
@@ -32,15 +32,15 @@ class FileSystemSpaces {
   ~FileSystemSpaces() { stop(); }
 
   void start();
-  // Does not wait for a file system that hangs: its thread is detached and ends when the kernel returns.
+  // Does not wait for a file system that does not respond: its thread is detached and ends when the kernel returns.
   void stop();
 
-  // Queries one mount or more. True when all responded in time; else no further query is sent until the unresponsive one has
-  // responded or failed.
+  // Queries all mounts (at least one) and returns true when all responded before the timeout. After a timeout, calls return false
+  // without a new query until the unresponsive file system has responded or failed.
   bool query(const Mounts &mounts);
-  // After query returned true, until the next query: in the order of the mounts.
+  // The results in the order of the mounts; valid after query returned true, until the next query.
   const std::vector<std::optional<Space>> &answers() const;
-  // After query returned false: the mount point that does not respond.
+  // The mount point that does not respond; valid after query returned false.
   const std::string &unresponsive() const { return unresponsive_; }
 
  private:
@@ -48,7 +48,7 @@ class FileSystemSpaces {
   static void work(Shared &shared);
 
   FileSystemQueryOptions options_;
-  std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
+  std::shared_ptr<Shared> shared_;  // state shared with the thread, which may outlive this object
   std::string unresponsive_;
 };
 

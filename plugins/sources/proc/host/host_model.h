@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From readings of the host to values under the declared names.
+// Converts readings of the host to the values of its metrics.
 #pragma once
 
 #include <sys/timex.h>
@@ -12,7 +12,7 @@
 
 namespace atalaya::proc {
 
-// Atalaya's formulas of sys.cpu.usage and sys.mem.usage, or those of the reference, for its dashboards.
+// Formulas of sys.cpu.usage and sys.mem.usage: those of Atalaya, or those of the reference program, for dashboards made for it.
 enum class Formulas { atalaya, reference };
 
 struct Units {
@@ -37,7 +37,7 @@ void interface_values(const procfs::Readings<procfs::InterfaceCounters> &interfa
 void load_values(const procfs::Load &load, HostValues &out);
 void clock_values(const timex &clock, HostValues &out);
 
-// The four metrics of one resource's pressure.
+// The names of the four metrics of one resource's pressure.
 template <class Values>
 struct PressureNames {
   typename Values::Name some, some_stall, full, full_stall;
@@ -53,7 +53,7 @@ void pressure_values(const procfs::Pressure &pressure, const procfs::Readings<pr
   out.set(names.full_stall, totals.per_second(&procfs::PressureTotals::full, kPercentOfMicroseconds));
 }
 
-// The numbers of statvfs(3).
+// The result of statvfs(3).
 struct Space {
   uint64_t block_bytes = 0, blocks = 0, free = 0, available = 0, inodes = 0, free_inodes = 0;
 };
@@ -62,8 +62,8 @@ void space_values(const Space &space, HostValues &out);
 struct FileSystem {
   std::string device, disk, mount;  // "8:1", "sda1" (the mount's source without /dev/), "/var"
 };
-// The mounts of the given types, each device once: where its root is mounted if anywhere, else the first bind mount of it. A
-// mount hidden by another one on the same folder is left out.
+// Returns the mounts whose type is in `types`, one per device: the mount of the device's root if it exists, else its first bind
+// mount. A mount that is hidden by a later one on the same folder is omitted.
 std::vector<FileSystem> select_file_systems(const std::vector<procfs::Mount> &mounts, const std::vector<std::string> &types);
 
 }  // namespace atalaya::proc

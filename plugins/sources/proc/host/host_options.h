@@ -27,7 +27,7 @@ struct CgroupOptions {
 
 inline constexpr Param kFileSystemType[] = {param::string("", "A file system type as in /proc/filesystems")};
 
-// In addition to `root`, which the source declares for all its parts.
+// The parameters of the host samples. The source declares `root`, which is common to all its samples.
 inline constexpr auto kHostParams = std::to_array<Param>({
     param::choice("usage", "atalaya|reference",
                   "Formulas of sys.cpu.usage and sys.mem.usage; reference counts iowait and page cache as used")

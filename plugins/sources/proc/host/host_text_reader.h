@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files below a root, read into one buffer that grows to the largest of them.
+// Reads complete files below a root folder into one buffer that grows to the largest file.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -15,10 +15,10 @@
 
 namespace atalaya::proc {
 
-// A kept file, and the loss without it.
+// A file that stays open between windows, and the metrics that are absent when it cannot be read.
 struct Input {
   procfs::KeptFile file;
-  std::string_view loss;  // "sys.load is"
+  std::string_view loss;  // subject of the log line, such as "sys.load is" (absent)
   bool logged = false;
 };
 
@@ -26,17 +26,17 @@ class TextReader {
  public:
   TextReader(Host host, std::string root) : host_(host), root_(std::move(root)) {}
 
-  // Opens the root; throws Failure when it is not a folder.
+  // Opens the root folder; throws Failure on an error.
   void open();
   int folder() const { return folder_.get(); }
   bool is_host() const { return root_ == "/"; }
 
-  // The text is valid until the next read. The first failure of each input is logged, with the loss.
+  // Returns a text that is valid until the next read. Logs the first failure of each input with its `loss`.
   std::optional<std::string_view> read(Input &input);
-  // A file that may well be missing; nothing is logged.
+  // Reads an optional file; a failure is not logged.
   std::optional<std::string_view> read(int folder, const char *path);
-  // A file of a process in the namespaces of the host: below another root process 1, because /proc/self is in the namespaces of
-  // this process.
+  // The path of a file of /proc/PID that shows the host's namespaces (mounts, network): that of /proc/self, or of process 1 below
+  // another root, because /proc/self would show the namespaces of this process.
   std::string process_path(const std::string &name) const;
 
  private:

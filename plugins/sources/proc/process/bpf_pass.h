@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass over all processes in one call of bpf/proc_pass.bpf.c: the records of the iterator, at a fraction of its cost.
+// Reads all processes in one call of the program in bpf/proc_pass.bpf.c. It returns the same records as the kernel's iterator at a
+// fraction of the cost.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,15 @@ namespace atalaya::proc {
 
 class BpfPass {
  public:
-  // Shares the map of ended threads and the settings of a loaded object, which must outlive this one. `capacity`: maximum bytes of
-  // records. Null if the kernel cannot do it.
+  // Loads the program with the map of ended threads and the settings of `ends`, which must outlive the result. `capacity` is the
+  // maximum size of all records in bytes. Null if the kernel does not support the program.
   static std::unique_ptr<BpfPass> open(const proc_bpf &ends, uint32_t capacity);
   ~BpfPass();
 
-  // All processes, as whole records that stay until the next call; nothing when they are too many or the kernel fails. `turn`: of
-  // bpf/proc_values.bpf.h.
+  // Returns complete records of all processes, valid until the next call; nothing when they exceed the capacity or the call fails.
+  // `turn` selects the idle processes that are read in full (see bpf/proc_values.bpf.h).
   std::optional<std::span<const std::byte>> read(uint32_t turn);
-  // The next call reports all processes in full.
+  // Makes the next call report all processes in full.
   void forget();
 
  private:

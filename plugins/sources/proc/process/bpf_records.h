@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From records of bpf/proc.bpf.c to readings. Pure; the frame of the records is checked, although they come from our program.
+// Converts records of bpf/proc.bpf.c to readings. Pure functions; they check the sizes of records, although their own program
+// wrote them.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,11 @@ namespace atalaya::proc {
 
 procfs::ProcessReading reading_of(const proc_record &record);
 ExitReading reading_of(const proc_exit &end);
-ExitReading reading_of(const proc_key &key, const proc_leaving &end);  // as of the exit; with threads no counters are known
+ExitReading reading_of(const proc_key &key,
+                       const proc_leaving &end);  // values at the exit; without counters if the process had threads
 
-// Takes whole records from the front of the bytes; returns their size in bytes.
+// Parses the complete records at the start of `bytes`: calls `full` for a full record, `idle` with the pid of an idle process.
+// Returns the number of bytes parsed.
 size_t parse_records(std::span<const std::byte> bytes, const std::function<void(const proc_record &)> &full,
                      const std::function<void(int32_t)> &idle);
 

@@ -85,23 +85,23 @@ void ProcessCollector::read_boot_time() {
 
 void ProcessCollector::collect(const Window &window, Batch &batch) {
   const auto lock = backend_->lock_exits();
-  exits_.close();
+  exits_.start_pass();
   Pass pass{.monotonic_ns = host_.monotonic(), .baseline = (window.flags & ATALAYA_WINDOW_BASELINE) != 0};
   pass.uptime_ns = backend_->uptime();
   model_.begin(pass);
   backend_->read(model_);
-  if (options_.exited || options_.unattributed) exits_.take(*backend_, model_, pass);
+  if (options_.exited || options_.unattributed) exits_.end_window(*backend_, model_, pass);
   model_.end();
   const std::optional<uint64_t> read_until = backend_->uptime();
   if (wants(kUser)) users_.refresh();
   batch.reserve(model_.live().size() + exits_.max_samples());
   for (const Process &process : model_.rested()) emit_idle_sample(process, batch);
   for (const ExitCollector::Single &ended : exits_.singles()) emit_last(ended, batch);
-  take_turns();
+  read_selected();
   for (Process *process : model_.live())
     if (shows(*process) && !mark_idle(*process, window, batch)) emit(*process, batch);
   exits_.emit(batch);
-  exits_.open(read_until);
+  exits_.end_pass(read_until);
 }
 
 // A process that rests already has the same memory: it was not read since.
@@ -151,7 +151,7 @@ bool ProcessCollector::shows(const Process &process) const {
   return options_.kernel_threads || !process.now.kernel_thread;
 }
 
-void ProcessCollector::take_turns() {
+void ProcessCollector::read_selected() {
   open_files_.clear();
   if (counts_files_ && !texts_.reads()) return;
   for (const Process *process : turns_.choose(model_.live())) {

@@ -24,24 +24,24 @@ struct ProcessOptions {
   std::string backend = "auto";  // auto, bpf, procfs
   bool kernel_threads = true;
   bool active_only = false;
-  std::vector<std::string> tags;  // extra ones
-  procfs::CommandLines commands;  // the extra tag of allowed processes
+  std::vector<std::string> tags;  // names of the selected extra tags
+  procfs::CommandLines commands;  // selects the processes that may have the extra tag `command`
   size_t expensive_budget = 32;   // processes per window
   bool exited = true, unattributed = true;
   size_t exited_groups = 100;            // per window
-  int64_t idle_interval_ns = 0;          // 0: a process that rests has a sample in each window
-  uint64_t idle_below_kib = UINT64_MAX;  // of resident memory: a larger process has a sample in each window, too
+  int64_t idle_interval_ns = 0;          // windows of an idle process are merged for this time; 0: a sample per window
+  uint64_t idle_below_kib = UINT64_MAX;  // a process with more resident memory is not merged
 };
 
-// The samples of processes.
+// Emits the samples of processes.
 class ProcessCollector {
  public:
-  // Without a backend, start() opens one.
+  // If `backend` is null, start() opens one.
   ProcessCollector(Host host, ProcessOptions options, std::unique_ptr<ProcessBackend> backend = nullptr);
   void start();
   void stop();
   void collect(const Window &window, Batch &batch);
-  // The merged samples of processes that rest, up to the last window.
+  // Emits the pending merged samples of idle processes, up to the last window.
   void emit_idle_samples(Batch &batch);
 
  private:
@@ -54,7 +54,7 @@ class ProcessCollector {
   bool wants(Tag tag) const { return extra_ids_[tag] != 0; }
   std::unique_ptr<ProcessBackend> open_backend();
   void read_boot_time();
-  void take_turns();
+  void read_selected();
   bool may_idle(const Process &process) const;
   bool mark_idle(Process &process, const Window &window, Batch &batch);
   void emit_idle_sample(Process process, Batch &batch);
@@ -74,16 +74,16 @@ class ProcessCollector {
   std::array<uint32_t, procfs::kCounters> rate_ids_{};
   std::array<uint32_t, procfs::kGauges> gauge_ids_{};
 
-  bool counts_files_ = false;  // the backend reports them
+  bool counts_files_ = false;  // the backend reports the number of open files
   core::Descriptor folder_;    // proc below the root
   ProcessModel model_;
   ExitCollector exits_;
   Users users_;
   ProcessTextCache texts_;
   Turns turns_;
-  std::vector<std::pair<int32_t, uint64_t>> open_files_;  // of this window's turns, by pid
+  std::vector<std::pair<int32_t, uint64_t>> open_files_;  // pids and open files of the processes selected in this window
   std::optional<int64_t> boot_time_ns_;
-  std::unique_ptr<ProcessBackend> backend_;  // last: its thread uses the model and the exits
+  std::unique_ptr<ProcessBackend> backend_;  // last: its thread uses model_ and exits_
 };
 
 }  // namespace atalaya::proc

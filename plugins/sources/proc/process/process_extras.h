@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data of a process that is read on demand or in turn: names of users, cgroup, command line, open files.
+// Data of a process that is not read in each window: user name, cgroup, command line, open files.
 #pragma once
 
 #include <sys/types.h>
@@ -24,13 +24,13 @@ using cgroup::container_of;
 using cgroup::parse_cgroup;
 using cgroup::unit_of;
 
-// Names of user ids from the passwd file below the root, read again when it changes: a recorded tree has its users, and the
-// host's name services may query the network.
+// Maps user ids to names with the passwd file below the root, which is read again when it changes. The name services of the host
+// are not used: they may query the network, and a recorded root has other users.
 class Users {
  public:
   explicit Users(const std::string &root) : path_(root + "/etc/passwd") {}
   void refresh();
-  // The id in digits when it has no name. Valid until the next refresh.
+  // The name of the user id, or the id in digits if it has no name. Valid until the next refresh.
   std::string_view name(int64_t id);
 
  private:
@@ -39,7 +39,7 @@ class Users {
   std::unordered_map<int64_t, std::string> names_;
 };
 
-// Texts of a process that are read when it appears, when its name changes (it runs another program) and in turn.
+// Texts of a process that are read when the process appears, when its name changes (exec) and when Turns selects it.
 struct ProcessTexts {
   std::string cgroup, command;
 };
@@ -71,11 +71,11 @@ class ProcessTextCache {
   std::vector<char> buffer_ = std::vector<char>(16384);
 };
 
-// Selects the processes of this window: the busiest for half of the budget, the others in turn by pid.
+// Selects the processes for expensive reads in this window: half of the budget for the busiest, the rest round-robin by pid.
 class Turns {
  public:
   explicit Turns(size_t budget) : budget_(budget) {}
-  // Valid until the next call.
+  // The result is valid until the next call.
   const std::vector<const Process *> &choose(std::span<const Process *const> live);
 
  private:
@@ -84,7 +84,7 @@ class Turns {
   std::vector<const Process *> chosen_, candidates_;
 };
 
-// Number of open descriptors of a process; nothing when access is denied or it has ended.
+// Number of open descriptors of a process; nothing when access is denied or the process has ended.
 std::optional<uint64_t> count_open_files(int folder, int32_t pid);
 
 }  // namespace atalaya::proc

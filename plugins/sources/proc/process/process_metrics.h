@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of processes, and the number of a process that each shows.
+// The metrics of processes, each with the counter or gauge of a reading that it reports.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -18,13 +18,13 @@ inline constexpr MetricTag kExitTags[] = {metric::identity("host"), metric::extr
                                           metric::identity("parent"), metric::identity("cgroup")};
 inline constexpr MetricTag kLostExitTags[] = {metric::identity("host"), metric::identity("process")};
 
-// A counter's growth per second, times the scale.
+// A metric whose value is the growth of the counter per second, times `scale`.
 struct RateRow {
   Metric metric;
   procfs::Counter counter;
   double scale;
 };
-// A gauge times the scale; unscaled when the metric is a count.
+// A metric whose value is the gauge times `scale`; a metric without decimals is not scaled.
 struct GaugeRow {
   Metric metric;
   procfs::Gauge gauge;
@@ -93,7 +93,7 @@ inline constexpr Metric kStartTimeMetric =
     metric::gauge("proc.start.time", "ns", metric::count, kProcessTags, "/proc/PID/stat starttime + /proc/stat btime",
                   "Start time, Unix time; with the pid it identifies a process");
 
-// Of groups of processes that ended: without a pid.
+// The two metrics of ended processes; samples of groups have no tag `pid`.
 inline constexpr Metric kExitsMetric =
     metric::delta("proc.exits", "1", metric::count, kExitTags, "sched_process_free, or taskstats",
                   "Processes that ended in the window, of this name, parent and cgroup; 1 with the pid of one seen before");

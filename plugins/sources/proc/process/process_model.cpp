@@ -141,7 +141,7 @@ Process &ProcessModel::process_of(const procfs::ProcessReading &reading) {
 }
 
 void ProcessModel::update(const procfs::ProcessReading &read) {
-  procfs::ProcessReading &reading = held_;
+  procfs::ProcessReading &reading = reading_;
   reading = read;
   Process &process = process_of(reading);
   end_idle(process);
@@ -156,7 +156,7 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
     process.now = reading;
   }
   process.pass = passes_;
-  process.missed_ns = 0;
+  process.first_missed_ns = 0;
   process.unread = process.rested = process.ends = false;
   live_.push_back(&process);
 }
@@ -187,7 +187,7 @@ bool ProcessModel::mark_idle(int32_t pid) {
   if (!process.unread || process.ends) process.rates = {};
   process.ends = false;
   process.pass = passes_;
-  process.missed_ns = 0;
+  process.first_missed_ns = 0;
   process.unread = true;
   process.rested = !now_.baseline;
   live_.push_back(&process);
@@ -268,8 +268,8 @@ void ProcessModel::end() {
 bool ProcessModel::is_forgotten(Process &process) {
   if (process.pass == passes_) return false;
   end_idle(process);
-  if (process.missed_ns == 0) process.missed_ns = now_.monotonic_ns;
-  if (!process.ended && now_.monotonic_ns - process.missed_ns < kMaxEndDelay) return false;
+  if (process.first_missed_ns == 0) process.first_missed_ns = now_.monotonic_ns;
+  if (!process.ended && now_.monotonic_ns - process.first_missed_ns < kMaxEndDelay) return false;
   if (!process.ended) forgotten_start_ns_ = std::max(forgotten_start_ns_, process.now.start_ns);
   free_.push_back(&process);
   return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From readings of processes to rates: identity, births, resets. Knows no files and no ABI.
+// Converts readings of processes to rates; it detects started and ended processes, reused pids and decreased counters. It uses
+// neither files nor the plugin ABI.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +13,36 @@
 
 namespace atalaya::proc {
 
-// One pass over all processes; the time is just before its first reading.
+// One pass over all processes; its time is taken immediately before the first reading.
 struct Pass {
   int64_t monotonic_ns = 0;
-  std::optional<uint64_t> uptime_ns;  // in the clock of the start times
-  bool baseline = false;              // readings are taken, but no rates are made
+  std::optional<uint64_t> uptime_ns;  // on the clock of process start times
+  bool baseline = false;              // the pass stores readings but computes no rates
 };
 
 using Counters = procfs::Known<procfs::Counter, procfs::kCounters>;
 using Rates = procfs::Known<procfs::Counter, procfs::kCounters, double>;  // amounts per second
 
-// Usage between two readings of a process; without an earlier one, since its birth. A counter that decreased was reset: it is
-// unknown, as are counters missing in one of the readings. Exact CPU time is divided by the ticks of the same interval, because
-// the division since birth is not monotonic. Without a tick `usual` divides it; without that too it is user time, as in the kernel.
+// Usage between two readings of a process; since its start if `before` is null. A counter is unknown if it decreased (a reset) or
+// is missing in one of the readings. The exact CPU time is divided into user and kernel time in the ratio of the ticks of the same
+// interval, because the ratio since the start is not monotonic; if there are no ticks, in the ratio of `usual`; if that is 0 too,
+// all is user time, as in the kernel.
 struct CpuTime {
   uint64_t user_ns = 0, kernel_ns = 0;
 };
 Counters growth_of(const procfs::ProcessReading *before, const procfs::ProcessReading &after, const CpuTime &usual = {});
 
-// Most processes of a host are idle, and their memory is cold in each window: what a pass uses of them is one cache line.
+// The state of a process between passes. Most processes are idle and not in the CPU's caches at a pass, so the members that a pass
+// uses for an idle process come first, in one cache line.
 struct alignas(64) Process {
-  uint64_t pass = 0;      // the last one that saw it
-  int64_t missed_ns = 0;  // time of the first pass after it; 0: there is none
-  bool unread = false;    // in that pass there was no reading: nothing has changed since the last one
-  bool rested = false;    // nor was it a baseline: the rates of all its counters are 0
-  bool ended = false;     // its end was counted; it is still seen until its parent reaps it
-  bool ends = false;      // its end was counted in that pass: the rates include its last usage
-  bool whole = false;     // it was first seen as a zombie with an end of its own: that counts all its usage
-  // Of the windows in which it rested and that are not reported yet, in Unix time; 0: there are none. The caller's.
+  uint64_t pass = 0;            // number of the last pass that included the process
+  int64_t first_missed_ns = 0;  // time of the first later pass that did not include it; 0: none
+  bool unread = false;          // the last pass only marked it as idle: its reading is that of an earlier pass
+  bool rested = false;          // unread, and the pass was not a baseline: the rates of all its counters are 0
+  bool ended = false;           // its end was counted; passes still include it until its parent reaps it
+  bool ends = false;            // its end was counted in the last pass: the rates include its last usage
+  bool whole = false;           // the first reading was of a zombie whose end is not reported yet: the end counts all its usage
+  // Unix times of the idle windows that are not reported yet; 0: none. Set by the caller.
   int64_t idle_from_ns = 0, idle_until_ns = 0;
   procfs::ProcessReading now;
   Rates rates;
@@ -49,42 +52,42 @@ struct alignas(64) Process {
   double rate(procfs::Counter counter) const { return rested || !rates.has(counter) ? 0 : rates.get(counter); }
 };
 
-// Readings come in any order; ascending by pid costs least, as all lists of processes are.
+// Tracks all processes. Readings may come in any order; ascending pids, the order of /proc and of the BPF iterator, cost least.
 class ProcessModel {
  public:
   void begin(const Pass &pass);
-  // One reading of one process, after begin.
+  // Stores one reading of one process; call it between begin and end.
   void update(const procfs::ProcessReading &read);
-  // Instead of a reading: the process exists and has not run since the last one. False when there was none.
+  // Replaces update for a process that has not run since its last reading. Returns false when the model has no reading of it.
   bool mark_idle(int32_t pid);
-  // Forgets processes that were not seen and whose end was counted, or was not reported for some seconds.
+  // Ends the pass: removes the processes that were not in it if their end was counted or is overdue by some seconds.
   void end();
 
-  // Usage of an ended process since its last reading; call between begin and end. A process that was never seen lived between
-  // two passes: all its usage counts. Unknown for a process older than the first pass or than a forgotten one, and for an unknown
-  // start. A process that this pass saw gets it into its rates.
+  // Usage of an ended process since its last reading; call it between begin and end. If the process lived between two passes, that
+  // is all its usage. Nothing if its start is unknown, or if it started before the first pass or before a removed process. If this
+  // pass has a reading of the process, the usage is also added to its rates.
   std::optional<Counters> usage_since_last_reading(const procfs::ProcessReading &last);
-  // The same of a process that was certainly never seen, because it was born after the last pass; call it outside of passes.
+  // Usage of an ended process that started after the last pass, so that no pass included it; call it between passes.
   Counters usage_since_start(const procfs::ProcessReading &last);
 
-  // The processes with a reading, in the order of the readings. Valid until the next begin.
+  // The processes of the last pass, in the order of update and mark_idle. Valid until the next begin.
   std::span<Process *const> live() const { return live_; }
-  // Processes whose rest ended with this pass, as they were before it. Valid until the next begin.
+  // Copies, from before the pass, of the processes that were idle until it. Valid until the next begin.
   std::span<const Process> rested() const { return rested_; }
-  // Null for a pid that is not alive.
+  // The live process with this pid; null if there is none.
   const Process *find(int32_t pid) const;
-  // Of the last process with that pid which is alive or whose end may still be reported; else null.
+  // The reading of the last process with this pid that is alive or whose end may still be reported; null if there is none.
   const procfs::ProcessReading *last_reading(int32_t pid) const;
-  // Of the one that started then: several processes may have had the pid.
+  // The reading of the process with this pid and start time: several processes may have had the pid.
   const procfs::ProcessReading *last_reading(int32_t pid, uint64_t start_ns) const;
-  // Calls `take` with the readings of all of them.
+  // Calls `take` with the readings of all processes that have or had this pid.
   template <class Take>
   void each_reading(int32_t pid, Take take) const {
     if (const procfs::ProcessReading *last = last_reading(pid)) take(*last);
     for (const Process *process : replaced_)
       if (process->now.pid == pid) take(process->now);
   }
-  // Whether this pass saw it.
+  // Whether this pass included the process.
   bool sees(int32_t pid, uint64_t start_ns) const;
   // CPU time of all live processes in this pass.
   const CpuTime &used() const { return used_; }
@@ -110,21 +113,21 @@ class ProcessModel {
   void end_idle(Process &process);
   void keep_counters(Process &process, const procfs::ProcessReading &reading) const;
 
-  std::deque<Process> processes_;  // never move; forgotten ones are reused
+  std::deque<Process> processes_;  // a deque, because pointers to its elements must stay valid; free_ has the unused ones
   std::vector<Process *> free_;
   Places places_;                    // by pid
-  std::vector<Process *> replaced_;  // their pids have other processes now, and their ends may still be reported
-  size_t cursor_ = 0;                // one after the last reading
+  std::vector<Process *> replaced_;  // processes whose pid was reused before their end was reported
+  size_t cursor_ = 0;                // index in places_ after the last reading
   std::vector<Process *> live_;
   std::vector<Process> rested_;
   CpuTime used_;
-  CpuTime ended_ticks_;  // of all ended processes: most live for less than a tick, so single ones have no reliable ticks
+  CpuTime ended_ticks_;  // sum over all ended processes: most live for less than a tick, so the ticks of one are not reliable
   Pass now_;
-  std::optional<uint64_t> first_uptime_ns_;  // from when on every process was seen that lived during a pass
+  std::optional<uint64_t> first_uptime_ns_;  // uptime of the first pass after the start or a baseline
   std::optional<Pass> previous_;
-  uint64_t forgotten_start_ns_ =
-      0;                         // the last one of processes that were forgotten without an end: an older one may have been seen
-  procfs::ProcessReading held_;  // a copy that is changed; it keeps its memory from process to process
+  // Latest start time of the processes that were removed without an end: a pass may have included an older process.
+  uint64_t forgotten_start_ns_ = 0;
+  procfs::ProcessReading reading_;  // working copy of the current reading; a member, to avoid an allocation per process
   uint64_t passes_ = 0;
 };
 

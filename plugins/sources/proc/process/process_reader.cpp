@@ -103,7 +103,7 @@ bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
   // While the kernel removes a process it prints zeros, also for what the process reaped.
   if (kept.reading.gauges.get(procfs::Gauge::threads) == 0) return false;
   if (kept.reading.start_ns != start_before) {
-    kept.denied_io = kept.threaded = kept.io_is_of_main_thread = false;
+    kept.denied_io = kept.threaded = kept.io_from_main_thread = false;
     kept.ran_ns = kept.io_reaped = kept.io_bases = 0;
   }
   return true;
@@ -127,9 +127,9 @@ bool ProcessReader::read_io(int32_t pid, Kept &kept) {
   kept.threaded = kept.threaded || kept.reading.gauges.get(procfs::Gauge::threads) != 1;
   for (int attempt = 0; attempt < kIoAttempts && !kept.denied_io; ++attempt) {
     const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
-    if (alone && kept.mark.reaped != 0 && take_io(pid, kept, kThreadIo)) return true;
+    if (alone && kept.mark.reaped != 0 && read_io_file(pid, kept, kThreadIo)) return true;
     const uint64_t reaped = kept.mark.reaped, start_ns = kept.reading.start_ns;
-    if (!take_io(pid, kept, kIo)) break;
+    if (!read_io_file(pid, kept, kIo)) break;
     if (!read_stat(pid, kept)) return false;
     if (kept.mark.reaped == reaped && kept.reading.start_ns == start_ns) return true;
   }
@@ -137,7 +137,7 @@ bool ProcessReader::read_io(int32_t pid, Kept &kept) {
   return true;
 }
 
-bool ProcessReader::take_io(int32_t pid, Kept &kept, File file) {
+bool ProcessReader::read_io_file(int32_t pid, Kept &kept, File file) {
   const procfs::FileText io = read_file(pid, kept, file);
   if (io.error == EACCES || io.error == EPERM) {
     kept.denied_io = true;
@@ -151,8 +151,8 @@ bool ProcessReader::take_io(int32_t pid, Kept &kept, File file) {
 
 void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
   const uint64_t reaped = of_thread ? 0 : kept.mark.reaped;
-  const bool same = of_thread == kept.io_is_of_main_thread && reaped == kept.io_reaped;
-  kept.io_is_of_main_thread = of_thread;
+  const bool same = of_thread == kept.io_from_main_thread && reaped == kept.io_reaped;
+  kept.io_from_main_thread = of_thread;
   kept.io_reaped = reaped;
   uint32_t &basis = kept.reading.io_basis;
   if (!of_thread && reaped == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads every process below /proc: one pass over the folder, a few files of each process, each once.
+// Reads all processes below /proc: a pass lists the folder and reads a few files of each process once.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct ReaderOptions {
   std::function<int64_t()> clock;  // monotonic ns
 };
 
-// Half of the descriptors that the program may open: the others are for sinks and stores.
+// Half of the limit of open files: the other half is for sinks and stores.
 size_t default_kept_files();
 
 class ProcessReader {
@@ -32,19 +32,19 @@ class ProcessReader {
 
   // Errors since the start. Processes that end during a pass do not count.
   struct Errors {
-    uint64_t denied_io = 0;     // processes with denied access to io
-    int32_t denied_io_pid = 0;  // the first of them
+    uint64_t denied_io = 0;     // processes whose file io cannot be read for lack of permission
+    int32_t denied_io_pid = 0;  // the first of these processes
     uint64_t denied = 0;        // denied reads of other files
     uint64_t malformed = 0;     // stat files that cannot be parsed
   };
 
   explicit ProcessReader(ReaderOptions options) : options_(std::move(options)) {}
 
-  // The error number, 0 when the folder is open.
+  // Opens the folder; returns 0 or an error number.
   int open();
   // Reads all processes once and passes each to `take`.
   void read(const Take &take);
-  // Since boot, in the clock of the processes' start times; false when unknown.
+  // Time since boot on the clock of process start times; false when it is unknown.
   bool uptime(uint64_t &ns);
 
   const Errors &errors() const { return errors_; }
@@ -57,24 +57,24 @@ class ProcessReader {
     std::array<core::Descriptor, kFiles> files;
     procfs::ProcessReading reading;
     procfs::StatMark mark;
-    uint64_t ran_ns = 0;  // by its only thread; 0: unknown
+    uint64_t ran_ns = 0;  // CPU time of its only thread; 0: unknown
     uint64_t pass = 0;
-    bool threaded = false;              // it had several threads in a reading
-    bool io_is_of_main_thread = false;  // the last reading of I/O was that of the main thread
-    uint64_t io_reaped = 0;             // and included the children of this mark
-    uint32_t io_bases = 0;              // with an unknown beginning
-    bool denied_io = false;             // tried once: permission does not change while the process lives
+    bool threaded = false;             // it had several threads in a reading
+    bool io_from_main_thread = false;  // the last I/O reading was of the main thread, not of the process
+    uint64_t io_reaped = 0;            // StatMark::reaped at that reading: it includes the I/O of the children reaped until then
+    uint32_t io_bases = 0;             // number of I/O bases with an unknown start value (see ProcessReading::io_basis)
+    bool denied_io = false;            // no further attempts: permission does not change while the process lives
   };
 
   void list_processes();
-  // False when it has ended or cannot be read.
+  // False when the process has ended or cannot be read.
   bool read_process(int32_t pid, Kept &kept);
   bool read_stat(int32_t pid, Kept &kept);
   // True when only the contents of stat can have changed since the last reading.
   bool has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before);
-  // False when it has ended.
+  // False when the process has ended.
   bool read_io(int32_t pid, Kept &kept);
-  bool take_io(int32_t pid, Kept &kept, File file);
+  bool read_io_file(int32_t pid, Kept &kept, File file);
   static void set_io_basis(Kept &kept, bool of_thread);
   procfs::FileText read_file(int32_t pid, Kept &kept, File file);
   void close(Kept &kept);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "procfs": the files below a root folder.
+// The backend "procfs": reads the files below a root folder.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,7 +19,8 @@ namespace atalaya::proc {
 
 class ProcfsBackend final : public ProcessBackend {
  public:
-  // Throws Failure when there is no procfs. The running kernel reports ends of processes (taskstats), only for its root.
+  // Throws Failure when the root has no procfs. `exits` subscribes to taskstats; it has an effect only if the root is "/", because
+  // the running kernel reports the ends.
   ProcfsBackend(Host host, const std::string &root, bool exits);
   ~ProcfsBackend() override;
 
