@@ -36,7 +36,7 @@ DatagramReader::DatagramReader(core::Descriptor socket, std::unique_ptr<protocol
       window_ns_(window_ns),
       deliver_(std::move(deliver)),
       dropped_(std::move(dropped)),
-      begin_ns_(core::realtime()) {
+      start_ns_(core::realtime()) {
   const int on = 1;
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof(kSocketBuffer));
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
@@ -50,13 +50,13 @@ DatagramReader::~DatagramReader() {
 
 void DatagramReader::run() {
   std::array<pollfd, 2> waits{{{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
-  int64_t end = next_boundary(begin_ns_, window_ns_);
+  int64_t end = next_boundary(start_ns_, window_ns_);
   for (;;) {
     const int64_t now = core::realtime();
     // A clock that was set back ends the window, too: its times would be wrong.
-    if (now >= end || now < begin_ns_) {
-      end_window(now < begin_ns_ ? begin_ns_ : end);
-      begin_ns_ = now < begin_ns_ ? now : end;
+    if (now >= end || now < start_ns_) {
+      end_window(now < start_ns_ ? start_ns_ : end);
+      start_ns_ = now < start_ns_ ? now : end;
       end = next_boundary(now, window_ns_);
     }
     const int64_t wait = (end - now + kNanosPerMilli - 1) / kNanosPerMilli;
@@ -100,7 +100,7 @@ void DatagramReader::add_losses(uint32_t lost) {
 
 void DatagramReader::end_window(int64_t now_ns) {
   if (const uint64_t refused = protocol_->refused(); refused > 0) dropped_("malformed, or beyond the limit of a window", refused);
-  if (auto window = protocol_->take(begin_ns_, now_ns)) deliver_(std::move(*window));
+  if (auto window = protocol_->take(start_ns_, now_ns)) deliver_(std::move(*window));
 }
 
 }  // namespace atalaya::receive

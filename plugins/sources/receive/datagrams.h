@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams of protocols without acknowledgement: a thread reads them and hands on one window at a time.
+// Receives datagrams of protocols without acknowledgement (statsd, collectd).
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,13 @@
 
 namespace atalaya::receive {
 
-// Reads datagrams until it is destroyed; then it hands on the last window, with those that wait in the socket.
+// A thread reads datagrams and calls `deliver` once per window. The destructor reads the datagrams that the socket still has and
+// delivers the last window.
 class DatagramReader {
  public:
-  using Deliver = std::function<void(protocols::DatagramWindow window)>;  // from its thread
-  using Dropped = std::function<void(std::string_view, uint64_t)>;        // reason, values; from its thread
+  // Both are called on the thread of the reader.
+  using Deliver = std::function<void(protocols::DatagramWindow window)>;
+  using Dropped = std::function<void(std::string_view reason, uint64_t values)>;
 
   DatagramReader(core::Descriptor socket, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns, Deliver deliver,
                  Dropped dropped);
@@ -37,8 +39,8 @@ class DatagramReader {
   const int64_t window_ns_;
   const Deliver deliver_;
   const Dropped dropped_;
-  int64_t begin_ns_ = 0;  // of the current window
-  uint32_t lost_ = 0;     // datagrams that the kernel has dropped so far
+  int64_t start_ns_ = 0;  // start of the current window
+  uint32_t lost_ = 0;     // datagrams that the kernel has dropped since the socket was opened
   std::thread thread_;    // last: it uses the other members
 };
 

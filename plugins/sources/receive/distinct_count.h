@@ -18,7 +18,7 @@ class DistinctCount {
 
   std::array<uint8_t, kRegisters> registers_{};
   unsigned zeros_ = kRegisters;
-  double sum_ = kRegisters;  // of 2^-register
+  double sum_ = kRegisters;  // sum of 2^-value over all registers
 };
 
 }  // namespace atalaya::receive

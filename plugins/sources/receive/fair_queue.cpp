@@ -7,20 +7,20 @@ namespace atalaya::receive {
 
 void FairQueue::push(Waiting waiting) {
   Sender *sender = waiting.request->sender.get();
-  auto &line = lines_[sender];
-  if (line.empty() && sender != served_.get()) {
-    sender->turn = std::max(sender->turn, clock_);
-    ready_.emplace(sender->turn, sender);
+  auto &line = requests_by_sender_[sender];
+  if (line.empty() && sender != served_sender_.get()) {
+    sender->turn = std::max(sender->turn, virtual_time_);
+    waiting_senders_.emplace(sender->turn, sender);
   }
   line.push_back(waiting_.insert(waiting_.end(), std::move(waiting)));
 }
 
 Waiting FairQueue::pop() {
-  const auto [turn, sender] = *ready_.begin();
-  ready_.erase(ready_.begin());
-  clock_ = turn;
-  const List::iterator next = lines_.at(sender).front();
-  served_ = next->request->sender;
+  const auto [turn, sender] = *waiting_senders_.begin();
+  waiting_senders_.erase(waiting_senders_.begin());
+  virtual_time_ = turn;
+  const List::iterator next = requests_by_sender_.at(sender).front();
+  served_sender_ = next->request->sender;
   return remove(next);
 }
 
@@ -29,26 +29,26 @@ Waiting FairQueue::remove(List::iterator at) {
   Waiting removed = std::move(*at);
   waiting_.erase(at);
   Sender *sender = removed.request->sender.get();
-  const auto line = lines_.find(sender);
+  const auto line = requests_by_sender_.find(sender);
   line->second.pop_front();
   if (!line->second.empty()) return removed;
-  lines_.erase(line);
-  if (sender != served_.get()) ready_.erase({sender->turn, sender});
+  requests_by_sender_.erase(line);
+  if (sender != served_sender_.get()) waiting_senders_.erase({sender->turn, sender});
   return removed;
 }
 
 void FairQueue::charge(int64_t cost) {
-  const SenderPtr sender = std::exchange(served_, nullptr);
+  const SenderPtr sender = std::exchange(served_sender_, nullptr);
   if (!sender) return;
-  sender->turn = std::max(sender->turn, clock_) + cost;
-  if (lines_.contains(sender.get())) ready_.emplace(sender->turn, sender.get());
+  sender->turn = std::max(sender->turn, virtual_time_) + cost;
+  if (requests_by_sender_.contains(sender.get())) waiting_senders_.emplace(sender->turn, sender.get());
 }
 
 void FairQueue::clear() {
   waiting_.clear();
-  lines_.clear();
-  ready_.clear();
-  served_.reset();
+  requests_by_sender_.clear();
+  waiting_senders_.clear();
+  served_sender_.reset();
 }
 
 }  // namespace atalaya::receive

@@ -13,15 +13,15 @@
 
 namespace atalaya::receive {
 
-// A request that waits to be read.
+// A request that waits to be parsed.
 struct Waiting {
   std::shared_ptr<Request> request;
-  int64_t since = 0;
+  int64_t since = 0;  // monotonic time of its arrival
 };
 
-// Requests of one sender leave in the order of arrival. Of several senders, the next is the one whose requests have cost least
-// since it began to wait, so that each waiting sender gets an equal share of the time, however much the others send. For one thread
-// at a time.
+// A fair queue (start-time fair queuing) over senders: pop returns the first request of the waiting sender with the lowest virtual
+// time (Sender::turn), and charge adds the cost of the request to it. So each waiting sender gets an equal share of the time,
+// whatever the others send. Requests of one sender keep their order. Not thread-safe.
 class FairQueue {
  public:
   bool empty() const { return waiting_.empty(); }
@@ -31,7 +31,7 @@ class FairQueue {
   void push(Waiting waiting);
   Waiting pop();
   Waiting pop_oldest() { return remove(waiting_.begin()); }
-  // The cost of what was popped last. Until then its sender waits.
+  // Charges the cost of the last popped request to its sender. Until then pop returns no other request of this sender.
   void charge(int64_t cost);
   template <class Each>
   void each(Each &&each) const {
@@ -45,10 +45,10 @@ class FairQueue {
   Waiting remove(List::iterator at);
 
   List waiting_;  // in the order of arrival
-  std::unordered_map<const Sender *, std::deque<List::iterator>> lines_;
-  std::set<std::pair<int64_t, Sender *>> ready_;  // by turn: those that wait, without the one that is served
-  SenderPtr served_;
-  int64_t clock_ = 0;
+  std::unordered_map<const Sender *, std::deque<List::iterator>> requests_by_sender_;
+  std::set<std::pair<int64_t, Sender *>> waiting_senders_;  // waiting senders by virtual time, without served_sender_
+  SenderPtr served_sender_;
+  int64_t virtual_time_ = 0;
 };
 
 }  // namespace atalaya::receive

@@ -12,8 +12,8 @@ constexpr size_t kSenders = 8;  // that can use up all names together
 }  // namespace
 
 void NameBudget::expire(int64_t now_ns) {
-  if (now_ns < swept_ns_ + kNamesSweptEvery) return;
-  swept_ns_ = now_ns;
+  if (now_ns < last_sweep_ns_ + kNamesSweptEvery) return;
+  last_sweep_ns_ = now_ns;
   for (auto &[name, entry] : names_) {
     if (!entry.counts || now_ns < entry.used_ns + kNameAge) continue;
     entry.counts = false;
@@ -37,7 +37,8 @@ uint32_t NameBudget::find(std::string_view name, const SenderPtr &sender, int64_
 
 // Of both limits of one sender the larger holds: its half of `max_names` must not become less.
 bool NameBudget::sender_permits(const Sender &sender) const {
-  const Amount its{std::max(most_.names / 2, ever_.names / kSenders), std::max(most_.bytes / 2, ever_.bytes / kSenders)};
+  const Amount its{std::max(max_counted_.names / 2, max_ever_.names / kSenders),
+                   std::max(max_counted_.bytes / 2, max_ever_.bytes / kSenders)};
   return !sender_full(sender) && !reached({sender.names_ever, sender.name_bytes_ever}, its, 1);
 }
 

@@ -11,9 +11,10 @@
 
 namespace atalaya::receive {
 
-// The names of metrics and tags that senders have added to the agent's table. A name that no sender used for an hour no longer
-// counts against `most` and its sender's half of it. The table keeps it all the same, because ids hold for the life of the process
-// (docs/decisions/hub.md): `ever` limits all of them, and one sender has an eighth of it. For one thread.
+// Limits the names of metrics and tags that senders add to the agent's table of names. There are two limits:
+//   counted: names that a sender used within the last hour; one sender may have half of the limit
+//   ever:    all names, because the table never removes a name (docs/decisions/hub.md); one sender may have an eighth of the limit
+// Not thread-safe.
 class NameBudget {
  public:
   struct Amount {
@@ -22,20 +23,20 @@ class NameBudget {
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   static constexpr Amount kEver = {size_t{1} << 19, size_t{128} << 20};
 
-  explicit NameBudget(size_t max_names, Amount ever = kEver) : most_{max_names, kMaxBytes}, ever_(ever) {}
+  explicit NameBudget(size_t max_names, Amount ever = kEver) : max_counted_{max_names, kMaxBytes}, max_ever_(ever) {}
 
-  // Makes names of the past hour stop counting; call it often.
+  // Removes the names that were not used for an hour from the counted ones; call it often.
   void expire(int64_t now_ns);
-  // The id of a name that a sender added before, which is used now; 0: none.
+  // Returns the id of a name that a sender added before, and marks it as used now; 0: there is no such entry.
   uint32_t find(std::string_view name, const SenderPtr &sender, int64_t now_ns);
-  // Whether this sender may add one more. No sender: no limit of its own.
+  // Whether the sender may add one more name. If `sender` is null, only the limits of all senders apply.
   bool permits(const Sender *sender) const { return !full() && !used_up() && (sender == nullptr || sender_permits(*sender)); }
-  // `name` lives as long as the agent's table.
+  // `name` must live as long as the agent's table of names.
   void add(std::string_view name, uint32_t id, const SenderPtr &sender, int64_t now_ns);
 
-  bool full() const { return reached(counted_, most_, 1); }
-  bool used_up() const { return reached(added_, ever_, 1); }
-  bool sender_full(const Sender &sender) const { return reached({sender.names, sender.name_bytes}, most_, 2); }
+  bool full() const { return reached(counted_, max_counted_, 1); }
+  bool used_up() const { return reached(added_, max_ever_, 1); }
+  bool sender_full(const Sender &sender) const { return reached({sender.names, sender.name_bytes}, max_counted_, 2); }
   size_t counted() const { return counted_.names; }
 
  private:
@@ -43,7 +44,7 @@ class NameBudget {
     uint32_t id = 0;
     int64_t used_ns = 0;
     bool counts = false;
-    SenderPtr sender;  // that it counts against
+    SenderPtr sender;  // the sender whose share includes the name
   };
 
   static bool reached(const Amount &amount, const Amount &limit, size_t parts) {
@@ -52,9 +53,9 @@ class NameBudget {
   bool sender_permits(const Sender &sender) const;
   void count(std::string_view name, Entry &entry, const SenderPtr &sender);
 
-  const Amount most_, ever_;
+  const Amount max_counted_, max_ever_;
   Amount counted_{}, added_{};
-  int64_t swept_ns_ = 0;
+  int64_t last_sweep_ns_ = 0;
   std::unordered_map<std::string_view, Entry> names_;
 };
 

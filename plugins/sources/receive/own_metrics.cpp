@@ -20,7 +20,7 @@ OwnMetrics::OwnMetrics(Host host, int64_t every_ns)
 
 void OwnMetrics::start(int64_t monotonic_ns, int64_t realtime_ns) {
   if (every_ns_ == 0) return;
-  begin_ns_ = realtime_ns;
+  start_ns_ = realtime_ns;
   end_ns_ = (realtime_ns / every_ns_ + 1) * every_ns_;
   due_ns_ = monotonic_ns + (end_ns_ - realtime_ns);
 }
@@ -28,13 +28,13 @@ void OwnMetrics::start(int64_t monotonic_ns, int64_t realtime_ns) {
 void OwnMetrics::add(Batch &batch, const Senders &senders, size_t names, int64_t monotonic_ns, int64_t realtime_ns) {
   const std::vector<SenderPtr> all = senders.all();
   for (const Row &row : rows_of(all)) add_row(batch, row);
-  Sample &hub = begin_sample(batch, 0, 1);
+  Sample &hub = add_sample(batch, 0, 1);
   batch.field(hub, names_, static_cast<int64_t>(names));
   // The next window follows this one, unless the clock was set.
   const int64_t end = end_ns_;
   start(monotonic_ns, realtime_ns);
   if (end - every_ns_ < realtime_ns && realtime_ns < end + every_ns_) {
-    begin_ns_ = end;
+    start_ns_ = end;
     end_ns_ = end + every_ns_;
     due_ns_ = monotonic_ns + (end_ns_ - realtime_ns);
   }
@@ -68,15 +68,15 @@ std::vector<OwnMetrics::Row> OwnMetrics::rows_of(const std::vector<SenderPtr> &s
   return rows;
 }
 
-Sample &OwnMetrics::begin_sample(Batch &batch, uint32_t tags, uint32_t fields) const {
+Sample &OwnMetrics::add_sample(Batch &batch, uint32_t tags, uint32_t fields) const {
   Sample &sample = batch.add(ATALAYA_METRICS, tags, fields);
   sample.time_ns = end_ns_;
-  sample.duration_ns = end_ns_ - begin_ns_;
+  sample.duration_ns = end_ns_ - start_ns_;
   return sample;
 }
 
 void OwnMetrics::add_row(Batch &batch, const Row &row) const {
-  Sample &sample = begin_sample(batch, 1, 6);
+  Sample &sample = add_sample(batch, 1, 6);
   batch.tag(sample, sender_, row.sender);
   const auto put = [&](uint32_t name, uint64_t count) { batch.field(sample, name, static_cast<int64_t>(count)); };
   put(accepted_, row.counts.accepted);

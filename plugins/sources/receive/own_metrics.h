@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a hub about its senders.
+// The metrics that a hub (the agent that receives) reports about its senders.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -29,20 +29,20 @@ inline constexpr Metric kOwnMetrics[] = {
                   "Names of metrics and tags of senders that count against max_names"),
 };
 
-// Adds one sample per sender that was active in the window, and one of the hub. For one thread.
+// Adds one sample per sender that was active in the window, and one sample of the hub. Not thread-safe.
 class OwnMetrics {
  public:
-  // Senders with samples of their own: those with most requests. The sum of the rest has the name "other".
+  // Maximum senders with separate samples: those with the most requests. One sample "other" has the sum of the rest.
   static constexpr size_t kMaxSenders = 64;
 
-  // every_ns 0: none.
+  // `every_ns`: length of a window; 0: no metrics.
   OwnMetrics(Host host, int64_t every_ns);
 
-  // The monotonic time of the end of the window; INT64_MAX: none.
+  // The monotonic time at which the window ends; INT64_MAX: no metrics.
   int64_t due_ns() const { return due_ns_; }
-  // Begins the first window.
+  // Starts the first window.
   void start(int64_t monotonic_ns, int64_t realtime_ns);
-  // Ends the window and begins the next one. The samples have the time of its end.
+  // Ends the window, adds its samples with the time of its end, and starts the next window.
   void add(Batch &batch, const Senders &senders, size_t names, int64_t monotonic_ns, int64_t realtime_ns);
 
  private:
@@ -60,14 +60,14 @@ class OwnMetrics {
 
   static Counts take(SenderCounts &counts);
   static std::vector<Row> rows_of(const std::vector<SenderPtr> &senders);
-  Sample &begin_sample(Batch &batch, uint32_t tags, uint32_t fields) const;
+  Sample &add_sample(Batch &batch, uint32_t tags, uint32_t fields) const;
   void add_row(Batch &batch, const Row &row) const;
 
   const Host host_;
   const int64_t every_ns_;
   const uint32_t sender_, accepted_, refused_, throttled_, bytes_, samples_, new_series_, names_;
   int64_t due_ns_ = INT64_MAX;
-  int64_t begin_ns_ = 0, end_ns_ = 0;  // of the window, Unix
+  int64_t start_ns_ = 0, end_ns_ = 0;  // of the window, Unix time
 };
 
 }  // namespace atalaya::receive

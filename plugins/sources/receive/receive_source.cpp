@@ -136,7 +136,7 @@ int64_t ReceiveSource::next_batch() const {
 }
 
 // Call with the lock held. Answers senders whose sinks are too slow; their points may still be stored later.
-void ReceiveSource::answer_late() {
+void ReceiveSource::answer_expired() {
   const int64_t now = monotonic();
   for (auto &[id, pendings] : in_flight_) {
     for (Pending &pending : pendings) {
@@ -157,7 +157,7 @@ std::optional<Waiting> ReceiveSource::next(bool begun) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopping_) return std::nullopt;
-    answer_late();
+    answer_expired();
     const bool room = !queue_.empty() && in_flight_.size() < kMaxInFlight;
     if (room && (begun || monotonic() >= next_batch())) break;
     if (begun || monotonic() >= own_metrics_.due_ns()) return std::nullopt;

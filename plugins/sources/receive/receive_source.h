@@ -22,8 +22,8 @@
 
 namespace atalaya::receive {
 
-// Emits received points as batches, and answers a sender when every sink holds its points. Requests that arrive while batches
-// are in flight are combined into the next one: a store commits once for all of them, and batches grow with the load.
+// Emits received points as batches, and answers a sender when every sink has accepted its points. Requests that arrive while
+// batches are in flight are combined into the next batch: a store commits once for all of them, and batches grow with the load.
 class ReceiveSource final : public PushSource {
  public:
   static constexpr Param params[] = {
@@ -96,11 +96,11 @@ class ReceiveSource final : public PushSource {
   void acked(uint64_t batch_id, Code status) noexcept override;
 
  private:
-  // A request whose points are in a batch, and the answer to send when the sinks hold it.
+  // A request whose points are in a batch, and the answer to send when the sinks have accepted the batch.
   struct Pending {
     std::shared_ptr<Request> request;
     Answer answer;
-    std::optional<Answer> late;  // the answer after its sync_timeout
+    std::optional<Answer> late;  // the answer to send when its sync_timeout expires first
     int64_t deadline = 0;        // monotonic
   };
   using Pendings = std::vector<Pending>;
@@ -110,16 +110,16 @@ class ReceiveSource final : public PushSource {
   void open_datagrams(const char *name, std::unique_ptr<protocols::DatagramProtocol> protocol, int64_t window_ns);
   void discard(const Request &request);
   void emit_last_datagrams();
-  // Whether the window of the own metrics has ended: adds them to the current batch.
+  // Adds the own metrics to the current batch if their window has ended; returns whether it did.
   bool add_own_metrics();
-  // The next request for the current or a new batch; nothing: stopping, the current batch should be emitted, or own metrics are
-  // due.
+  // Waits for the next request of the batch. `begun`: the current batch has requests already; then it does not wait. Returns
+  // nothing when the source stops, when the current batch should be emitted, or when own metrics are due.
   std::optional<Waiting> next(bool begun);
-  void answer_late();
+  void answer_expired();
   int64_t next_deadline() const;
   int64_t next_batch() const;
   void read_safely(const Waiting &waiting, Pendings &pending);
-  // Adds the request to the current batch; answers it at once if nothing of it is sent to the sinks.
+  // Adds the points of the request to the current batch. Answers immediately if the request has no valid points.
   void read(const Waiting &waiting, Pendings &pending);
   protocols::Account parse(const Request &request);
   void log_full_names(const Request &request) const;
@@ -154,10 +154,10 @@ class ReceiveSource final : public PushSource {
   std::condition_variable wake_;
   FairQueue queue_;
   std::map<uint64_t, Pendings> in_flight_;  // by batch id
-  std::map<uint64_t, Code> early_;          // acked before emit returned the id
+  std::map<uint64_t, Code> early_;          // results of batches that were acknowledged before emit returned their ids
   bool emitting_ = false, stopping_ = true;
-  int64_t last_batch_ = 0;    // time of its emission
-  int64_t last_arrival_ = 0;  // of a request
+  int64_t last_batch_ = 0;    // time of the last emission
+  int64_t last_arrival_ = 0;  // time of the last request
 };
 
 }  // namespace atalaya::receive

@@ -25,38 +25,38 @@ struct Answer {
 
 enum class Form : uint8_t { put, stacks, lines, flat, influx, otlp };
 
-// A sender's request, and the connection that waits for the answer. After `wait`, the answer may come from any thread;
-// the first one is sent.
+// A sender's request, and the connection that waits for the answer. After `wait`, any thread may call `answer`; the first answer is
+// sent, later ones are ignored.
 class Request {
  public:
   SenderPtr sender;
   Form form = Form::put;
   bool summary = false, details = false;
-  int64_t unit_ns = 1;  // of times in the line protocol
+  int64_t unit_ns = 1;  // unit of timestamps in the line protocol
   std::optional<int64_t> sync_timeout_ms;
   io::Encoding encoding = io::Encoding::identity;
   std::string body;
   std::optional<protocols::DatagramWindow> datagrams;  // instead of a body
 
-  // From the connection's thread: the connection was suspended until the answer.
+  // Registers the suspended connection, which `answer` resumes. Called on the connection's thread.
   void wait(MHD_Connection *connection);
   void answer(Answer answer);
   std::optional<Answer> answered();
 
  private:
   std::mutex mutex_;
-  MHD_Connection *connection_ = nullptr;  // while it is suspended
+  MHD_Connection *connection_ = nullptr;  // set while it is suspended
   std::optional<Answer> answer_;
 };
 
-// {"error":{"code":...,"message":...,"details":...}}, OpenTSDB's form. Empty details are left out.
+// An error in OpenTSDB's format: {"error":{"code":...,"message":...,"details":...}}. Empty details are omitted.
 Answer error_answer(unsigned status, std::string_view message, std::string_view details = {});
 Answer throttle(std::string_view why, int retry_after = 1);  // 429
 Answer unavailable(std::string_view why);                    // 503: not stored, send again
 
-// The answer to a body that was read, after its valid points are stored.
+// The answer to a parsed body after its valid points are stored.
 Answer answer_for(const Request &request, const protocols::Account &account);
-// The answer after `sync_timeout`: it is unknown whether the valid points are stored.
+// The answer when `sync_timeout` expires: it is unknown whether the valid points are stored.
 Answer timeout_answer(const Request &request, const protocols::Account &account);
 
 }  // namespace atalaya::receive

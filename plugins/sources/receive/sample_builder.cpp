@@ -24,20 +24,20 @@ void SampleBuilder::begin_request(const SenderPtr &sender, int64_t now_ns) {
   sender_ = sender;
   now_ns_ = now_ns;
   names_.expire(now_ns);
-  first_ = batch_->samples().size();
+  first_sample_ = batch_->samples().size();
   last_tags_.clear();
   last_fields_.clear();
   if (table_.size() > kKeptTable || table_.empty()) {
     table_.assign(kFirstTable, Slot{});
     table_.shrink_to_fit();
-  } else if (in_table_ > 0) {
+  } else if (table_entries_ > 0) {
     std::fill(table_.begin(), table_.end(), Slot{});
   }
-  in_table_ = 0;
+  table_entries_ = 0;
 }
 
 void SampleBuilder::undo_request() {
-  batch_->truncate(first_);
+  batch_->truncate(first_sample_);
 }
 
 uint32_t SampleBuilder::id_of(std::string_view name) {
@@ -102,7 +102,7 @@ bool SampleBuilder::take(const protocols::Record &record) {
   }
   add_sample(record);
   table_[slot] = {hash, batch_->samples().size()};
-  if (++in_table_ * 2 > table_.size()) grow_table();
+  if (++table_entries_ * 2 > table_.size()) grow_table();
   return true;
 }
 

@@ -17,11 +17,11 @@ namespace atalaya::receive {
 // Converts records to samples of a batch. Points of one request with the same tags and time become the fields of one sample.
 class SampleBuilder final : public protocols::Taker {
  public:
-  // max_names protects the agent's table of names from senders; so do limits of a name's size and of the size of all.
+  // `max_names` limits the names that senders add to the agent's table (see NameBudget).
   SampleBuilder(Host host, size_t max_names) : host_(host), names_(max_names) {}
 
   void begin_batch(atalaya_batch *raw);
-  // Null: a sender without limits of its own. The time is monotonic.
+  // `sender` null: the request has no sender, so no limits per sender apply. `now_ns` is monotonic.
   void begin_request(const SenderPtr &sender = nullptr, int64_t now_ns = 0);
   bool take(const protocols::Record &record) override;
   void declare(std::string_view name, const atalaya_metric_info &info) override;
@@ -39,14 +39,15 @@ class SampleBuilder final : public protocols::Taker {
   };
 
   uint32_t id_of(std::string_view name);  // 0: limit reached
-  // The same, by the name at this place of the record before: those of a request mostly have the same ones.
+  // The same, but compares first with the name at this position of the previous record: records of a request mostly have the same
+  // names.
   uint32_t id_of(std::string_view name, std::vector<KnownName> &last, size_t place);
   uint32_t add_name(std::string_view name);
   void count_series(const protocols::Record &record, uint64_t entity);
   bool intern(const protocols::Record &record);
   void add_sample(const protocols::Record &record);
   void put_field(Sample &sample, uint32_t name, const protocols::RecordField &field);
-  // The sample of this request for the current point; otherwise null and its slot in the table.
+  // The sample of this request with the tags and time of the record; if there is none, null and the free slot for it.
   Sample *find(const protocols::Record &record, uint64_t hash, size_t &slot);
   bool same_entity(const Sample &sample, const protocols::Record &record) const;
   void grow_table();
@@ -54,18 +55,19 @@ class SampleBuilder final : public protocols::Taker {
   Host host_;
   NameBudget names_;
   std::optional<Batch> batch_;
-  SenderPtr sender_;                                // of this request
-  int64_t now_ns_ = 0;                              // of this request
-  uint64_t first_ = 0;                              // of this request
+  // Of the current request:
+  SenderPtr sender_;
+  int64_t now_ns_ = 0;
+  uint64_t first_sample_ = 0;                       // index of its first sample in the batch
   std::vector<uint32_t> tag_ids_, field_ids_;       // of the current record
-  std::vector<KnownName> last_tags_, last_fields_;  // of the record before, in the same request
+  std::vector<KnownName> last_tags_, last_fields_;  // of the previous record of the request
 
   struct Slot {
     uint64_t hash = 0;
     uint64_t sample = 0;  // its index + 1; 0: free
   };
   std::vector<Slot> table_;
-  size_t in_table_ = 0;
+  size_t table_entries_ = 0;
 };
 
 }  // namespace atalaya::receive

@@ -17,14 +17,15 @@ void SenderCounts::count_answer(unsigned status) {
   if (status == 429) ++throttled;
 }
 
-Senders::Senders(const Quotas &quotas, Notice notice, size_t most) : quotas_(quotas), notice_(std::move(notice)), most_(most) {}
+Senders::Senders(const Quotas &quotas, Notice notice, size_t max_senders)
+    : quotas_(quotas), notice_(std::move(notice)), max_senders_(max_senders) {}
 
 SenderPtr Senders::of(std::string_view address, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   auto found = known_.find(std::string(address));
   if (found == known_.end()) {
     forget_idle(now_ns);
-    if (known_.size() >= most_) return others_;
+    if (known_.size() >= max_senders_) return others_;
     found = known_.emplace(address, std::make_shared<Sender>(std::string(address))).first;
   }
   found->second->used_at_ = now_ns;
@@ -33,8 +34,8 @@ SenderPtr Senders::of(std::string_view address, int64_t now_ns) {
 
 // Not those that have many names in the table: they would get a second share of it.
 void Senders::forget_idle(int64_t now_ns) {
-  if (now_ns < swept_ns_ + kSweepEvery) return;
-  swept_ns_ = now_ns;
+  if (now_ns < last_sweep_ns_ + kSweepEvery) return;
+  last_sweep_ns_ = now_ns;
   std::erase_if(known_, [now_ns](const auto &entry) {
     const SenderPtr &sender = entry.second;
     return sender.use_count() == 1 && sender->names == 0 && sender->names_ever < kForgottenNames &&

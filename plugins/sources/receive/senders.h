@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The senders of a hub: what each has used in its hour, and whose turn it is.
+// The senders of a hub, with the usage of each in its current hour and its position in the FairQueue.
 #pragma once
 
 #include <atomic>
@@ -19,30 +19,31 @@
 
 namespace atalaya::receive {
 
-// Per sender and hour; 0: no limit.
+// Limits per sender and hour; 0: no limit.
 struct Quotas {
   uint64_t bytes = 0;  // after decompression
   int64_t cpu_ns = 0;
   uint64_t series = 0;
 };
 
-// Since the last report of its metrics. Any thread.
+// Counts since the last report of the sender's metrics. Thread-safe.
 struct SenderCounts {
-  std::atomic<uint64_t> accepted{0}, refused{0}, throttled{0};  // requests; `throttled` are refused ones
+  std::atomic<uint64_t> accepted{0}, refused{0}, throttled{0};  // requests; `refused` includes `throttled`
   std::atomic<uint64_t> bytes{0}, samples{0}, new_series{0};
 
   void count_answer(unsigned status);
 };
 
-// A client address.
+// A sender is a client address. Its hour starts with the first request after the previous hour.
 class Sender {
  public:
   explicit Sender(std::string its_name) : name(std::move(its_name)) {}
 
   const std::string name;
   std::atomic<size_t> held{0};  // bytes of bodies being received or waiting
-  int64_t turn = 0;             // of FairQueue: the cost of its requests so far
-  // Of the thread that reads: the names that count against it, those that it was the first to send, and the series of this hour.
+  int64_t turn = 0;             // its virtual time in the FairQueue
+  // Used by the reading thread only: the names that count against it (NameBudget), all names that it has added, and its series of
+  // this hour.
   size_t names = 0, name_bytes = 0, names_ever = 0, name_bytes_ever = 0;
   DistinctCount series;
   SenderCounts counts;
@@ -54,24 +55,24 @@ class Sender {
 };
 using SenderPtr = std::shared_ptr<Sender>;
 
-// Any thread.
+// Thread-safe, except charge.
 class Senders {
  public:
   using Notice = std::function<void(std::string_view)>;
-  static constexpr size_t kMaxNamedSenders = 16384;  // further ones share an entry
+  static constexpr size_t kMaxNamedSenders = 16384;  // further senders share one entry
 
-  Senders(const Quotas &quotas, Notice notice, size_t most = kMaxNamedSenders);
+  Senders(const Quotas &quotas, Notice notice, size_t max_senders = kMaxNamedSenders);
 
   SenderPtr of(std::string_view address, int64_t now_ns);
   struct Refusal {
     std::string why;
     int retry_after = 0;  // seconds
   };
-  // Why it must wait for its next hour; counts and logs it.
+  // Returns why the sender must wait for its next hour, or nothing. Counts refusals and logs the first one of an hour.
   std::optional<Refusal> refusal(Sender &sender, int64_t now_ns);
-  // From the thread that reads.
+  // Adds usage to the sender's hour. Called on the reading thread only.
   void charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now_ns);
-  // Requests that are refused before their sender is known: without a token, or to a path that does not exist.
+  // The entry for requests that are refused before their sender is known: without a token, or to a path that does not exist.
   Sender &unidentified_sender() { return *unidentified_; }
   std::vector<SenderPtr> all() const;
 
@@ -82,12 +83,12 @@ class Senders {
 
   const Quotas quotas_;
   const Notice notice_;
-  const size_t most_;
+  const size_t max_senders_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, SenderPtr> known_;
   const SenderPtr others_ = std::make_shared<Sender>("others");
   const SenderPtr unidentified_ = std::make_shared<Sender>("unidentified");
-  int64_t swept_ns_ = 0;
+  int64_t last_sweep_ns_ = 0;
 };
 
 }  // namespace atalaya::receive

@@ -14,17 +14,17 @@ namespace atalaya::receive {
 struct ServerOptions {
   http_server::Options http;
   size_t max_body = size_t{16} << 20;     // as sent
-  size_t max_waiting = size_t{64} << 20;  // bodies of all requests together; of one sender half of it
+  size_t max_waiting = size_t{64} << 20;  // bytes of all bodies in memory; one sender may use half of it
   bool influx = false, otlp = false;      // accept these protocols
 };
 
-// Receives bodies within limits and passes requests on; their receiver answers them.
+// Receives HTTP requests within limits and forwards the complete ones to `take`, which answers them.
 class Server final : private http_server::Handler {
  public:
-  // Called from connection threads with a complete request whose connection waits. Returns an answer to refuse it at once.
+  // Called on connection threads with a complete request whose connection waits. Returns an answer to refuse it immediately.
   using Take = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
 
-  // Called before the body: sets the sender of the request, or refuses it.
+  // Called before the body is read. Sets the sender of the request, or returns an answer to refuse it.
   using Admit = std::function<std::optional<Answer>(Request &, std::string_view address)>;
 
   // Called with the status of each answer.
@@ -36,7 +36,7 @@ class Server final : private http_server::Handler {
   void start(http_server::Listener listener) { daemon_.start(std::move(listener)); }
   // Refuses new connections; existing ones continue.
   void quiesce() { daemon_.quiesce(); }
-  // Closes all connections, after a moment to send the answers. Every request must be answered before.
+  // Closes all connections after a short time in which they send their answers. Every request must be answered before.
   void stop() { daemon_.stop(); }
 
   // Releases the bytes of a request whose body is no longer needed.

@@ -8,18 +8,18 @@
 
 namespace atalaya::self {
 
-// Values from /proc/self; missing ones are absent.
+// Values from /proc/self; a value is absent if its file or field is missing.
 struct Reading {
   std::optional<double> resident_mib;
   std::optional<int64_t> threads, open_files;
 };
 
-// The numbers of a `status` file.
+// Sets the members that a file /proc/PID/status has.
 void parse_status(std::string_view text, Reading &reading);
 
 Reading read_process(const std::string &folder);
 
-// CPU time of all threads and their context switches.
+// CPU time and context switches of this process, all threads together.
 struct Usage {
   int64_t user_ns = 0, system_ns = 0;
   int64_t voluntary_switches = 0, involuntary_switches = 0;

@@ -13,7 +13,7 @@
 
 namespace atalaya::self {
 
-// The agent's own cost and its ledger.
+// Emits the agent's own resource usage and its ledger (the counts of samples per stage).
 class SelfSource final : public Source {
  public:
   static constexpr Need kNeeds[] = {need::optional_file("/proc/self", "no memory, threads and open files of the agent")};
@@ -24,7 +24,7 @@ class SelfSource final : public Source {
   Code collect(const Window &window, Batch &batch) override;
 
  private:
-  // A counter of nanoseconds, and the time of its reading.
+  // The time spent in calls of a component, and the time at which it was read.
   struct Busy {
     int64_t busy_ns, at_ns;
   };
@@ -47,7 +47,7 @@ class SelfSource final : public Source {
   int64_t usage_at_ = 0;
   io::IdentityKey key_;
   io::IdentityTable parts_;
-  std::vector<Busy> busy_;  // by part
+  std::vector<Busy> busy_;  // previous readings, indexed by parts_
 };
 
 }  // namespace atalaya::self

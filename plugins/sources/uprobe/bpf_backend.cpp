@@ -25,7 +25,7 @@ struct SkeletonDeleter {
 
 class BpfBackend final : public Backend {
  public:
-  explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_kept, options.wants) {}
+  explicit BpfBackend(const BackendOptions &options) : options_(options), ring_(options.max_buffered, options.wants) {}
 
   core::Status open() {
     bpf::capture_messages();

@@ -47,7 +47,7 @@ class Collector {
   Host host_;
   const Options options_;
   const Names names_;
-  // Attachments belong to the backend: binaries_ is destroyed first.
+  // binaries_ has the attachments of the backend, so it is declared later and destroyed first.
   std::unique_ptr<Backend> backend_;
   std::optional<probes::Binaries> binaries_;
   std::optional<Tally> tally_;

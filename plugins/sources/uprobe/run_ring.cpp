@@ -12,21 +12,21 @@ void RunRing::keep(const void *data, size_t size) {
   if (run.region >= UPROBE_REGIONS) return;
   if (wants_ && !wants_({run.comm, ::strnlen(run.comm, UPROBE_COMM)})) return;
   try {
-    if (kept_.size() < max_kept_) return kept_.push_back(run);
+    if (buffered_.size() < max_buffered_) return buffered_.push_back(run);
   } catch (const std::exception &) {  // out of memory
   }
   ++lost_[run.region];
 }
 
 std::vector<uint64_t> RunRing::take(const std::function<void(const uprobe_run &)> &take) {
-  taken_.clear();
+  drained_.clear();
   std::vector<uint64_t> lost(UPROBE_REGIONS);
   {
     const auto lock = ring_.drain();
-    taken_.swap(kept_);
+    drained_.swap(buffered_);
     lost.swap(lost_);
   }
-  for (const uprobe_run &run : taken_) take(run);
+  for (const uprobe_run &run : drained_) take(run);
   return lost;
 }
 

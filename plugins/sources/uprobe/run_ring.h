@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers the runs that the BPF programs report.
+// Buffers the runs that the BPF programs report: a thread reads the ring, take empties the buffer.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ namespace atalaya::uprobe {
 class RunRing {
  public:
   using Wants = std::function<bool(std::string_view process)>;  // empty: all
-  RunRing(size_t max_kept, Wants wants) : max_kept_(max_kept), wants_(std::move(wants)), lost_(UPROBE_REGIONS) {}
+  RunRing(size_t max_buffered, Wants wants) : max_buffered_(max_buffered), wants_(std::move(wants)), lost_(UPROBE_REGIONS) {}
   bool open(int map) { return ring_.open(map, "uprobe"); }
 
-  // Passes on the selected runs since the last call; returns the number of runs beyond max_kept, by region.
+  // Calls `take` for the selected runs since the last call. Returns the number of runs per region that exceeded max_buffered.
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take);
 
  private:
   void keep(const void *data, size_t size);
 
-  const size_t max_kept_;
+  const size_t max_buffered_;
   const Wants wants_;
-  std::vector<uprobe_run> kept_, taken_;
+  std::vector<uprobe_run> buffered_, drained_;
   std::vector<uint64_t> lost_;  // by region
   bpf::Ring ring_{
       [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above

@@ -19,8 +19,8 @@ std::string_view text_of(const char (&comm)[UPROBE_COMM]) {
 
 void Tally::begin_window() {
   costs_.assign(costs_.size(), {});
-  begins_before_ = std::move(begins_);
-  begins_.clear();
+  previous_starts_ = std::move(starts_);
+  starts_.clear();
 }
 
 // Entries without a name had no room by name, so the filter result is unknown: they count as missed.
@@ -29,7 +29,7 @@ bool Tally::add(const uprobe_key &key, const uprobe_counts &counts) {
   const std::string_view process = text_of(key.comm);
   const bool is_unnamed = by_name() && process.empty();
   if (!is_unnamed && !wants(process)) return false;
-  uprobe_counts &before = before_[{key.region, std::string(process)}];
+  uprobe_counts &before = previous_[{key.region, std::string(process)}];
   Cost &cost = costs_[key.region];
   if (is_unnamed) {
     cost.missed += grown(counts.runs + counts.orphans + counts.missed, before.runs + before.orphans + before.missed);
@@ -52,7 +52,7 @@ void Tally::add_lost(size_t region, uint64_t runs) {
 
 uint64_t Tally::begin_of(const uprobe_run &run) {
   Begin begin{run.begin_ns, run.region, run.pid};
-  while (begins_before_.count(begin) > 0 || !begins_.insert(begin).second) ++begin.ns;
+  while (previous_starts_.count(begin) > 0 || !starts_.insert(begin).second) ++begin.ns;
   return begin.ns;
 }
 

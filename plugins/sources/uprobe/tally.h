@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts per region and window, and distinct begin times of spans.
+// Computes the counts per region and window, and distinct start times of spans.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@
 
 namespace atalaya::uprobe {
 
-// The text up to the first NUL, or the whole array.
+// The text up to the first NUL, or the complete array if it has none.
 std::string_view text_of(const char (&comm)[UPROBE_COMM]);
 
-// In one window. runs = reported + brief + dropped, except for runs that ended at the window's end.
+// The counts of one region in one window. Invariant: runs = reported + brief + dropped, except for runs that end while the window
+// ends.
 struct Cost {
   int64_t runs = 0, time_ns = 0, brief = 0, dropped = 0, nested = 0, orphans = 0, missed = 0;
 };
@@ -30,14 +31,14 @@ class Tally {
   bool by_name() const { return !processes_.empty(); }
 
   void begin_window();
-  // Adds the kernel's counts since the start. False: the filter excludes this name.
+  // Updates the window with the kernel's counts since the start. False: the filter excludes this process name.
   bool add(const uprobe_key &key, const uprobe_counts &counts);
-  // Runs that the kernel reported and that were dropped here.
+  // Adds runs that the kernel reported and that the agent dropped.
   void add_lost(size_t region, uint64_t runs);
   const Cost &cost(size_t region) const { return costs_[region]; }
 
-  // The begin time for the run's span. Two threads of a process may enter a region in the same nanosecond, but a store merges
-  // spans with the same begin and tags: the second one then begins one nanosecond later.
+  // The start time of the run's span. Two threads of a process may enter a region in the same nanosecond, but a store merges spans
+  // with the same start and tags: the span of the second run then starts one nanosecond later.
   uint64_t begin_of(const uprobe_run &run);
 
  private:
@@ -53,8 +54,8 @@ class Tally {
 
   io::MatcherList processes_;
   std::vector<Cost> costs_;
-  std::map<std::pair<uint32_t, std::string>, uprobe_counts> before_;
-  Begins begins_, begins_before_;  // of this window and the previous one
+  std::map<std::pair<uint32_t, std::string>, uprobe_counts> previous_;
+  Begins starts_, previous_starts_;  // start times of this window and of the previous one
 };
 
 }  // namespace atalaya::uprobe
