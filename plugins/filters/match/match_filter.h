@@ -11,7 +11,7 @@
 
 namespace atalaya::match {
 
-// Keeps samples with matching tags, and of them the fields with matching names.
+// Passes the samples with matching tags, and of these only the fields with matching names.
 class MatchFilter final : public Filter {
  public:
   static constexpr Param kPattern[] = {param::string("", "A pattern")};

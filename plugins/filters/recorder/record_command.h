@@ -9,7 +9,7 @@
 
 namespace atalaya::recorder {
 
-// Starts a recording by the running recorders.
+// The command `record`: triggers a recording in each running recorder of this host.
 class RecordCommand final : public Command {
  public:
   static constexpr Param kParams[] = {

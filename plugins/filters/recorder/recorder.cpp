@@ -7,7 +7,7 @@
 namespace atalaya::recorder {
 
 void Recorder::drop(const RingEntry &entry) {
-  if (!is_wanted(entry)) return;
+  if (!is_pending(entry)) return;
   lost_ += entry.samples;
   recording_->lost += entry.samples;
 }
@@ -15,7 +15,7 @@ void Recorder::drop(const RingEntry &entry) {
 // The clock may step back: then the older windows that seem to be newer leave by their size only.
 void Recorder::add(const Window &window, std::span<const Sample> samples) {
   now_ns_ = window.time_ns;
-  ring_.drop_until(window.time_ns - limits_.keep_ns, [this](const RingEntry &entry) { return is_wanted(entry); });
+  ring_.drop_until(window.time_ns - limits_.keep_ns, [this](const RingEntry &entry) { return is_pending(entry); });
   if (ring_.push(window, samples, [this](const RingEntry &entry) { drop(entry); })) return;
   lost_ += samples.size();
   if (recording_) recording_->lost += samples.size();
@@ -41,7 +41,7 @@ std::optional<Recording> Recorder::pass(Batch &batch, uint64_t max_samples) {
   if (!recording_) return std::nullopt;
   uint64_t passed = 0;
   for (RingEntry &entry : ring_.entries()) {
-    if (!is_wanted(entry)) continue;
+    if (!is_pending(entry)) continue;
     if (passed > 0 && passed + entry.samples > max_samples) return std::nullopt;
     ring_.append_to(batch, entry);
     entry.is_passed = true;

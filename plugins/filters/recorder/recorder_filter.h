@@ -16,7 +16,7 @@ namespace atalaya::recorder {
 
 inline constexpr MetricTag kRecordingTags[] = {metric::identity("host"), metric::identity("recording"), metric::identity("cause")};
 
-// Keeps all samples for some time and drops them, except around a trigger.
+// Stores all samples in memory for some time; passes those around a trigger and drops the rest.
 class RecorderFilter final : public Filter {
  public:
   static constexpr Param kPattern[] = {param::string("", "Tag and pattern").unit("TAG=PATTERN")};

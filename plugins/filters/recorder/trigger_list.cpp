@@ -18,12 +18,12 @@ TriggerList::TriggerList(Host host, const std::vector<std::string> &texts) : see
     const std::array<std::string, 1> pattern{text.substr(equals + 1)};
     auto list = io::MatcherList::parse(pattern);
     if (!list) throw Failure(Code::bad_config, "parameter \"on\": " + list.error());
-    all_.push_back({text.substr(0, equals), host.intern(text.substr(0, equals)), std::move(*list)});
+    conditions_.push_back({text.substr(0, equals), host.intern(text.substr(0, equals)), std::move(*list)});
   }
 }
 
 std::optional<std::string> TriggerList::cause_of(const Sample &sample) {
-  for (const One &one : all_) {
+  for (const Condition &one : conditions_) {
     const atalaya_tag *const tag = find_tag(sample, one.key);
     if (tag == nullptr || !one.pattern.matches(view(tag->value))) continue;
     if (sample.kind == ATALAYA_SPAN && !is_new(sample)) return std::nullopt;

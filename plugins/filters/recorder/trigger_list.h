@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples that start a recording, by their tags. A span that is repeated counts once.
+// Selects the samples that start a recording, by their tags. A repeated span starts one recording only.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,20 +19,20 @@ namespace atalaya::recorder {
 
 class TriggerList {
  public:
-  // TAG=PATTERN each. Throws Failure.
+  // `texts`: elements TAG=PATTERN. Throws Failure on a malformed element.
   TriggerList(Host host, const std::vector<std::string> &texts);
-  // The cause, TAG=VALUE, if the sample starts a recording.
+  // Returns the cause, TAG=VALUE, if the sample starts a recording.
   std::optional<std::string> cause_of(const Sample &sample);
 
  private:
-  struct One {
+  struct Condition {
     std::string tag;
     uint32_t key = 0;
     io::MatcherList pattern;
   };
   bool is_new(const Sample &sample);
 
-  std::vector<One> all_;
+  std::vector<Condition> conditions_;
   io::IdentityKey key_;
   const uint64_t seed_;
   std::unordered_set<uint64_t> known_;

@@ -11,7 +11,7 @@
 
 namespace atalaya::recorder {
 
-// Samples of another pipeline, such as its alerts, start recordings.
+// Starts recordings for samples of another pipeline, such as its alerts.
 class TriggerSink final : public Sink {
  public:
   static constexpr Param kPattern[] = {param::string("", "Tag and pattern").unit("TAG=PATTERN")};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to running recorders: one datagram to the socket recorder-NAME.sock in the runtime folder, and one with the answer.
+// The protocol of requests to running recorders: one datagram to the socket recorder-NAME.sock in the runtime folder, and one
+// datagram back with the answer.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Request {
   std::string cause;
 };
 struct Answer {
-  int64_t from_ns = 0, until_ns = 0;  // both 0: ignored
+  int64_t from_ns = 0, until_ns = 0;  // range of the recording; both 0: the request was ignored
 };
 
 inline constexpr size_t kMaxRequest = 1024;
@@ -29,17 +30,17 @@ std::optional<Request> parse_request(std::string_view text);
 std::string answer_text(const Answer &answer);
 std::optional<Answer> parse_answer(std::string_view text);
 
-// The end in the agent; never waits.
+// The server side in the agent. It never blocks.
 class TriggerServer {
  public:
-  // An error if another process answers there.
+  // Returns an error if another process serves this socket.
   core::Status open(const std::string &path);
   void close();
   ~TriggerServer() { close(); }
   TriggerServer() = default;
   TriggerServer(const TriggerServer &) = delete;
   TriggerServer &operator=(const TriggerServer &) = delete;
-  // At most 100 requests.
+  // Answers waiting requests with the result of `take`, at most 100 per call.
   void serve(const std::function<Answer(const Request &)> &take) const;
 
  private:
@@ -53,7 +54,7 @@ struct RecorderSocket {
 std::vector<RecorderSocket> find_recorders(const std::string &folder);
 std::string socket_path(const std::string &folder, const std::string &name);
 
-// `timeout_ms` = 0: does not wait for the answer, which is then empty.
+// Sends a request and waits for the answer. `timeout_ms` 0: returns an empty answer without waiting.
 core::Result<Answer> send_request(const std::string &path, const Request &request, int timeout_ms);
 
 }  // namespace atalaya::recorder

@@ -35,15 +35,15 @@ Code TopFilter::process(const Window &window, Batch &batch) {
   const auto samples = batch.samples();
   candidates_.clear();
   group_ids_.clear();
-  leaves_.assign(samples.size(), false);
+  removed_.assign(samples.size(), false);
   for (uint64_t i = 0; i < samples.size(); ++i)
-    if (samples[i].kind == ATALAYA_METRICS && in_family(samples[i])) enter(window, samples[i], i);
+    if (samples[i].kind == ATALAYA_METRICS && in_family(samples[i])) add_candidate(window, samples[i], i);
   rank();
   split(window, samples);
 
   uint64_t kept = 0;
   for (uint64_t i = 0; i < samples.size(); ++i)
-    if (!leaves_[i]) samples[kept++] = samples[i];
+    if (!removed_[i]) samples[kept++] = samples[i];
   batch.truncate(kept);
   for (size_t i = 0; i < group_ids_.size() && other_; ++i)
     if (groups_[i].merged > 0) add_other(batch, groups_[i]);
@@ -60,7 +60,7 @@ bool TopFilter::in_family(const Sample &sample) {
 }
 
 // Samples of the family without the field rank last.
-void TopFilter::enter(const Window &window, const Sample &sample, uint64_t place) {
+void TopFilter::add_candidate(const Window &window, const Sample &sample, uint64_t place) {
   const auto entity = entities_.find_or_add(key_.of(sample));
   if (!entity) throw std::length_error("more than 4 billion entities");
   if (entity->added) last_kept_.push_back(0);
@@ -115,7 +115,7 @@ void TopFilter::split(const Window &window, std::span<const Sample> samples) {
       last_kept_[candidate.entity] = round_;
       continue;
     }
-    leaves_[candidate.sample] = true;
+    removed_[candidate.sample] = true;
     ++group.merged;
     if (!other_) continue;
     const io::SampleWindow own(window, samples[candidate.sample]);

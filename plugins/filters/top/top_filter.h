@@ -15,7 +15,7 @@
 
 namespace atalaya::top {
 
-// Keeps the K largest samples by one field and sums the rest into one.
+// Passes the K samples with the largest values of one field and sums the rest into one sample.
 class TopFilter final : public Filter {
  public:
   static constexpr Param kTag[] = {param::string("", "A tag").unit("tag")};
@@ -43,21 +43,21 @@ class TopFilter final : public Filter {
 
  private:
   struct Candidate {
-    uint64_t sample;  // its position in the batch
+    uint64_t sample;  // position in the batch
     uint32_t group, entity;
-    double rank;  // its value, increased if it was kept in the last window
+    double rank;  // the value of the field, increased by the hysteresis if the entity was kept in the last window
     bool kept_before;
   };
-  // The future sample `other` of one group. Reused from window to window.
+  // Collects the sample `other` of one group. Reused from window to window.
   struct Group {
-    io::GroupWindow window;  // of the samples that leave
+    io::GroupWindow window;  // time range of the merged samples
     uint64_t seen = 0, merged = 0;
     std::vector<atalaya_tag> common;  // tags that all samples of the group share
     io::Totals rest;
   };
 
   bool in_family(const Sample &sample);
-  void enter(const Window &window, const Sample &sample, uint64_t place);
+  void add_candidate(const Window &window, const Sample &sample, uint64_t place);
   uint32_t group_of(const Window &window, const Sample &sample);
   void rank();
   void split(const Window &window, std::span<const Sample> samples);
@@ -78,10 +78,10 @@ class TopFilter final : public Filter {
   io::IdentityKey key_;
   io::IdentityTable group_ids_, entities_;
   std::vector<Group> groups_;        // the first group_ids_.size() are in use
-  std::vector<uint64_t> last_kept_;  // by entity: the round in which it was last among the K
-  uint64_t round_ = 1;               // windows with candidates, from 1
+  std::vector<uint64_t> last_kept_;  // by entity: the last round in which it was among the K
+  uint64_t round_ = 1;               // number of the current window with candidates, from 1
   std::vector<Candidate> candidates_;
-  std::vector<bool> leaves_;  // by position in the batch
+  std::vector<bool> removed_;  // by position in the batch: the sample is removed
 };
 
 }  // namespace atalaya::top

@@ -47,7 +47,7 @@ bool Resting::add(const Window &window, const Sample &sample, std::string_view i
   if (sample.kind != ATALAYA_METRICS || own.duration_ns == 0) return false;
   Entity *const entity = entity_of(sample, identity);
   if (entity == nullptr) return false;
-  if (!continues(*entity, sample, own.begin_ns)) {
+  if (!can_merge(*entity, sample, own.begin_ns)) {
     finish(*entity);
     entity->from_ns = own.begin_ns;
     entity->sums.clear();
@@ -59,7 +59,7 @@ bool Resting::add(const Window &window, const Sample &sample, std::string_view i
 }
 
 // Follows at once and before the next multiple of the time, with the same fields and the same gauges.
-bool Resting::continues(const Entity &entity, const Sample &sample, int64_t from_ns) {
+bool Resting::can_merge(const Entity &entity, const Sample &sample, int64_t from_ns) {
   if (entity.until_ns == entity.from_ns || entity.until_ns != from_ns || entity.sums.size() != sample.field_count) return false;
   if (entity.from_ns / every_ns_ != from_ns / every_ns_) return false;
   for (uint32_t i = 0; i < sample.field_count; ++i) {
@@ -97,7 +97,7 @@ void Resting::complete_entity(std::string_view identity) {
   if (const auto found = ids_.find(identity)) finish(entities_[*found]);
 }
 
-void Resting::give(const Entity &entity, Batch &batch) {
+void Resting::emit(const Entity &entity, Batch &batch) {
   Sample &sample = batch.add(ATALAYA_METRICS, static_cast<uint32_t>(entity.tags.size()), static_cast<uint32_t>(entity.sums.size()));
   sample.time_ns = entity.until_ns;
   sample.duration_ns = entity.until_ns - entity.from_ns;
@@ -117,13 +117,13 @@ uint64_t Resting::end_window(const Window &window, Batch &batch) {
   static constexpr uint64_t kMaxAbsentWindows = 32;  // windows; the table forgets an entity after 64
   const size_t before = batch.samples().size();
   const bool is_last = (window.flags & ATALAYA_WINDOW_LAST) != 0;
-  for (size_t i = 0; i < finished_count_; ++i) give(finished_[i], batch);
+  for (size_t i = 0; i < finished_count_; ++i) emit(finished_[i], batch);
   finished_count_ = 0;
   for (size_t i = 0; i < ids_.size(); ++i) {
     Entity &entity = entities_[i];
     const bool has_time_left = !is_last && entity.from_ns / every_ns_ == window.time_ns / every_ns_;
     if (entity.until_ns == entity.from_ns || (has_time_left && entity.seen + kMaxAbsentWindows > window_)) continue;
-    give(entity, batch);
+    emit(entity, batch);
     entity.until_ns = entity.from_ns;
   }
   ids_.next_window([&](uint32_t from, uint32_t to) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples below the thresholds, merged over time: one sample covers all the time of its parts. The integral of a field over merged
-// samples is the sum of the integrals of the parts, and gauges and counts are those of each part, so averages, minimums and
-// maximums of gauges are the same as without merging.
+// Merges the samples below the thresholds over time: one sample covers several windows of an entity. Invariant: the integral of a
+// field over the merged sample is the sum of the integrals of its parts, and a gauge is equal in all parts. So averages, minimums
+// and maximums are the same with and without merging.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -20,28 +20,29 @@ namespace atalaya::value {
 
 class Resting {
  public:
-  // A merged sample ends at a multiple of this time, or earlier: when its entity reaches a threshold, ends, changes a gauge or gets
-  // other fields, and in the last window. An entity may come in some windows only, with samples that are merged already.
+  // A merged sample ends at a multiple of `every_ns`, or earlier: when its entity reaches a threshold, ends, changes a gauge or
+  // gets other fields, and in the last window. An input sample may itself cover several windows.
   Resting(Host host, int64_t every_ns);
 
-  // Takes the sample of this identity. False: it cannot be merged, because it covers no time or there are too many entities.
+  // Adds the sample of the entity with this identity. Returns false if the sample cannot be merged: it has no duration, or there
+  // are too many entities.
   bool add(const Window &window, const Sample &sample, std::string_view identity);
-  // The entity reached a threshold: its merged sample is complete.
+  // Completes the merged sample of an entity that reached a threshold.
   void complete_entity(std::string_view identity);
   // Appends the complete samples; returns their number.
   uint64_t end_window(const Window &window, Batch &batch);
 
  private:
-  // A field over the time of its entity.
+  // One field of a merged sample.
   struct Sum {
-    atalaya_field field{};  // the last value; of deltas the amount
-    double integral = 0;    // of rates: value x ns
+    atalaya_field field{};  // the last value; of a delta the sum
+    double integral = 0;    // of a rate: sum of value x duration in ns
   };
   struct Entity {
     std::vector<std::pair<uint32_t, std::string>> tags;
     std::vector<Sum> sums;
-    int64_t from_ns = 0, until_ns = 0;  // equal: nothing is merged
-    uint64_t seen = 0;                  // window
+    int64_t from_ns = 0, until_ns = 0;  // range of the merged sample; equal: there is none
+    uint64_t seen = 0;                  // number of the last window with a sample of the entity
   };
   struct Form {
     uint32_t kind = ATALAYA_GAUGE;
@@ -53,10 +54,10 @@ class Resting {
   };
 
   Entity *entity_of(const Sample &sample, std::string_view identity);
-  bool continues(const Entity &entity, const Sample &sample, int64_t from_ns);
+  bool can_merge(const Entity &entity, const Sample &sample, int64_t from_ns);
   void finish(Entity &entity);
   void append(Entity &entity, const Sample &sample, int64_t duration_ns);
-  void give(const Entity &entity, Batch &batch);
+  void emit(const Entity &entity, Batch &batch);
   const Form &form_of(uint32_t name);
 
   Host host_;
@@ -65,7 +66,7 @@ class Resting {
   io::IdentityTable ids_;
   std::vector<Entity> entities_;  // the first ids_.size() are in use
   io::PerName<Form> forms_;
-  std::vector<Entity> finished_;  // of this window, before its end; the first finished_count_ are in use
+  std::vector<Entity> finished_;  // completed in this window; the first finished_count_ are in use
   size_t finished_count_ = 0;
 };
 

@@ -16,7 +16,7 @@
 
 namespace atalaya::value {
 
-// Keeps a sample while at least one of the listed fields reaches its threshold.
+// Passes a sample if at least one of the listed fields reaches its threshold.
 class ValueFilter final : public Filter {
  public:
   static constexpr Param kParams[] = {
@@ -42,10 +42,10 @@ class ValueFilter final : public Filter {
   struct Threshold {
     std::string metric;
     double value;
-    uint32_t name;       // of the metric, interned
-    uint32_t place = 0;  // of its field in the last sample that had to be searched
+    uint32_t name;       // id of the metric
+    uint32_t place = 0;  // position of the field in the last searched sample: the next samples mostly have the same layout
   };
-  // The role of a field name.
+  // How the filter treats a field name.
   struct Meaning {
     bool in_family = false;
     bool listed = false;
@@ -78,7 +78,7 @@ class ValueFilter final : public Filter {
   io::IdentityKey key_;
   std::string_view identity_;  // of the current sample; empty: not computed yet
   io::IdentityTable entities_;
-  std::vector<Memory> memory_;  // one per threshold, entity by entity
+  std::vector<Memory> memory_;  // index: entity x number of thresholds + threshold
   std::optional<Resting> resting_;
 };
 
