@@ -61,7 +61,7 @@ Code Aggregate::process(const Window &window, Batch &batch) {
   uint64_t passed = 0;
   const auto samples = batch.samples();
   for (const Sample &sample : samples) {
-    if (takes(sample))
+    if (selects(sample))
       add(window, sample);
     else
       samples[passed++] = sample;
@@ -74,13 +74,13 @@ Code Aggregate::process(const Window &window, Batch &batch) {
 }
 
 // Samples without any of the tags are of another kind: cores and disks among processes.
-bool Aggregate::takes(const Sample &sample) {
+bool Aggregate::selects(const Sample &sample) {
   if (sample.kind == ATALAYA_SPAN) return false;
   if (!metric_.empty() && !metric_.match_any_field(sample)) return false;
   return by_.empty() || std::any_of(by_.begin(), by_.end(), [&](uint32_t key) { return find_tag(sample, key) != nullptr; });
 }
 
-bool Aggregate::stays(uint32_t tag_key) const {
+bool Aggregate::keeps_tag(uint32_t tag_key) const {
   return tag_key == host_tag_ || std::find(by_.begin(), by_.end(), tag_key) != by_.end();
 }
 
@@ -91,7 +91,7 @@ void Aggregate::add(const Window &window, const Sample &sample) {
   key_.number(own.group_time_ns);
   key_.text(view(sample.text));
   for (uint32_t i = 0; i < sample.tag_count; ++i)
-    if (stays(sample.tags[i].key)) key_.tag(sample.tags[i]);
+    if (keeps_tag(sample.tags[i].key)) key_.tag(sample.tags[i]);
   const auto found = ids_.find_or_add(key_.finish());
   if (!found) throw std::length_error("more than 4 billion groups");
   if (found->index == groups_.size()) groups_.emplace_back();
@@ -115,7 +115,7 @@ void Aggregate::emit(Batch &batch, const Group &group) {
   sample.duration_ns = group.window.length_ns();
   sample.text = group.first.text;
   for (uint32_t i = 0; i < group.first.tag_count; ++i)
-    if (stays(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
+    if (keeps_tag(group.first.tags[i].key)) batch.tag_shared(sample, group.first.tags[i].key, group.first.tags[i].value);
   for (const io::Total &total : totals)
     if (const uint32_t name = total.name(); name != count_name_ && fields_.matches(name))
       batch.put(sample, total.result(function_of(name), weights_.of(name), group.window.length_ns()));

@@ -16,7 +16,7 @@
 
 namespace atalaya::aggregate {
 
-// Merges the samples of a window that are equal in the chosen tags.
+// Merges the samples of a window that have equal values of the chosen tags.
 class Aggregate final : public Translator {
  public:
   static constexpr Param kTag[] = {param::string("", "A tag").unit("tag")};
@@ -56,8 +56,8 @@ class Aggregate final : public Translator {
 
   void read_functions();
   io::Function function_of(uint32_t name);
-  bool takes(const Sample &sample);
-  bool stays(uint32_t tag_key) const;
+  bool selects(const Sample &sample);
+  bool keeps_tag(uint32_t tag_key) const;
   void add(const Window &window, const Sample &sample);
   void emit(Batch &batch, const Group &group);
 

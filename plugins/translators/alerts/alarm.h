@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one alert: quiet, pending, firing.
+// The state machine of one alert: quiet -> pending (the condition is true) -> firing (it was true for `lasts`) -> quiet (it was
+// false for `keep`).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@ enum class Event : uint8_t { none, opened, closed };
 
 struct Alarm {
   State state = State::quiet;
-  int64_t since_ns = 0;  // pending, firing: the start of the condition
-  int64_t calm_ns = 0;   // firing: the time since which the condition is false; 0: it is true
-
-  // `beyond`: the condition is true; `clear`: a firing alert may end. `end_ns` of a closed alert is calm_ns.
+  int64_t since_ns = 0;  // in pending and firing: time at which the condition became true
+  int64_t calm_ns = 0;   // in firing: time at which the condition became false; 0: it is true
+  // Applies one comparison. `beyond`: the condition is true; `clear`: a firing alert may end. After the event `closed`, calm_ns is
+  // the end of the alert.
   Event step(const Rule &rule, bool beyond, bool clear, int64_t time_ns);
 };
 

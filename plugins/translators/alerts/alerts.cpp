@@ -68,9 +68,9 @@ void Alerts::stop() {
   is_started_ = false;
 }
 
-const std::vector<Alerts::Concern> &Alerts::concerns_of(uint32_t metric) {
-  return concerns_.get(metric, [&] {
-    std::vector<Concern> concerns;
+const std::vector<Alerts::RuleUse> &Alerts::rules_of_metric(uint32_t metric) {
+  return rules_by_metric_.get(metric, [&] {
+    std::vector<RuleUse> concerns;
     const std::string_view name = host_.name_of(metric);
     const auto info = host_.metric(metric);
     const bool is_level = info && info->kind != ATALAYA_TOTAL;
@@ -102,10 +102,10 @@ Code Alerts::process(const Window &window, Batch &batch) {
   for (const Sample &sample : batch.samples())
     if (sample.kind == ATALAYA_METRICS) read_sample(sample, sample.time_ns == 0 ? window.time_ns : sample.time_ns);
   for (RuleState &state : rules_) {
-    if (state.rule.use == Use::peers && !state.touched.empty()) state.median = median_of(state);
-    for (Group *group : state.touched) compare(state, *group, group->seen_ns);
-    state.touched.clear();
-    watch_time(state, window);
+    if (state.rule.use == Use::peers && !state.batch_groups.empty()) state.median = median_of(state);
+    for (Group *group : state.batch_groups) compare(state, *group, group->seen_ns);
+    state.batch_groups.clear();
+    check_ends(state, window);
   }
   if (!passes_samples_) {
     host_.dropped("filtered", batch.samples().size());  // counted here: no alert for days is no mistake
@@ -123,7 +123,7 @@ Code Alerts::process(const Window &window, Batch &batch) {
     emit(kept, state == rules_.end() ? std::nullopt : state->rule.shown_limit(), batch);
   }
   for (const auto &[state, group] : due_) {
-    Kept open = kept_of(*state, *group);
+    Kept open = journal_entry(*state, *group);
     open.other_ns = -1;
     emit(open, state->rule.shown_limit(), batch);
   }
@@ -134,15 +134,15 @@ Code Alerts::process(const Window &window, Batch &batch) {
 
 void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
   for (uint32_t i = 0; i < sample.field_count; ++i) {
-    const std::vector<Concern> &concerns = concerns_of(sample.fields[i].name);
+    const std::vector<RuleUse> &concerns = rules_of_metric(sample.fields[i].name);
     if (concerns.empty()) continue;
     const double value = as_double(sample.fields[i]);
     if (!std::isfinite(value)) continue;
     GroupKey key;
     const std::vector<uint32_t> *by = nullptr;  // of the key
-    for (const Concern &concern : concerns) {
+    for (const RuleUse &concern : concerns) {
       RuleState &state = rules_[concern.rule];
-      if (!is_wanted(state, sample)) continue;
+      if (!has_rule_tags(state, sample)) continue;
       if (by == nullptr || *by != state.by) key = key_of(state, sample);
       by = &state.by;
       add_value(state, key, concern.is_per, sample, value, time_ns);
@@ -150,7 +150,7 @@ void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
   }
 }
 
-bool Alerts::is_wanted(const RuleState &state, const Sample &sample) {
+bool Alerts::has_rule_tags(const RuleState &state, const Sample &sample) {
   for (size_t i = 0; i < state.tags.size(); ++i) {
     const atalaya_tag *const tag = find_tag(sample, state.tags[i]);
     const io::MatcherList &patterns = state.rule.tags[i].second;
@@ -196,16 +196,16 @@ Alerts::Group *Alerts::group_of(RuleState &state, const GroupKey &key, const Sam
 void Alerts::add_value(RuleState &state, const GroupKey &key, bool is_per, const Sample &sample, double value, int64_t time_ns) {
   Group *const group = group_of(state, key, sample);
   if (group == nullptr) return;
-  if (!std::exchange(group->is_touched, true)) {
+  if (!std::exchange(group->in_batch, true)) {
     group->sum = group->count = group->divisor = 0;
-    state.touched.push_back(group);
+    state.batch_groups.push_back(group);
   }
   if (is_per) {
     group->divisor += value;
     return;
   }
-  group->most = group->count == 0 ? value : std::max(group->most, value);
-  group->least = group->count == 0 ? value : std::min(group->least, value);
+  group->max = group->count == 0 ? value : std::max(group->max, value);
+  group->min = group->count == 0 ? value : std::min(group->min, value);
   group->sum += value;
   ++group->count;
   group->seen_ns = std::max(group->seen_ns, time_ns);
@@ -214,7 +214,7 @@ void Alerts::add_value(RuleState &state, const GroupKey &key, bool is_per, const
 // Of all series, with the values of this batch: each series is compared with the same median.
 std::optional<double> Alerts::median_of(RuleState &state) {
   constexpr size_t kMinPeers = 3;
-  for (Group *group : state.touched)
+  for (Group *group : state.batch_groups)
     if (const auto value = combined(state.rule, *group)) group->raw = value;
   std::vector<double> values;
   for (const auto &[key, group] : state.groups)
@@ -229,8 +229,8 @@ std::optional<double> Alerts::median_of(RuleState &state) {
 std::optional<double> Alerts::combined(const Rule &rule, const Group &group) {
   if (group.count == 0) return std::nullopt;
   double value = group.sum;
-  if (rule.combine == Combine::max) value = group.most;
-  if (rule.combine == Combine::min) value = group.least;
+  if (rule.combine == Combine::max) value = group.max;
+  if (rule.combine == Combine::min) value = group.min;
   if (rule.combine == Combine::mean) value = group.sum / group.count;
   if (rule.per.empty()) return value;
   if (group.divisor == 0) return std::nullopt;
@@ -253,19 +253,19 @@ std::optional<double> Alerts::number_of(const RuleState &state, Group &group) {
 }
 
 void Alerts::compare(RuleState &state, Group &group, int64_t time_ns) {
-  group.is_touched = false;
+  group.in_batch = false;
   if (group.count == 0) return;
   if (state.rule.is_absence()) {  // it is present
-    take_event(state, group, group.alarm.step(state.rule, false, true, time_ns));
+    apply_event(state, group, group.alarm.step(state.rule, false, true, time_ns));
     return;
   }
   const auto number = number_of(state, group);
   if (!number) return;
   group.value = *number;
-  take_event(state, group, group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns));
+  apply_event(state, group, group.alarm.step(state.rule, state.rule.is_beyond(*number), state.rule.is_clear(*number), time_ns));
 }
 
-void Alerts::take_event(RuleState &state, Group &group, Event event) {
+void Alerts::apply_event(RuleState &state, Group &group, Event event) {
   if (event == Event::none) return;
   must_save_ = true;
   group.emitted_ns = 0;
@@ -277,7 +277,7 @@ void Alerts::take_event(RuleState &state, Group &group, Event event) {
   }
   --state.firing;
   if (!group.is_reported) return;  // it was silenced
-  Kept closed = kept_of(state, group);
+  Kept closed = journal_entry(state, group);
   group.is_reported = false;
   group.texts.reset();
   closed.what = Kept::What::closed;
@@ -288,7 +288,7 @@ void Alerts::take_event(RuleState &state, Group &group, Event event) {
 }
 
 // What time alone changes: series that ended, or are absent.
-void Alerts::watch_time(RuleState &state, const Window &window) {
+void Alerts::check_ends(RuleState &state, const Window &window) {
   if (!state.rule.is_absence() && window.time_ns < state.next_end_ns) return;
   state.next_end_ns = INT64_MAX;
   const bool has_others = state.groups.size() > 1;
@@ -299,14 +299,14 @@ void Alerts::watch_time(RuleState &state, const Window &window) {
     if (is_placeholder && group.alarm.state == State::firing) {
       group.alarm.calm_ns = window.time_ns;
       group.alarm.state = State::quiet;
-      take_event(state, group, Event::closed);
+      apply_event(state, group, Event::closed);
     }
-    if (is_placeholder || (!state.rule.is_absence() && is_over(state, group, window))) {
+    if (is_placeholder || (!state.rule.is_absence() && has_ended(state, group, window))) {
       at = state.groups.erase(at);
       --series_;
       continue;
     }
-    if (state.rule.is_absence()) watch_absence(state, group, window.time_ns);
+    if (state.rule.is_absence()) check_absence(state, group, window.time_ns);
     state.next_end_ns = std::min(state.next_end_ns, end_of(state, group));
     ++at;
   }
@@ -320,27 +320,27 @@ int64_t Alerts::end_of(const RuleState &state, const Group &group) {
 }
 
 // Whether a series without samples is to be forgotten; its alert ends.
-bool Alerts::is_over(RuleState &state, Group &group, const Window &window) {
+bool Alerts::has_ended(RuleState &state, Group &group, const Window &window) {
   // A sum of the past falls without samples.
   if (state.rule.use == Use::sum && group.alarm.state == State::firing && group.history) {
     if (const auto number = group.history->number(state.rule, window.time_ns); !number || state.rule.is_clear(*number))
-      take_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
+      apply_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
   }
   if (window.time_ns - group.seen_ns < state.rule.forget_ns()) return false;
   if (group.alarm.state == State::firing) {
     group.alarm.state = State::quiet;
     if (group.alarm.calm_ns == 0) group.alarm.calm_ns = window.time_ns;
-    take_event(state, group, Event::closed);
+    apply_event(state, group, Event::closed);
   }
   return true;
 }
 
-void Alerts::watch_absence(RuleState &state, Group &group, int64_t now_ns) {
+void Alerts::check_absence(RuleState &state, Group &group, int64_t now_ns) {
   const int64_t absent_ns = now_ns - group.seen_ns;
   if (absent_ns < state.rule.absent_ns) return;
   group.value = static_cast<double>(absent_ns) / 1e9;
   if (group.alarm.state == State::quiet) group.alarm = {State::pending, group.seen_ns, 0};
-  take_event(state, group, group.alarm.step(state.rule, true, false, now_ns));
+  apply_event(state, group, group.alarm.step(state.rule, true, false, now_ns));
 }
 
 // Whether the span of a firing alert is to be emitted, for the first time or again.

@@ -26,7 +26,7 @@ namespace atalaya::alerts {
 
 inline constexpr MetricTag kAlertTags[] = {metric::identity("host"), metric::identity("alert"), metric::identity("severity")};
 
-// Compares metrics with rules. A firing alert is an open span "alert", which is closed when it ends.
+// Compares metrics with rules. A firing alert is emitted as an open span "alert", and as a closed span when it ends.
 class Alerts final : public Translator {
  public:
   static constexpr Param kRule[] = {param::record("", kRuleMembers, "A rule")};
@@ -60,22 +60,22 @@ class Alerts final : public Translator {
   Code process(const Window &window, Batch &batch) override;
 
  private:
-  // The series of one alert.
+  // The state of one alert: the series of a rule with equal tags `by`.
   struct Group {
     Tags tags;
     Alarm alarm;
     std::unique_ptr<History> history;
-    double value = 0;                    // the last number that was compared
-    std::optional<double> raw;           // for `peers`: before the division
-    int64_t seen_ns = 0;                 // the time of the last sample
-    int64_t emitted_ns = 0;              // monotonic: the span
+    double value = 0;                    // the last compared number
+    std::optional<double> raw;           // for `peers`: the value before the division by the median
+    int64_t seen_ns = 0;                 // time of the last sample
+    int64_t emitted_ns = 0;              // monotonic time of the last emission of the span
     bool is_reported = false;            // a span was emitted
-    std::unique_ptr<const Texts> texts;  // of that span
-    bool is_touched = false;             // by this batch
-    // The series of this batch: of the metric, and of `per`.
-    double sum = 0, most = 0, least = 0, count = 0, divisor = 0;
+    std::unique_ptr<const Texts> texts;  // the texts of that span
+    bool in_batch = false;               // this batch has samples of the group
+    // Sum, maximum, minimum and number of the values of `metric` in this batch; `divisor` is the sum of the values of `per`.
+    double sum = 0, max = 0, min = 0, count = 0, divisor = 0;
   };
-  // The identity of a group, hashed once for all rules with the same `by`.
+  // The identity of a group; its hash is computed once for all rules with the same `by`.
   struct GroupKey {
     std::string_view text;
     size_t hash = 0;
@@ -93,20 +93,20 @@ class Alerts final : public Translator {
   };
   struct RuleState {
     Rule rule;
-    std::vector<uint32_t> by;    // names of the tags
-    std::vector<uint32_t> tags;  // those of rule.tags
+    std::vector<uint32_t> by;    // ids of the tags in rule.by
+    std::vector<uint32_t> tags;  // ids of the tags in rule.tags
     std::unordered_map<std::string, Group, GroupHash, GroupEqual> groups;
-    std::vector<Group *> touched;
+    std::vector<Group *> batch_groups;
     size_t firing = 0;
-    int64_t next_end_ns = 0;       // no group ends before
-    std::optional<double> median;  // of the groups of this batch, for `peers`
+    int64_t next_end_ns = 0;       // no group ends before this time
+    std::optional<double> median;  // for `peers`: median over the groups of this batch
   };
   struct Names {
     explicit Names(Host host);
     uint32_t alert, severity, summary, advice, value, limit, firing, opened, series, lost, cost;
   };
-  // A rule that a metric concerns.
-  struct Concern {
+  // A rule that reads a metric, as its `metric` or its `per`.
+  struct RuleUse {
     uint32_t rule;
     bool is_per;
   };
@@ -117,23 +117,23 @@ class Alerts final : public Translator {
   void save();
   void read_sample(const Sample &sample, int64_t time_ns);
   void add_value(RuleState &state, const GroupKey &key, bool is_per, const Sample &sample, double value, int64_t time_ns);
-  static bool is_wanted(const RuleState &state, const Sample &sample);
+  static bool has_rule_tags(const RuleState &state, const Sample &sample);
   GroupKey key_of(const RuleState &state, const Sample &sample);
   Group *group_of(RuleState &state, const GroupKey &key, const Sample &sample);
-  const std::vector<Concern> &concerns_of(uint32_t metric);
+  const std::vector<RuleUse> &rules_of_metric(uint32_t metric);
   void compare(RuleState &state, Group &group, int64_t time_ns);
   static std::optional<double> combined(const Rule &rule, const Group &group);
   std::optional<double> number_of(const RuleState &state, Group &group);
   static std::optional<double> median_of(RuleState &state);
-  void take_event(RuleState &state, Group &group, Event event);
-  void watch_time(RuleState &state, const Window &window);
+  void apply_event(RuleState &state, Group &group, Event event);
+  void check_ends(RuleState &state, const Window &window);
   static int64_t end_of(const RuleState &state, const Group &group);
-  bool is_over(RuleState &state, Group &group, const Window &window);
-  void watch_absence(RuleState &state, Group &group, int64_t now_ns);
+  bool has_ended(RuleState &state, Group &group, const Window &window);
+  void check_absence(RuleState &state, Group &group, int64_t now_ns);
   bool is_due(const RuleState &state, Group &group, const Window &window);
   void emit(const Kept &kept, std::optional<double> limit, Batch &batch);
   void emit_metrics(const Window &window, int64_t cpu_ns, Batch &batch);
-  Kept kept_of(const RuleState &state, const Group &group) const;
+  Kept journal_entry(const RuleState &state, const Group &group) const;
 
   Host host_;
   const Names names_;
@@ -144,12 +144,12 @@ class Alerts final : public Translator {
   const bool passes_samples_;
   std::string file_;  // of the journal; empty: none
 
-  io::PerName<std::vector<Concern>> concerns_;
+  io::PerName<std::vector<RuleUse>> rules_by_metric_;
   io::IdentityKey key_;
-  std::vector<Kept> loaded_;  // until the first window
-  std::vector<Kept> closed_;  // in this batch, not emitted yet
+  std::vector<Kept> loaded_;  // entries of the journal; restored and cleared in the first window
+  std::vector<Kept> closed_;  // alerts that ended in this batch and are not emitted yet
   std::vector<std::pair<const RuleState *, const Group *>> due_;
-  std::vector<Kept> ended_;  // the last ones: after a crash they are emitted again
+  std::vector<Kept> ended_;  // the last ended alerts: after a crash they are emitted again
   size_t series_ = 0;
   uint64_t created_ = 0, opened_ = 0, lost_ = 0;
   bool is_started_ = false, is_full_logged_ = false, must_save_ = false, save_failed_ = false;

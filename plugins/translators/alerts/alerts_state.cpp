@@ -65,8 +65,8 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   // The series has some windows to appear: the agent did not see it while it was off.
   const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.ended_after_ns;
   // Absence needs less: else an agent that restarts often would never report it.
-  const int64_t least = state->rule.is_absence() ? kMinGrace / 12 : kMinGrace;
-  const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, least));
+  const int64_t min_grace = state->rule.is_absence() ? kMinGrace / 12 : kMinGrace;
+  const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, min_grace));
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
   std::string key = key_of(group.tags);
   const bool is_firing = group.alarm.state == State::firing;
@@ -75,7 +75,7 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   state->firing += is_firing ? 1 : 0;
 }
 
-Kept Alerts::kept_of(const RuleState &state, const Group &group) const {
+Kept Alerts::journal_entry(const RuleState &state, const Group &group) const {
   Kept kept;
   kept.rule = state.rule.name;
   kept.tags = group.tags;
@@ -101,7 +101,7 @@ void Alerts::save() {
   std::vector<Kept> all = ended_;
   for (const RuleState &state : rules_)
     for (const auto &[key, group] : state.groups)
-      if (group.alarm.state != State::quiet || state.rule.is_absence()) all.push_back(kept_of(state, group));
+      if (group.alarm.state != State::quiet || state.rule.is_absence()) all.push_back(journal_entry(state, group));
   const core::Status done = tail::replace_state(file_, journal_text(all));
   if (!done && !std::exchange(save_failed_, true))
     host_.log(Level::warning, done.error() + "; after a restart, alerts that fire now are reported again or not closed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recent values of one series: at most kSlots parts of the time that a rule looks back.
+// The recent values of one series: the time `over` of a rule is divided into slots, and each slot stores a summary of its values.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ class History {
  public:
   static constexpr size_t kSlots = 32;
 
-  // Values in ascending time; an older one is ignored.
+  // Adds a value; a value that is older than the last one is ignored.
   void add(const Rule &rule, int64_t time_ns, double value);
-  // The number that the rule compares; nothing while the history is shorter than half of `over`.
+  // Returns the number that the rule compares; nothing while the history is shorter than half of `over`.
   std::optional<double> number(const Rule &rule, int64_t time_ns) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The alerts that survive a restart, as a text.
+// The journal: a text with the alerts that survive a restart.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct Kept {
   enum class What : char { pending = 'P', firing = 'F', closed = 'C', seen = 'S' };
   What what = What::seen;
   int64_t since_ns = 0;
-  int64_t other_ns = 0;  // firing: calm_ns; closed: its length; seen: the time of the last sample
+  int64_t other_ns = 0;  // firing: Alarm::calm_ns; closed: length of the alert; seen: time of the last sample
   double value = 0;
-  bool is_reported = false;  // not silenced
+  bool is_reported = false;  // a span was emitted: the alert was not silenced
   std::string rule;
   Texts texts;
   Tags tags;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a pipeline file.
+// The rules of the parameter `rules` of a pipeline file.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -19,7 +19,7 @@ namespace atalaya::alerts {
 enum class Use { value, mean, max, sum, rate, forecast, anomaly, peers };
 enum class Combine { sum, max, min, mean };
 
-// Texts of an alert. They are tags of its span: a span ends with the texts with which it began.
+// The texts of an alert are tags of its span: the closed span has the same texts as the open one, even if the rule has changed.
 struct Texts {
   std::string severity, summary, advice;
 };
@@ -32,15 +32,16 @@ struct Rule {
   std::vector<std::string> by;  // empty: each series alone
   std::vector<std::pair<std::string, io::MatcherList>> tags;
   std::optional<double> above, below;
-  double clear = 0;                           // the limit for the end of an alert
-  int64_t lasts_ns = 0, keep_ns = 0;          // before the start, and before the end
-  int64_t over_ns = 0, ahead_ns = 0;          // of `use`
-  int64_t absent_ns = 0, ended_after_ns = 0;  // 0: not an absence rule; time until a series has ended
-  bool is_level = false;                      // the metric, or its ratio, may fall without a reset
+  double clear = 0;                   // a firing alert ends at this limit
+  int64_t lasts_ns = 0, keep_ns = 0;  // time with the condition before the start, and without it before the end
+  int64_t over_ns = 0, ahead_ns = 0;  // parameters of `use`
+  int64_t absent_ns = 0;              // an absence rule fires after this time without a sample; 0: no absence rule
+  int64_t ended_after_ns = 0;         // a series ends after this time without a sample
+  bool is_level = false;              // the metric, or its ratio, is not a counter: a decrease is not a reset
 
   bool is_absence() const { return absent_ns > 0; }
   bool has_history() const { return use != Use::value && use != Use::peers; }
-  // Time without a sample after which a series is forgotten.
+  // A series is removed after this time without a sample.
   int64_t forget_ns() const { return use == Use::sum ? std::max(ended_after_ns, over_ns) : ended_after_ns; }
   double limit() const { return above ? *above : below.value_or(0); }
   std::optional<double> shown_limit() const { return is_absence() ? std::nullopt : std::optional(limit()); }
@@ -78,7 +79,7 @@ inline constexpr Param kRuleMembers[] = {
     param::string("advice", "One sentence about the next step"),
 };
 
-// The rules of the parameter "rules". Throws Failure with the position and the name of the rule.
+// Reads the parameter `rules`. Throws Failure with the position and the name of an invalid rule.
 std::vector<Rule> read_rules(Host host);
 
 }  // namespace atalaya::alerts

@@ -35,12 +35,12 @@ Silences::Silences(Host host) {
     if (const auto from = host.find(path + ".from")) silence.from_ns = time_of(name + ".from", std::string(from->text()));
     if (const auto until = host.find(path + ".until")) silence.until_ns = time_of(name + ".until", std::string(until->text()));
     if (silence.from_ns >= silence.until_ns) throw Failure(Code::bad_config, name + " ends before it begins; swap from and until");
-    all_.push_back(std::move(silence));
+    silences_.push_back(std::move(silence));
   }
 }
 
 bool Silences::silence(std::string_view rule, const Tags &tags, int64_t time_ns) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const Silence &one) {
+  return std::any_of(silences_.begin(), silences_.end(), [&](const Silence &one) {
     if (time_ns < one.from_ns || time_ns >= one.until_ns || !one.alert.matches(rule)) return false;
     return std::all_of(one.tags.begin(), one.tags.end(), [&](const auto &wanted) {
       const auto tag = std::find_if(tags.begin(), tags.end(), [&](const auto &own) { return own.first == wanted.first; });

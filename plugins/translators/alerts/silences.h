@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alerts that are not reported for a time.
+// The parameter `silences`: patterns of alerts that are not reported in a range of time.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -23,10 +23,10 @@ inline constexpr Param kSilenceMembers[] = {
 
 class Silences {
  public:
-  // Throws Failure.
+  // Reads the parameter `silences`. Throws Failure.
   explicit Silences(Host host);
   bool silence(std::string_view rule, const Tags &tags, int64_t time_ns) const;
-  bool empty() const { return all_.empty(); }
+  bool empty() const { return silences_.empty(); }
 
  private:
   struct Silence {
@@ -34,7 +34,7 @@ class Silences {
     std::vector<std::pair<std::string, io::MatcherList>> tags;
     int64_t from_ns = std::numeric_limits<int64_t>::min(), until_ns = std::numeric_limits<int64_t>::max();
   };
-  std::vector<Silence> all_;
+  std::vector<Silence> silences_;
 };
 
 }  // namespace atalaya::alerts

@@ -27,7 +27,7 @@ EnergyTranslator::EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr)
       cpu_watch_(tree_.root()),
       msr_(msr ? std::move(msr) : std::make_unique<power::DeviceMsr>(tree_)),
       rapl_(host.text("rapl")),
-      weigh_(host.boolean("frequency")),
+      weights_by_frequency_(host.boolean("frequency")),
       model_(power::model_of(host)),
       idle_(given_idle(host)),
       user_(host.intern("proc.cpu.user")),
@@ -59,7 +59,7 @@ void EnergyTranslator::find_frequencies(const std::vector<procfs::Cpu> &cpus) {
   frequencies_.clear();
   for (const procfs::Cpu &cpu : cpus) {
     const std::string file = "sys/devices/system/cpu/cpu" + std::to_string(cpu.number) + "/cpufreq/scaling_cur_freq";
-    if (weigh_ && tree_.number(file)) frequencies_.emplace(cpu.number, power::NumberFile(file));
+    if (weights_by_frequency_ && tree_.number(file)) frequencies_.emplace(cpu.number, power::NumberFile(file));
   }
 }
 
@@ -111,7 +111,7 @@ std::optional<EnergyTranslator::Total> EnergyTranslator::measure(const Window &w
   return total.seconds > 0 ? std::optional(total) : std::nullopt;
 }
 
-void EnergyTranslator::find_users(const Batch &batch) {
+void EnergyTranslator::collect_users(const Batch &batch) {
   users_.clear();
   samples_.clear();
   mhz_.clear();
@@ -147,7 +147,7 @@ std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
 }
 
 void EnergyTranslator::write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy) {
-  find_users(batch);
+  collect_users(batch);
   const double watts = total.joules / total.seconds;
   const double idle_watts = meter_ ? idle_.of(watts, busy.share) : std::min(model_->idle_watts, watts);
   const double idle = idle_watts * total.seconds;

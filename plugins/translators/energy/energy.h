@@ -23,7 +23,7 @@ inline constexpr MetricTag kProcessTags[] = {metric::identity("host"), metric::i
                                              metric::identity("quality")};
 inline constexpr MetricTag kHostTags[] = {metric::identity("host"), metric::identity("quality")};
 
-// The last CPU of a process, from /proc/PID/stat; absent when the text ends before it.
+// The CPU on which a process ran last, from the text of /proc/PID/stat; absent when the text is too short.
 std::optional<int32_t> parse_processor(std::string_view stat);
 
 // Divides the energy of packages among the processes of the batch.
@@ -80,7 +80,7 @@ class EnergyTranslator final : public Translator {
   void follow_cpus();
   std::optional<Total> measure(const Window &window);
   std::optional<Total> modelled(const std::optional<power::Busy> &busy);
-  void find_users(const Batch &batch);
+  void collect_users(const Batch &batch);
   std::optional<double> frequency_of(const Sample &sample);
   void write(const Window &window, Batch &batch, const Total &total, const power::Busy &busy);
   void emit_user(Batch &batch, size_t user, double energy);
@@ -91,7 +91,7 @@ class EnergyTranslator final : public Translator {
   procfs::CpuWatch cpu_watch_;
   std::unique_ptr<power::Msr> msr_;
   std::string rapl_;
-  bool weigh_;
+  bool weights_by_frequency_;
   bool stopped_logged_ = false;
   std::optional<power::Model> model_;
   IdlePower idle_;
@@ -101,12 +101,12 @@ class EnergyTranslator final : public Translator {
   std::unique_ptr<power::EnergyMeter> meter_;
   power::BusyTime busy_;
   std::map<int32_t, power::NumberFile> frequencies_;  // by CPU
-  std::map<int32_t, std::optional<double>> mhz_;      // in this window
+  std::map<int32_t, std::optional<double>> mhz_;      // by CPU: frequencies read in this window
   std::optional<int64_t> modelled_to_ns_;
   std::string host_name_;  // from the samples
 
   std::vector<User> users_;
-  std::vector<size_t> samples_;  // of the users: their positions in the batch
+  std::vector<size_t> samples_;  // positions in the batch of the samples of users_
 };
 
 }  // namespace atalaya::energy

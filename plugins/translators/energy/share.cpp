@@ -22,10 +22,10 @@ double mean_mhz(std::span<const User> users) {
 }  // namespace
 
 double IdlePower::of(double watts, double busy_share) {
-  if (given_) return std::min(*given_, watts);
+  if (configured_) return std::min(*configured_, watts);
   const double by_share = watts * (1 - busy_share);
-  if (busy_share < kIdleShare) lowest_ = std::min(lowest_.value_or(by_share), by_share);
-  return std::min(lowest_.value_or(by_share), watts);
+  if (busy_share < kIdleShare) minimum_ = std::min(minimum_.value_or(by_share), by_share);
+  return std::min(minimum_.value_or(by_share), watts);
 }
 
 Shares divide(double amount, std::span<const User> users, double busy_percent) {

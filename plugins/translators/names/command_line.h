@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the program in a command line. Pure; all returned texts point into the given text.
+// Finds the program in a command line. Pure functions; all returned texts point into the input text.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace atalaya::names {
 
 using Words = std::vector<std::string_view>;
 
-// The program and its arguments, from /proc/PID/cmdline. `cut`: the text may end within a word, which is omitted then. A process
-// with a title in place of its arguments has one word.
+// Splits /proc/PID/cmdline into the program and its arguments. `cut`: the text is incomplete, so its last word is omitted. If a
+// process has overwritten its arguments with a title, the result is one word.
 Words words_of(std::string_view command_line, bool cut = false);
 
 // The text after the last '/'.
@@ -26,7 +26,7 @@ struct JavaProgram {
   Form form = Form::main_class;
   std::string_view main;  // class without its module; path of a jar or of a source file
   Words arguments;
-  bool sure = true;  // false: some options are in a file that was not read, and may name another program
+  bool sure = true;  // false: some options are in a file that was not read; they may name another program
 
   // The class without its package, the jar or source file without its folder; a jar without ".jar".
   std::string_view short_name() const;
@@ -34,20 +34,20 @@ struct JavaProgram {
   std::string_view rule_name() const { return form == Form::main_class ? main : base_name(main); }
 };
 
-// From the words of the command line that started a JVM.
+// Finds the program in the command line that started a JVM.
 std::optional<JavaProgram> java_program(const Words &command_line);
-// From the command line and sun.rt.javaCommand of the JVM. The latter is the only source when the program is named in a file of
-// options, and belongs to another JVM when the command line has no such word.
+// Finds the program in sun.rt.javaCommand (`java_command`) and the command line of a JVM. If an option file names the program, only
+// java_command has it. A java_command whose program is not a word of the command line belongs to another JVM and is ignored.
 std::optional<JavaProgram> java_program(std::string_view java_command, const Words &command_line);
 
-// The options of an interpreter. A letter may be combined with others ("-xc"), a long option may be followed by '='.
+// The options of an interpreter, by kind. Options of one letter may be combined ("-xc"); a long option may be followed by "=VALUE".
 struct InterpreterOptions {
-  std::vector<std::string> code;      // runs text instead of a file
-  std::vector<std::string> script;    // the script is its value
-  std::vector<std::string> value;     // has a value, in the same word or the next
-  std::vector<std::string> attached;  // the rest of the word is its value
+  std::vector<std::string> code;      // the interpreter runs the value as code; there is no script
+  std::vector<std::string> script;    // the value is the script
+  std::vector<std::string> value;     // the value is the rest of the word, or else the next word
+  std::vector<std::string> attached;  // the value is the rest of the word
 };
-// The base name of the script, or the module, that an interpreter runs; empty if none.
+// The base name of the script, or the name of the module, that an interpreter runs; empty if it runs neither.
 std::string_view script_of(const Words &command_line, const InterpreterOptions &options);
 
 }  // namespace atalaya::names

@@ -140,7 +140,7 @@ void Names::stop() {
 
 Code Names::process(const Window &window, Batch &batch) {
   begin(window);
-  take_answers();
+  apply_answers();
   for (Sample &sample : batch.samples()) visit(batch, sample);
   processes_.settle();
   const bool any_new = !questions_.empty();
@@ -167,7 +167,7 @@ void Names::begin(const Window &window) {
 
 // ---- Answers of the thread ----
 
-void Names::take_answers() {
+void Names::apply_answers() {
   ++response_rounds_;
   if (thread_.take(answers_, host_.monotonic())) mark_unresponsive(answers_.back().question);
   for (Answer &answer : answers_) {
@@ -295,11 +295,11 @@ void Names::visit(Batch &batch, Sample &sample) {
 // A process may live for one window only.
 void Names::assign_new_ids(Batch &batch) {
   thread_.wait(wait_ns_);
-  take_answers();
-  for (Sample &sample : batch.samples()) name_answered(batch, sample);
+  apply_answers();
+  for (Sample &sample : batch.samples()) apply_new_name(batch, sample);
 }
 
-void Names::name_answered(Batch &batch, Sample &sample) {
+void Names::apply_new_name(Batch &batch, Sample &sample) {
   if (find_tag(sample, process_) == nullptr) return;
   if (const atalaya_tag *digits = find_tag(sample, pid_)) {
     const KnownProcess *process = processes_.find(pid_of(view(digits->value)));
@@ -368,7 +368,7 @@ void Names::check_process(KnownProcess &process, const Sample &sample, std::stri
   }
   if (process.start_ns == 0) process.start_ns = start_ns;
   process.seen = window_;
-  take_name(process, name);
+  update_name(process, name);
   if (process.unresponsive) return;
   if (process.next_window != 0 && window_ >= process.next_window) {
     process.next_window = 0;
@@ -393,7 +393,7 @@ void Names::use_started(KnownProcess &process) {
 }
 
 // A new kernel name means another program, or that the program has changed its name.
-void Names::take_name(KnownProcess &process, std::string_view name) const {
+void Names::update_name(KnownProcess &process, std::string_view name) const {
   const uint32_t hash = hash_of(name);
   if (hash == process.name) return;
   const Rules::Kind before = std::exchange(process.kind, rules_->kind_of(name));
@@ -442,7 +442,7 @@ void Names::choose_rechecks() {
     recheck(last_suspect_, [](const KnownProcess &process) { return process.suspect; });
   }
   // The place of a process can change too, without notice.
-  if (wants_places_) recheck(last_in_turn_, [](const KnownProcess &process) { return process.known != nullptr; });
+  if (wants_places_) recheck(last_rechecked_, [](const KnownProcess &process) { return process.known != nullptr; });
 }
 
 // By pid, round robin from the one after the last; the others remain suspects.

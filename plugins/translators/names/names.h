@@ -19,9 +19,10 @@
 
 namespace atalaya::names {
 
-// Names processes by the programs that they run. Its thread reads their files: of processes that start a program when they do, if
-// the kernel reports them, and of all others at the end of their first window. It waits for new processes for a limited time: one
-// whose files do not respond passes with its original name, and gets the derived one a window later.
+// Names processes by the programs that they run. A separate thread reads the files of processes: of those that start a program when
+// they do, if the kernel reports it, and of all others at the end of their first window. `process` waits for the names of new
+// processes for a limited time; a process without a result then keeps its original name and gets the derived name in a later
+// window.
 class Names final : public Translator {
  public:
   static constexpr Description description = {.name = "names"_str,
@@ -35,7 +36,7 @@ class Names final : public Translator {
   Code process(const Window &window, Batch &batch) override;
 
  private:
-  // The last position of a tag or field, which is tried first: samples of a batch are similar.
+  // The last position of a tag or field. The next search starts there, because the samples of a batch have a similar layout.
   struct Place {
     uint32_t id = 0, at = 0;
   };
@@ -45,7 +46,7 @@ class Names final : public Translator {
   void watch_starts();
   void ask_started(std::span<const int32_t> processes) noexcept;
   void begin(const Window &window);
-  void take_answers();
+  void apply_answers();
   void mark_unresponsive(const Question &question);
   void apply(Answer &answer);
   void apply_to_started(Answer &answer);
@@ -58,12 +59,12 @@ class Names final : public Translator {
   void visit(Batch &batch, Sample &sample);
   void visit_ended(Batch &batch, Sample &sample);
   void assign_new_ids(Batch &batch);
-  void name_answered(Batch &batch, Sample &sample);
+  void apply_new_name(Batch &batch, Sample &sample);
   KnownProcess *add_unknown(int32_t pid, std::string_view name, int64_t start_ns);
   KnownProcess *add(int32_t pid, uint32_t name, Rules::Kind kind, int64_t start_ns);
   void use_started(KnownProcess &process);
   void check_process(KnownProcess &process, const Sample &sample, std::string_view name, int64_t start_ns);
-  void take_name(KnownProcess &process, std::string_view name) const;
+  void update_name(KnownProcess &process, std::string_view name) const;
   bool may_have_changed(const Sample &sample);
   void warn_full();
   static void set_tag(Batch &batch, Sample &sample, uint32_t key, std::string_view value);
@@ -93,13 +94,13 @@ class Names final : public Translator {
   Place pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
-  uint64_t response_rounds_ = 0;  // of answers
+  uint64_t response_rounds_ = 0;  // number of reads of answers
   int64_t window_time_ns_ = 0, last_time_ns_ = 0;
   int64_t boot_time_ns_ = 0;       // Unix time
-  int64_t requested_ns_ = 0;       // since boot, when the collection of this batch began
+  int64_t requested_ns_ = 0;       // CLOCK_BOOTTIME at the start of the collection of this batch
   size_t remaining_rechecks_ = 0;  // in this window
   bool any_suspect_ = false;
-  int32_t last_suspect_ = 0, last_in_turn_ = 0;  // pids
+  int32_t last_suspect_ = 0, last_rechecked_ = 0;  // pids
   std::vector<Question> questions_;
   std::vector<Answer> answers_;
   bool hang_logged_ = false, full_logged_ = false;

@@ -68,9 +68,10 @@ inline constexpr Need kNamesNeeds[] = {
     need::optional_capability("CAP_DAC_READ_SEARCH", "same effect as missing CAP_SYS_PTRACE", "job_environment"),
 };
 
-// The parameter `rules`.
+// Reads the parameter `rules`.
 std::vector<RuleText> read_rules(Host host);
-// The parameter `job_environment`. An environment has secrets, so it is read for tags of jobs only; throws Failure without them.
+// Reads the parameter `job_environment`. An environment contains secrets, so the parameter is valid only if a tag of jobs is
+// selected; otherwise it throws Failure.
 bool reads_environments(Host host);
 
 }  // namespace atalaya::names

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that name programs: parsed from the configuration and applied to a command line. Pure; immutable after `make`, so that
-// several threads may use one.
+// Rules that name programs: parsed from the configuration and applied to a command line. An object is immutable after `make`, so
+// several threads may use it.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ namespace atalaya::names {
 struct RuleText {
   std::vector<std::string> main;                // patterns: the main class, or the file of a jar or source
   std::vector<std::string> arguments;           // patterns: the arguments joined by blanks
-  std::map<std::string, std::string> option;    // values to find: name -> the option before it, "--executor-id"
-  std::map<std::string, std::string> argument;  // name -> pattern: the first matching argument of no option
-  std::string name;                             // of the process; "{x}" is the value x, "{2}" the second argument,
-                                                // "{x:last}" after its last '.', "{x:file}" after its last '/'
-  std::map<std::string, std::string> tags;      // tag -> text like `name`
+  std::map<std::string, std::string> option;    // name of a value -> the option that it follows, such as "--executor-id"
+  std::map<std::string, std::string> argument;  // name of a value -> pattern of the first matching argument of no option
+  std::string name;                             // template of the process name: "{x}" is the value x, "{2}" the second argument,
+                                                // "{x:last}" the part of x after the last '.', "{x:file}" after the last '/'
+  std::map<std::string, std::string> tags;      // tag -> template like `name`
   std::vector<std::string> interpreter;         // patterns: the program's name
   InterpreterOptions options;
 };
@@ -36,7 +36,7 @@ struct Naming {
     uint32_t tag;  // index in Rules::tags
     std::string value;
   };
-  std::string process;  // empty: the kernel's name
+  std::string process;  // empty: the process keeps the kernel's name
   std::vector<Tag> tags;
 };
 
@@ -53,14 +53,14 @@ class Rules {
   // The tags that rules add.
   const std::vector<std::string> &tags() const { return tags_; }
 
-  // Longer names are rejected: the process keeps the kernel's.
+  // Longer names are rejected: the process keeps the kernel's name.
   static constexpr size_t kMaxNameLength = 255;
 
  private:
   struct Piece {
-    std::string text;     // literal, before the value
+    std::string text;     // literal text before the value
     std::string value;    // name of the value; empty: none
-    size_t position = 0;  // of the argument that is the value; 0: none
+    size_t position = 0;  // position of the argument that is the value; 0: none
     enum class Part { whole, last, file } part = Part::whole;
   };
   using Template = std::vector<Piece>;
@@ -80,10 +80,10 @@ class Rules {
     InterpreterOptions options;
   };
 
-  // The literal prefix of a pattern of an interpreter.
+  // A pattern of an interpreter, reduced to its literal prefix.
   struct Candidate {
     std::string begin;
-    bool whole = false;  // nothing follows
+    bool whole = false;  // the pattern has no wildcard: the prefix is the complete name
     uint16_t interpreter = 0;
   };
 
@@ -102,8 +102,7 @@ class Rules {
 
   std::vector<JvmRule> jvm_rules_;
   std::vector<Interpreter> interpreters_;
-  // The patterns that may match, by the first byte of a name. This byte excludes most processes, and every process of every window
-  // is checked.
+  // The patterns that may match, by the first byte of the name. Each window checks all processes, and this byte excludes most.
   std::array<std::vector<Candidate>, 256> by_first_byte_;
   std::vector<std::string> tags_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of the translator.
+// The metrics of the translator `phases`.
 #pragma once
 
 #include <atalaya/plugin.hpp>

@@ -92,7 +92,7 @@ void PhasesTranslator::start() {
 }
 
 void PhasesTranslator::stop() {
-  of_samples_.clear();
+  process_of_sample_.clear();
   processes_.clear();
   ended_.clear();
   programs_.clear();
@@ -153,7 +153,7 @@ WatchedProcess *PhasesTranslator::process_of(const Sample &sample) {
 }
 
 void PhasesTranslator::read(const Window &window, Batch &batch) {
-  of_samples_.assign(batch.samples().size(), nullptr);
+  process_of_sample_.assign(batch.samples().size(), nullptr);
   // Starts of processes first, because a pid may be in use again; then stacks, which decide which processes are watched.
   for (const Sample &sample : batch.samples())
     if (sample.kind == ATALAYA_METRICS && find_field(sample, names_.start) != nullptr) process_of(sample);
@@ -161,8 +161,8 @@ void PhasesTranslator::read(const Window &window, Batch &batch) {
     for (size_t i = 0; i < batch.samples().size(); ++i) {
       const Sample &sample = batch.samples()[i];
       if ((sample.kind == ATALAYA_STACK) != stacks) continue;
-      of_samples_[i] = process_of(sample);
-      if (of_samples_[i] != nullptr) read_sample(window, sample, *of_samples_[i]);
+      process_of_sample_[i] = process_of(sample);
+      if (process_of_sample_[i] != nullptr) read_sample(window, sample, *process_of_sample_[i]);
     }
   }
 }
@@ -179,13 +179,13 @@ void PhasesTranslator::read_sample(const Window &window, const Sample &sample, W
 
 void PhasesTranslator::tag_samples(Batch &batch) {
   if (tag_ == "none") return;
-  for (size_t i = 0; i < of_samples_.size(); ++i) {
+  for (size_t i = 0; i < process_of_sample_.size(); ++i) {
     Sample &sample = batch.samples()[i];
-    if (of_samples_[i] == nullptr || (tag_ == "stacks" && sample.kind != ATALAYA_STACK)) continue;
-    const auto phase = of_samples_[i]->phase();
+    if (process_of_sample_[i] == nullptr || (tag_ == "stacks" && sample.kind != ATALAYA_STACK)) continue;
+    const auto phase = process_of_sample_[i]->phase();
     if (!phase || find_tag(sample, names_.phase) != nullptr) continue;
     batch.reserve(sample, sample.tag_count + 1, sample.field_count);
-    batch.tag(sample, names_.phase, of_samples_[i]->program().id(*phase));
+    batch.tag(sample, names_.phase, process_of_sample_[i]->program().id(*phase));
   }
 }
 

@@ -90,7 +90,7 @@ class PhasesTranslator final : public Translator {
   PhaseDatabase database_;
   std::map<std::string, std::shared_ptr<Program>> programs_;
   std::map<Id, std::unique_ptr<WatchedProcess>> processes_;
-  std::vector<WatchedProcess *> of_samples_;  // by sample of the batch; null: of no watched process
+  std::vector<WatchedProcess *> process_of_sample_;  // by position in the batch: the process of the sample; null: not watched
   std::map<std::string, uint32_t> field_ids_;
   std::vector<std::unique_ptr<WatchedProcess>> ended_;
   uint64_t learned_ = 0, created_ = 0, trace_bits_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all processes of one program share: symbols, known phases and their ids.
+// The data that all processes of one program share: symbols, known phases and their ids.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ class Program {
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;
 
-  // The phases of this program and key in the database.
+  // Loads the phases of this program and key from the database.
   void load_known_phases(const PhaseDatabase &database);
-  // Gives ids to phases that were learned since; returns the number of the first.
+  // Assigns ids to the phases that were learned since the last call; returns the index of the first.
   size_t assign_new_ids(int64_t now_ns);
 
   const std::string &id(size_t phase) const { return ids_[phase]; }

@@ -30,7 +30,7 @@ bool WatchedProcess::is_other(std::string_view process, std::optional<int64_t> s
 Assembled *WatchedProcess::pending_at(int64_t time_ns, int64_t duration_ns) {
   last_seen_ns_ = std::max(last_seen_ns_, time_ns);
   interval_ns_ = duration_ns;
-  if (time_ns <= taken_ns_ || duration_ns <= 0) return nullptr;
+  if (time_ns <= processed_until_ns_ || duration_ns <= 0) return nullptr;
   if (pending_.size() >= kMaxPending && !pending_.contains(time_ns)) return nullptr;
   Assembled &window = pending_[time_ns];
   window.duration_ns = std::max(window.duration_ns, duration_ns);
@@ -60,13 +60,13 @@ void WatchedProcess::add_metrics(int64_t time_ns, int64_t duration_ns, const Sam
 void WatchedProcess::process_until(int64_t time_ns, std::vector<Occurrence> &changed) {
   while (!pending_.empty() && pending_.begin()->first < time_ns) {
     const auto window = pending_.extract(pending_.begin());
-    take(window.key(), window.mapped(), changed);
+    process_window(window.key(), window.mapped(), changed);
   }
 }
 
 // A process without any stack so far has no profile: nobody samples it.
-void WatchedProcess::take(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
-  taken_ns_ = time_ns;
+void WatchedProcess::process_window(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
+  processed_until_ns_ = time_ns;
   const int64_t most = window.duration_ns / 2;
   if (profile_ == "wall" && undumped_.keep(time_ns, window)) return;
   const bool has_gap = sampled_ns_ != 0 && time_ns - window.duration_ns > sampled_ns_ + most;

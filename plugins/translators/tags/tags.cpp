@@ -66,11 +66,11 @@ void Tags::read_renames(Host host) {
 Code Tags::process(const Window &, Batch &batch) {
   for (Fixed &fixed : fixed_) fixed.in_batch = batch.copy(fixed.value);
   for (Sample &sample : batch.samples())
-    if (takes(sample)) edit(batch, sample);
+    if (selects(sample)) edit(batch, sample);
   return Code::ok;
 }
 
-bool Tags::takes(const Sample &sample) {
+bool Tags::selects(const Sample &sample) {
   if (kind_ && sample.kind != *kind_) return false;
   return metric_.empty() || metric_.match_any_field(sample);
 }

@@ -45,7 +45,7 @@ class Tags final : public Translator {
 
   void read_copies(Host host);
   void read_renames(Host host);
-  bool takes(const Sample &sample);
+  bool selects(const Sample &sample);
   void edit(Batch &batch, Sample &sample);
 
   std::vector<Pair> copies_, renames_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cgroups of samples without a pid: those of ended processes.
+// The cgroups of samples without a pid, which are samples of ended processes, and the tags to add to them.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@ struct ExtraTag {
 
 struct KnownCgroup {
   std::vector<ExtraTag> tags;
-  uint32_t seen = 0;         // the last window with a sample of it
-  uint64_t answered = 0;     // the last taking of answers with one for it
-  uint32_t next_window = 0;  // the window of the next question; 0: an answer is pending
+  uint32_t seen = 0;         // number of the last window with a sample of the cgroup
+  uint64_t answered = 0;     // Names::response_rounds_ at its last answer
+  uint32_t next_window = 0;  // number of the window of the next question; 0: an answer is pending
   uint8_t tries = 0;
-  bool ask = true;            // its question is due
-  bool unresponsive = false;  // its reader hangs: no further questions
+  bool ask = true;            // a question must be sent
+  bool unresponsive = false;  // the thread that read its files blocked: no further questions
 };
 
 class KnownCgroups {
  public:
   explicit KnownCgroups(size_t capacity) : capacity_(capacity) {}
 
-  // Null when there is none.
+  // Null if the path is unknown.
   KnownCgroup *find(std::string_view path);
-  // Adds one that find has not found; null at capacity.
+  // Adds an unknown path; null at capacity.
   KnownCgroup *add(std::string_view path);
-  // Removes those not seen since that window.
+  // Removes the cgroups without a sample since that window.
   void forget(uint32_t window);
 
  private:

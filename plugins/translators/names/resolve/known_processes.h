@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes with a derived name, and those that may get one. Sorted by pid: samples come in that order, so that a window reads
-// this memory once, from start to end.
+// The processes that have a derived name or may get one, sorted by pid: samples come in this order, so a window reads the memory
+// sequentially.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace atalaya::names {
 
-// Derived name and tags of a process. `process` is empty when it keeps its name.
+// Derived name and tags of a process. `process` is empty if the process keeps the kernel's name.
 struct Known {
   std::string process;
   std::vector<ExtraTag> program_tags, place_tags;
@@ -24,15 +24,15 @@ struct KnownProcess {
   int32_t pid = 0;
   uint32_t name = 0;         // hash of the kernel's name
   int64_t start_ns = 0;      // 0: unknown
-  uint64_t image = 0;        // of the program that `known` describes
-  uint32_t seen = 0;         // the last window with a sample of it
-  uint64_t answered = 0;     // the last taking of answers with one for it
-  uint32_t next_window = 0;  // the window of the next question; 0: none
+  uint64_t image = 0;        // ProcessStat::image of the program that `known` describes
+  uint32_t seen = 0;         // number of the last window with a sample of the process
+  uint64_t answered = 0;     // Names::response_rounds_ at its last answer
+  uint32_t next_window = 0;  // number of the window of the next question; 0: none
   uint8_t tries = 0;
   Rules::Kind kind = Rules::Kind::other;
-  bool ask = true;            // its question is due
-  bool suspect = false;       // it may run another program of the same name
-  bool unresponsive = false;  // its reader hangs: no further questions
+  bool ask = true;            // a question must be sent
+  bool suspect = false;       // it may now run another program with the same name
+  bool unresponsive = false;  // the thread that read its files blocked: no further questions
   std::unique_ptr<Known> known;
 };
 
@@ -40,13 +40,13 @@ class KnownProcesses {
  public:
   explicit KnownProcesses(size_t capacity) : capacity_(capacity) {}
 
-  // Null when there is none. Fast when the pids of successive calls ascend.
+  // Null if the pid is unknown. Fast when the pids of successive calls ascend.
   KnownProcess *find(int32_t pid);
-  // Adds one that find has not found; null at capacity. The next call of add or settle may move it.
+  // Adds an unknown pid; null at capacity. The pointer is valid until the next call of add or settle.
   KnownProcess *add(int32_t pid);
-  // Sorts in the added ones.
+  // Merges the added processes into the sorted ones.
   void settle();
-  // Removes those not seen since that window.
+  // Removes the processes without a sample since that window.
   void forget(uint32_t window);
 
   std::vector<KnownProcess> &all() { return sorted_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one process and its JVM that are needed for a name. All are read relative to the folder of the process, so that they
-// belong to one process: after its end reads fail, even if its pid is in use again.
+// Reads the files of one process and its JVM that are needed for its name. All paths are relative to the open folder /proc/PID, so
+// all texts belong to the same process: after its end reads fail, even if another process has the pid.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace atalaya::names {
 struct ProcessStat {
   std::string_view name;     // points into the text
   uint64_t start_ticks = 0;  // since boot
-  // Addresses of program, arguments and environment, mixed: exec changes them. 0 when the kernel does not show them.
+  // Hash of the addresses of program, arguments and environment: it changes with exec. 0 when the kernel hides them.
   uint64_t image = 0;
 };
 std::optional<ProcessStat> parse_stat(std::string_view text);
@@ -24,22 +24,22 @@ std::optional<ProcessStat> parse_stat(std::string_view text);
 // /proc/PID/status.
 struct ProcessOwner {
   uint32_t user = 0;           // effective
-  std::string_view inner_pid;  // its pid in its innermost pid namespace; points into the text
+  std::string_view inner_pid;  // pid in the innermost pid namespace; points into the text
 };
 std::optional<ProcessOwner> parse_owner(std::string_view text);
 
 class ProcessFiles {
  public:
-  static constexpr size_t kBuffer = 256 << 10;  // a longer command line is cut; a JVM's file has 32 KiB by default
-
-  // `proc`: the folder of procfs. `buffer` holds the text until the next call, and is wiped in the destructor, because command
-  // lines contain secrets.
+  // Bytes of the buffer. A longer command line is cut; the hsperfdata file of a JVM has 32 KiB by default.
+  static constexpr size_t kBuffer = 256 << 10;
+  // `proc`: descriptor of the folder of procfs. `buffer` contains the last returned text; the destructor overwrites it, because
+  // command lines contain secrets.
   ProcessFiles(int proc, int32_t pid, std::span<char, kBuffer> buffer);
   ProcessFiles(const ProcessFiles &) = delete;
   ProcessFiles &operator=(const ProcessFiles &) = delete;
   ~ProcessFiles();
 
-  // Each is empty when it cannot be read or the process has ended.
+  // Results are empty when the file cannot be read or the process has ended, and valid until the next call.
   std::string_view read(const char *file);
   std::string_view executable();         // path of the running program
   std::string_view working_directory();  // its path

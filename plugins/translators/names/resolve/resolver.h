@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the program of a process and the place where it runs. Reads files of other processes, which may block: use it on a separate
-// thread.
+// Finds the program of a process and its place (container, unit, job). It reads files of other processes, which may block: use it
+// on a separate thread.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@
 
 namespace atalaya::names {
 
-// Tags for the place where a process runs, in the order of Answer::places.
+// Tags of the place of a process, in the order of Answer::places.
 inline constexpr std::array<std::string_view, 12> kPlaceTags = {"container", "runtime", "pod", "namespace", "project",  "service",
                                                                 "unit",      "slice",   "job", "job.step",  "job.user", "workload"};
 using Places = std::array<std::string, kPlaceTags.size()>;
-inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10, kWorkload = 11;  // of Places
+inline constexpr size_t kJob = 8, kJobStep = 9, kJobUser = 10, kWorkload = 11;  // indexes of Places
 
 inline uint32_t hash_of(std::string_view name) {
   return static_cast<uint32_t>(std::hash<std::string_view>{}(name));
@@ -32,25 +32,25 @@ inline uint32_t hash_of(std::string_view name) {
 struct Question {
   int32_t pid = 0;
   uint32_t name = 0;         // hash of the kernel's name
-  int64_t start_ns = 0;      // from the sample; with the pid it is the identity
-  int64_t requested_ns = 0;  // since boot; a process that began later is another one
-  uint64_t image = 0;        // of the known program; 0: none
-  std::string cgroup;        // without pid: only the place of this path
-  bool if_java = false;      // only if its program is java
-  bool has_started = false;  // it has just started this program; `name` and `start_ns` are unknown
+  int64_t start_ns = 0;      // start time in the sample; pid and start time identify the process
+  int64_t requested_ns = 0;  // CLOCK_BOOTTIME; a process with this pid that started later is another one
+  uint64_t image = 0;        // ProcessStat::image of the known program; 0: none
+  std::string cgroup;        // set instead of the pid: find only the place of this path
+  bool if_java = false;      // name the process only if its program is java
+  bool has_started = false;  // the process has just started this program: `name` and `start_ns` are unknown
 };
 
 struct Answer {
   Question question;
-  bool found = false;         // false: it has ended
-  bool same_program = false;  // it still runs the known program: no naming here
-  bool settled = true;        // false: ask again soon
-  uint32_t name = 0;          // hash of the kernel's name for which the naming is valid
+  bool found = false;         // false: the process has ended
+  bool same_program = false;  // the process still runs the known program: `naming` is empty
+  bool settled = true;        // false: the result may change, so the question must be sent again soon
+  uint32_t name = 0;          // hash of the kernel's name for which `naming` is valid
   uint64_t image = 0;
   int64_t start_ns = 0;  // since boot
   Naming naming;
   Places places;
-  std::string remark;  // for the operator: the reason for missing names
+  std::string remark;  // log line with the reason for missing names; empty: none
 };
 
 class Resolver {
@@ -58,7 +58,7 @@ class Resolver {
   struct Options {
     std::string root = "/";
     bool places = false;           // also find the places of processes
-    bool job_environment = false;  // their jobs also by their environment
+    bool job_environment = false;  // also find jobs by the environment of processes
   };
   Resolver(std::shared_ptr<const Rules> rules, Options options);
   Resolver(const Resolver &) = delete;

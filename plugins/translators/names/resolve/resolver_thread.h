@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers questions on a separate thread, so that the engine never waits for the files of a process. A process can block its reader
-// forever (its memory is locked, its /tmp is a file system that hangs): then the thread is detached and another one continues
-// without that question.
+// Answers questions on a separate thread, so that files of a process cannot block the engine. A process can block its reader
+// without end (a lock on its memory, a file system that does not respond at its /tmp): then the thread is detached, and a new
+// thread continues with the next question.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class ResolverThread {
  public:
   using AnswerOne = std::function<Answer(const Question &)>;
   struct Options {
-    size_t capacity = 65536;             // waiting questions
-    int64_t timeout_ns = 5'000'000'000;  // per answer
-    size_t max_stuck_threads = 8;        // then questions wait
+    size_t capacity = 65536;             // maximum waiting questions
+    int64_t timeout_ns = 5'000'000'000;  // maximum time for one answer
+    size_t max_stuck_threads = 8;        // maximum detached threads; beyond it questions wait
   };
   // `make` is called on each thread and returns its resolver.
   ResolverThread(std::function<AnswerOne()> make, Options options) : make_(std::move(make)), options_(options) {}
@@ -30,15 +30,15 @@ class ResolverThread {
   ~ResolverThread() { stop(); }
 
   void start();
-  // A thread that hangs is detached.
+  // A blocked thread is detached.
   void stop();
 
-  // Takes questions up to the capacity; returns their number. Other threads may call it, too, between start and stop.
+  // Queues questions up to the capacity; returns the number of queued ones. Any thread may call it between start and stop.
   size_t ask(const std::vector<Question> &questions);
-  // Until all questions are answered, but at most so long; not while one hangs.
+  // Waits until all questions are answered, maximum `ns`. Does not wait if the thread is blocked.
   void wait(int64_t ns);
-  // The answers since the last call. After a timeout, the question is answered as for an ended process; this is the last of the
-  // answers then, and the result is true.
+  // Returns the answers since the last call in `answers`. Returns true if a question exceeded the timeout: its answer is the last
+  // one and equals that of an ended process.
   bool take(std::vector<Answer> &answers, int64_t now_ns);
 
  private:
@@ -50,7 +50,7 @@ class ResolverThread {
   std::function<AnswerOne()> make_;
   Options options_;
   std::mutex replacing_;            // guards the pointer below against changes while another thread asks
-  std::shared_ptr<Shared> shared_;  // with the thread, which may outlive this
+  std::shared_ptr<Shared> shared_;  // state shared with the thread, which may outlive this object
   size_t stuck_threads_ = 0;
 };
 
