@@ -44,7 +44,7 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const protoc
       max_records_(options.batch_records) {}
 
 void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home) {
-  home_ = home;
+  preferred_server_ = home;
   text_.clear();
   records_.clear();
   without_form_.clear();
@@ -68,7 +68,7 @@ void Lane::load(std::span<const atalaya_sample> samples, std::span<const size_t>
       begin = end + 1;
     }
   }
-  start_again();
+  reset_progress();
 }
 
 static size_t size_of(const atalaya_sample &sample) {
@@ -95,7 +95,7 @@ void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const
     }
     queries_.push_back(query);
   }
-  start_again();
+  reset_progress();
 }
 
 // A record a sample. The ends of series go with the last one.
@@ -110,29 +110,29 @@ void Lane::load_messages(std::span<const atalaya_sample> samples, std::span<cons
     message_encoder_->end_batch(text_);
     records_.back().end = text_.size();
   }
-  start_again();
+  reset_progress();
 }
 
-void Lane::start_again() {
+void Lane::reset_progress() {
   dead_.clear();
-  searches_ = 0;
-  searched_to_ = 0;
+  splits_ = 0;
+  split_end_ = 0;
   accepted_any_ = false;
-  todo_.clear();
-  if (!records_.empty()) todo_.push_back({0, records_.size()});
+  undelivered_.clear();
+  if (!records_.empty()) undelivered_.push_back({0, records_.size()});
 }
 
 bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view authorization) {
   samples_ = samples;
   authorization_ = authorization;
   problem_.clear();
-  while (!todo_.empty()) {
+  while (!undelivered_.empty()) {
     const Range range = next_request();
     const Outcome outcome = send(range, false);
     if (outcome.verdict == Verdict::retry) return false;
     if (outcome.verdict == Verdict::accepted) {
       accepted_any_ = true;
-      done_with(range);
+      mark_delivered(range);
     } else if (!search(range, outcome)) {
       return false;
     }
@@ -140,14 +140,14 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   if (!refused_everything()) return true;
   ++full_refusals_;
   problem_ = dead_.front().url + " refuses every point: " + dead_.front().words;
-  start_again();
+  reset_progress();
   pause_servers();
   return false;
 }
 
 // The next records, up to the limits of a request.
 Lane::Range Lane::next_request() {
-  Range range = todo_.front();
+  Range range = undelivered_.front();
   const size_t begin = records_[range.first].begin;
   range.last = std::min(range.last, range.first + max_records_);
   range.last =
@@ -191,12 +191,12 @@ void Lane::count_rejected(const std::string &body, size_t records) {
 }
 
 void Lane::build_sample_request(Range range, size_t target) {
-  picked_.clear();
-  for (size_t i = range.first; i < range.last; ++i) picked_.push_back(samples_[records_[i].sample]);
+  request_samples_.clear();
+  for (size_t i = range.first; i < range.last; ++i) request_samples_.push_back(samples_[records_[i].sample]);
   if (must_declare(target)) sample_encoder_->forget();
-  whole_.clear();
-  sample_encoder_->encode(picked_, whole_);
-  const std::string_view pieces[] = {whole_};
+  encoded_samples_.clear();
+  sample_encoder_->encode(request_samples_, encoded_samples_);
+  const std::string_view pieces[] = {encoded_samples_};
   compressor_->compress(pieces, body_);
 }
 
@@ -225,7 +225,7 @@ void Lane::build(Range range) {
 Lane::Outcome Lane::send(Range range, bool details) {
   if (!sample_encoder_ && !message_encoder_) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
-    const auto choice = targets_.pick(home_, monotonic());
+    const auto choice = targets_.pick(preferred_server_, monotonic());
     if (!choice) break;
     Outcome outcome = try_target(range, choice->index, choice->suspect, details);
     if (outcome.verdict != Verdict::retry) {
@@ -287,7 +287,7 @@ bool Lane::search(Range range, const Outcome &refusal) {
     return true;
   }
   if (options_.form.details && !details_useless_) return use_details(range);
-  if (range.count() > 1 && may_halve(range)) {
+  if (range.count() > 1 && can_halve(range)) {
     halve(range);
   } else {
     add_dead_letters(range, refusal);
@@ -295,25 +295,25 @@ bool Lane::search(Range range, const Outcome &refusal) {
   return true;
 }
 
-// Records before `searched_to_` belong to the request that is being searched; later ones belong to a new request.
-bool Lane::may_halve(Range range) {
-  if (range.first >= searched_to_) {
-    searches_ = 0;
-    searched_to_ = range.last;
+// Records before `split_end_` belong to the request that is being searched; later ones belong to a new request.
+bool Lane::can_halve(Range range) {
+  if (range.first >= split_end_) {
+    splits_ = 0;
+    split_end_ = range.last;
   }
-  return searches_++ < kMaxSearches;
+  return splits_++ < kMaxSearches;
 }
 
 void Lane::halve(Range range) {
   const size_t middle = range.first + range.count() / 2;
-  done_with(range);
-  todo_.push_front({middle, range.last});
-  todo_.push_front({range.first, middle});
+  mark_delivered(range);
+  undelivered_.push_front({middle, range.last});
+  undelivered_.push_front({range.first, middle});
 }
 
-void Lane::done_with(Range range) {
-  todo_.front().first = range.last;
-  if (todo_.front().count() == 0) todo_.pop_front();
+void Lane::mark_delivered(Range range) {
+  undelivered_.front().first = range.last;
+  if (undelivered_.front().count() == 0) undelivered_.pop_front();
 }
 
 void Lane::pause_servers() {
@@ -357,8 +357,8 @@ bool Lane::use_details(Range range) {
     return true;
   }
   if (matched < range.count()) accepted_any_ = true;
-  done_with(range);
-  todo_.insert(todo_.begin(), again.begin(), again.end());
+  mark_delivered(range);
+  undelivered_.insert(undelivered_.begin(), again.begin(), again.end());
   if (again.empty()) return true;
   pause_servers();
   return false;
@@ -379,7 +379,7 @@ void Lane::add_dead_letters(Range range, const Outcome &refusal) {
   for (size_t i = range.first; i < range.last; ++i) {
     dead_.push_back({records_[i].sample, text_of(i), refusal.status, refusal.url, words});
   }
-  done_with(range);
+  mark_delivered(range);
 }
 
 bool Lane::refused_everything() const {

@@ -31,11 +31,11 @@ struct LaneOptions {
   int level = 6;
   size_t batch_records = 5000;
   size_t batch_bytes = size_t{4} << 20;
-  int64_t sample_rate = 0;  // of stacks
-  std::string health;       // path that answers 2xx on a healthy server; empty: none
+  int64_t sample_rate = 0;  // samples of stacks per second
+  std::string health;       // path of the health check; a healthy server answers 2xx; empty: no check
 };
 
-// A record that the server refuses for good.
+// A record that the server refuses permanently.
 struct DeadRecord {
   size_t sample;            // index in the batch
   std::string_view record;  // valid until the lane's next batch
@@ -43,30 +43,32 @@ struct DeadRecord {
   std::string url, words;
 };
 
-// Delivers its share of a batch, one request after another, and keeps its progress. One thread at a time.
+// Delivers a part of a batch, one request after another. A call of deliver continues where the last one failed. Not thread-safe.
 class Lane {
  public:
   Lane(const LaneOptions &options, const core::NameOf &name_of, const protocols::MetricOf &metric_of, http_client::Targets &targets,
        http_client::Connection connection);
   ~Lane();
 
-  // Makes the samples with these indices the current batch.
+  // Sets the current batch: the samples with the indices `mine`. `home` is the index of the preferred server.
   void load(std::span<const atalaya_sample> samples, std::span<const size_t> mine, size_t home);
-  // Sends the rest of the batch; `samples` are the loaded ones. False: not delivered yet, `problem` has the reason; call it again
-  // later.
+  // Sends the undelivered records of the batch; `samples` are those of load. Returns false if some remain: problem() has the
+  // reason, and the caller must try again later.
   bool deliver(std::span<const atalaya_sample> samples, std::string_view authorization);
 
   const std::string &problem() const { return problem_; }
-  // Of the current batch; complete when deliver() has returned true.
+  // The refused records of the current batch; complete when deliver() has returned true.
   const std::vector<DeadRecord> &dead() const { return dead_; }
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
-  // Points that the server reported as refused without naming them, and its last reason. Of the current batch.
+  // The number of points of the current batch that the server refused without reporting which, and its last reason.
   const protocols::MessageEncoder::Rejected &rejected() const { return rejected_; }
 
  private:
   struct Record {
-    size_t begin, end, sample;  // of text_, including the separator behind it; of whole samples: sums of sizes
-    size_t query = 0;           // of queries_; it never decreases from record to record
+    // Range in text_, including the separator after the record. For complete samples: cumulated sizes. `sample`: index in the
+    // batch.
+    size_t begin, end, sample;
+    size_t query = 0;  // index in queries_; it never decreases from record to record
   };
   struct Range {
     size_t first, last;
@@ -92,13 +94,13 @@ class Lane {
   std::string_view text_of(size_t record);
   bool healthy(const http_client::Url &url);
   bool search(Range range, const Outcome &refusal);
-  bool may_halve(Range range);
+  bool can_halve(Range range);
   void halve(Range range);
-  void done_with(Range range);
+  void mark_delivered(Range range);
   bool use_details(Range range);
   void add_dead_letters(Range range, const Outcome &refusal);
   bool refused_everything() const;
-  void start_again();
+  void reset_progress();
   void pause_servers();
 
   const LaneOptions &options_;
@@ -108,34 +110,34 @@ class Lane {
   std::unique_ptr<io::Compressor> compressor_;
   std::string body_;
   std::unique_ptr<protocols::MessageEncoder> message_encoder_;
-  size_t declared_bytes_ = 0;  // of the encoder's declarations, that the server has
+  size_t declared_bytes_ = 0;  // size of the metric declarations that the server has received
   protocols::MessageEncoder::Rejected rejected_;
-  // For whole samples and messages. A server gets the declarations of metrics with the first request, after a failure, and again at
-  // intervals, because it may have restarted.
+  // For complete samples and messages. The first request to a server has the declarations of metrics; they are sent again after a
+  // failure and at intervals, because the server may have restarted.
   std::unique_ptr<protocols::SampleEncoder> sample_encoder_;
-  std::string whole_;
-  std::vector<atalaya_sample> picked_;
-  size_t declared_to_ = SIZE_MAX;  // the server that has them
-  int64_t declared_at_ = 0;        // monotonic
-  size_t max_records_;             // limit learnt from the servers
+  std::string encoded_samples_;
+  std::vector<atalaya_sample> request_samples_;
+  size_t declared_to_ = SIZE_MAX;  // index of the server that has the declarations
+  int64_t declared_at_ = 0;        // monotonic time at which they were sent
+  size_t max_records_;             // maximum records per request; reduced after status 413
 
   // The current batch.
   std::span<const atalaya_sample> samples_;
   std::string text_;
-  std::vector<std::string> queries_;    // of the addresses of whole samples
-  std::deque<std::string> dead_texts_;  // of whole samples
+  std::vector<std::string> queries_;    // query strings of the addresses of complete samples
+  std::deque<std::string> dead_texts_;  // records of refused complete samples
   std::vector<Record> records_;
   std::vector<std::pair<size_t, std::string_view>> without_form_;
-  std::deque<Range> todo_;  // in order; each is one request or several
+  std::deque<Range> undelivered_;  // undelivered records, in order; a range is one request or several
   std::vector<DeadRecord> dead_;
   std::string problem_;
-  size_t home_ = 0;
+  size_t preferred_server_ = 0;
   std::string_view authorization_;
-  size_t searches_ = 0;        // splits of the request that is being searched
-  size_t searched_to_ = 0;     // end of that request
-  bool accepted_any_ = false;  // of this batch
+  size_t splits_ = 0;          // number of splits of the refused request
+  size_t split_end_ = 0;       // end of that request
+  bool accepted_any_ = false;  // the server has accepted a record of this batch
   int full_refusals_ = 0;
-  bool details_useless_ = false;  // the server does not support it
+  bool details_useless_ = false;  // the server does not support ?details
 };
 
 }  // namespace atalaya::http_sink

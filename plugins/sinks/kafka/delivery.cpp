@@ -47,7 +47,7 @@ void Delivery::close() {
 
 void Delivery::set_password(const std::string &password) {
   if (password == password_) return;
-  for (Producer *producer : {producer_.get(), lone_producer_.get()})
+  for (Producer *producer : {producer_.get(), single_producer_.get()})
     if (producer != nullptr) producer->set_password(config_.sasl.user, password);
   password_ = password;
 }
@@ -82,9 +82,9 @@ bool Delivery::deliver(int64_t for_ns) {
 }
 
 bool Delivery::try_deliver(int64_t until) {
-  if (!pass(producer_, State::waiting, State::sent, until)) return false;
-  if (!pass(lone_producer_, State::suspect, State::alone, until)) return false;
-  lone_producer_.reset();
+  if (!send_pending(producer_, State::waiting, State::sent, until)) return false;
+  if (!send_pending(single_producer_, State::suspect, State::alone, until)) return false;
+  single_producer_.reset();
   if (refused_everything()) {
     ++full_refusals_;
     problem_ = address_of(config_) + " refuses every message: " + rd_kafka_err2str(dead_.front().error);
@@ -97,7 +97,7 @@ bool Delivery::try_deliver(int64_t until) {
 }
 
 // Sends the messages in state `from`, and waits until no message is in `from` or `to`.
-bool Delivery::pass(std::unique_ptr<Producer> &producer, State from, State to, int64_t until) {
+bool Delivery::send_pending(std::unique_ptr<Producer> &producer, State from, State to, int64_t until) {
   for (size_t i = 0; i < states_.size() && count(from) > 0; ++i) {
     if (states_[i] != from) continue;
     if (!producer) producer = make_producer(to == State::alone);
@@ -134,7 +134,7 @@ bool Delivery::produce(Producer &producer, size_t message, State to) {
 
 // Replaces a producer with a fatal error. Unacknowledged messages are sent again, possibly twice.
 bool Delivery::check_fatal(int64_t until) {
-  for (Producer *producer : {producer_.get(), lone_producer_.get()}) {
+  for (Producer *producer : {producer_.get(), single_producer_.get()}) {
     if (producer == nullptr) continue;
     const auto fatal = producer->fatal();
     if (!fatal) continue;
@@ -149,7 +149,7 @@ bool Delivery::check_fatal(int64_t until) {
 // Forgets messages in flight.
 void Delivery::abandon() {
   producer_.reset();
-  lone_producer_.reset();
+  single_producer_.reset();
   for (size_t i = 0; i < states_.size(); ++i) {
     if (states_[i] == State::sent) move(i, State::waiting);
     if (states_[i] == State::alone) move(i, State::suspect);

@@ -15,28 +15,30 @@
 
 namespace atalaya::kafka_sink {
 
-// The broker refuses this message for good.
+// Whether the error is a permanent refusal of the message by the broker.
 bool refuses(rd_kafka_resp_err_t error);
 
-// Delivers a batch of messages to the topic and keeps its progress. One thread.
+// Delivers a batch of messages to the topic. A call of deliver continues where the last one failed. Not thread-safe.
 //
+// States of a message:
 //   waiting --produce--> sent --acknowledged--> done
-//                          |--temporary failure-> waiting   (librdkafka gave up its retries)
+//                          |--temporary failure-> waiting   (after the retries of librdkafka)
 //                          '--refused---------> suspect --produce alone--> alone --refused--> dead
-// Brokers accept or refuse all messages of a request together. Refused messages are therefore sent again one per request, by a
-// second, temporary producer: a message that is refused then is at fault.
+// Brokers accept or refuse all messages of a request together. So refused messages are sent again one per request, by a second,
+// temporary producer: a message that is refused then is invalid.
 class Delivery {
  public:
   Delivery(const KafkaConfig &config, Host host);
 
-  // Creates the producer, so that refused settings are reported at the start. Throws Failure.
+  // Creates the producer, so that invalid settings are reported at the start. Throws Failure.
   void open(const std::string &password);
   void close();
   void set_password(const std::string &password);
 
-  // Makes these the current batch. They must not change until they are delivered or another batch is loaded.
+  // Sets the current batch. `messages` must not change until it is delivered or load is called again.
   void load(const Messages &messages);
-  // Sends the rest of the batch and waits for the answers. False: not yet, `problem` has the reason; call it again.
+  // Sends the undelivered messages and waits for the answers, maximum `for_ns`. Returns false if some remain: problem() has the
+  // reason, and the caller must try again later.
   bool deliver(int64_t for_ns);
 
   const std::string &problem() const { return problem_; }
@@ -44,14 +46,14 @@ class Delivery {
     size_t message;
     rd_kafka_resp_err_t error;
   };
-  // Of the current batch; complete when deliver() has returned true.
+  // The refused messages of the current batch; complete when deliver() has returned true.
   const std::vector<Dead> &dead() const { return dead_; }
 
  private:
   enum class State : uint8_t { waiting, sent, done, suspect, alone, dead };
 
   bool try_deliver(int64_t until);
-  bool pass(std::unique_ptr<Producer> &producer, State from, State to, int64_t until);
+  bool send_pending(std::unique_ptr<Producer> &producer, State from, State to, int64_t until);
   bool produce(Producer &producer, size_t message, State to);
   bool check_fatal(int64_t until);
   void reported(size_t message, rd_kafka_resp_err_t error);
@@ -65,8 +67,8 @@ class Delivery {
   KafkaConfig config_;
   Host host_;
   std::string password_;
-  int64_t batch_bytes_;  // limit learnt from the topic
-  std::unique_ptr<Producer> producer_, lone_producer_;
+  int64_t batch_bytes_;  // maximum size of a request; reduced when the broker refuses it as too large
+  std::unique_ptr<Producer> producer_, single_producer_;
 
   // The current batch.
   const Messages *messages_ = nullptr;

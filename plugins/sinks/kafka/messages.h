@@ -20,12 +20,12 @@ enum class KeyBy { series, host, none };
 
 struct MessageConfig {
   protocols::Format format = protocols::Format::jsonlines;
-  bool per_point = false;  // a message per line; else per sample
+  bool per_point = false;  // true: one message per line; false: one per sample
   KeyBy key = KeyBy::series;
   protocols::TagLimit tags;
 };
 
-// A batch as messages with keys. Allocates nothing in steady state when reused.
+// Encodes a batch as Kafka messages with keys. Reused from batch to batch, so that its memory is allocated once.
 class Messages {
  public:
   Messages(const MessageConfig &config, const core::NameOf &name_of, uint32_t host_key);
@@ -37,12 +37,12 @@ class Messages {
   std::string_view key(size_t message) const { return cut(messages_[message].key); }  // empty: none
   int64_t time_ms(size_t message) const { return messages_[message].time_ms; }
   size_t sample(size_t message) const { return messages_[message].sample; }
-  // Samples without a message, and the reasons.
+  // Indices of the samples that the format cannot encode, with the reasons.
   const std::vector<std::pair<size_t, std::string_view>> &without_form() const { return without_form_; }
 
  private:
   struct Range {
-    size_t begin, end;  // of text_
+    size_t begin, end;  // range in text_
   };
   struct Message {
     Range value, key;

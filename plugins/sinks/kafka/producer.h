@@ -15,10 +15,10 @@
 
 namespace atalaya::kafka_sink {
 
-// librdkafka's producer for one topic. One thread; librdkafka's own threads only log.
+// A producer of librdkafka for one topic. Not thread-safe; librdkafka's own threads only log.
 class Producer {
  public:
-  // Receives the result of a message. Called from wait() only.
+  // Receives the result of a message. Called in wait() only.
   using Reported = std::function<void(size_t message, rd_kafka_resp_err_t error)>;
 
   // Throws Failure (bad_config) if librdkafka refuses the settings, such as a missing certificate. Connects in the background.
@@ -26,7 +26,7 @@ class Producer {
   Producer(const rd_kafka_conf_t *conf, const std::string &topic, const std::string &password, Host host, Reported reported);
   Producer(const Producer &) = delete;
   Producer &operator=(const Producer &) = delete;
-  // Drops messages without a result. Takes a limited time, even if librdkafka hangs in a name lookup.
+  // Drops messages without a result. The destructor waits for a limited time, even if librdkafka is blocked in a name lookup.
   ~Producer();
 
   struct Message {
@@ -35,11 +35,11 @@ class Producer {
   };
   // Copies the message; `number` is passed to the result.
   rd_kafka_resp_err_t produce(const Message &message, size_t number);
-  // Sends without lingering and handles results, until nothing is outstanding or the time is over.
+  // Sends all messages without the linger delay, and calls `reported` for results until all messages have one, maximum `for_ns`.
   void wait(int64_t for_ns);
-  // An error after which this producer is unusable.
+  // The error that made this producer unusable, if there was one.
   std::optional<std::string> fatal() const;
-  // librdkafka's last message about a connection; empty if none.
+  // The last message of librdkafka about a connection; empty if there is none.
   std::string trouble() const;
   void set_password(const std::string &user, const std::string &password);
 
@@ -48,7 +48,7 @@ class Producer {
   static void on_report(rd_kafka_t *client, const rd_kafka_message_t *message, void *opaque);
   static void on_log(const rd_kafka_t *client, int level, const char *facility, const char *text);
 
-  std::shared_ptr<Shared> shared_;  // outlives this object if librdkafka hangs
+  std::shared_ptr<Shared> shared_;  // outlives this object if librdkafka is blocked
   rd_kafka_t *client_ = nullptr;
   rd_kafka_topic_t *topic_ = nullptr;
 };

@@ -34,18 +34,19 @@ struct KafkaConfig {
   int64_t timeout_ms = 10'000, retry_max_ms = 5'000;
   TlsConfig tls;
   SaslConfig sasl;
-  std::vector<std::pair<std::string, std::string>> options;  // by librdkafka's names
+  std::vector<std::pair<std::string, std::string>> options;  // settings by librdkafka's names
 };
 
 // Throws Failure (bad_config) for an invalid name.
 void check_topic(std::string_view topic);
 
-// librdkafka's configuration, without the password. Throws Failure (bad_config) that names the setting; opens nothing.
+// Builds the configuration for librdkafka, without the password. Opens no connection. Throws Failure (bad_config) with the name of
+// an invalid setting.
 Conf make_conf(const KafkaConfig &config);
 
 void set(rd_kafka_conf_t *conf, const std::string &name, const std::string &value);
 
-// "kafka://broker:9092,other:9092/topic", for people.
+// "kafka://broker:9092,other:9092/topic", for log lines.
 std::string address_of(const KafkaConfig &config);
 
 }  // namespace atalaya::kafka_sink

@@ -76,18 +76,18 @@ const char *content_type(Form form) {
 
 // Groups the series of a metric: counts them, then puts them in their places.
 void Exposition::sort(const Snapshot &snapshot) {
-  shown_.clear();
-  begins_.assign(snapshot.metrics.size() + 1, 0);
+  fresh_.clear();
+  first_positions_.assign(snapshot.metrics.size() + 1, 0);
   for (uint32_t i = 0; i < snapshot.series.size(); ++i) {
     const Series &series = snapshot.series[i];
-    if (series.entity == nullptr || !snapshot.streams[series.stream].shows(series.stamp, staleness_, snapshot.now)) continue;
-    shown_.push_back(i);
-    ++begins_[series.metric + 1];
+    if (series.entity == nullptr || !snapshot.streams[series.stream].is_fresh(series.stamp, staleness_, snapshot.now)) continue;
+    fresh_.push_back(i);
+    ++first_positions_[series.metric + 1];
   }
-  std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
-  order_.resize(shown_.size());
-  places_ = begins_;
-  for (const uint32_t i : shown_) order_[places_[snapshot.series[i].metric]++] = i;
+  std::partial_sum(first_positions_.begin(), first_positions_.end(), first_positions_.begin());
+  order_.resize(fresh_.size());
+  next_positions_ = first_positions_;
+  for (const uint32_t i : fresh_) order_[next_positions_[snapshot.series[i].metric]++] = i;
   names_.resize(snapshot.metrics.size());
   std::iota(names_.begin(), names_.end(), 0U);
   std::sort(names_.begin(), names_.end(),
@@ -97,10 +97,11 @@ void Exposition::sort(const Snapshot &snapshot) {
 void Exposition::write(const Snapshot &snapshot, Form form, std::string &out) {
   sort(snapshot);
   for (const uint32_t index : names_) {
-    if (begins_[index] == begins_[index + 1]) continue;
+    if (first_positions_[index] == first_positions_[index + 1]) continue;
     const Metric &metric = *snapshot.metrics[index];
     append_head(metric, form, out);
-    for (uint32_t i = begins_[index]; i < begins_[index + 1]; ++i) append_series(snapshot.series[order_[i]], metric, form, out);
+    for (uint32_t i = first_positions_[index]; i < first_positions_[index + 1]; ++i)
+      append_series(snapshot.series[order_[i]], metric, form, out);
   }
   if (form == Form::openmetrics) out += "# EOF\n";
 }

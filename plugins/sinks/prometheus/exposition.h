@@ -12,7 +12,7 @@ enum class Form : uint8_t { text, openmetrics };
 // The header Content-Type of the form.
 const char *content_type(Form form);
 
-// Writes the current values of a snapshot. Reused, so that a scrape needs no new memory in steady state.
+// Writes the values of a snapshot that are not stale. Reused from scrape to scrape, so that its memory is allocated once.
 class Exposition {
  public:
   Exposition(const Staleness &staleness, bool timestamps) : staleness_(staleness), timestamps_(timestamps) {}
@@ -25,10 +25,11 @@ class Exposition {
 
   const Staleness staleness_;
   const bool timestamps_;
-  std::vector<uint32_t> shown_;            // series
-  std::vector<uint32_t> order_;            // the same, by metric
-  std::vector<uint32_t> begins_, places_;  // in order_, of each metric: the first, and the next free
-  std::vector<uint32_t> names_;            // metrics, by name
+  std::vector<uint32_t> fresh_;  // indices of the series that are not stale
+  std::vector<uint32_t> order_;  // the same indices, grouped by metric
+  std::vector<uint32_t> first_positions_,
+      next_positions_;           // by metric: its first position in order_, and the next free one (counting sort)
+  std::vector<uint32_t> names_;  // indices of the metrics, sorted by name
 };
 
 }  // namespace atalaya::prometheus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wishes of a scraper in its headers. Untrusted input.
+// Parses the request headers of a scraper. Untrusted input.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace atalaya::prometheus {
 
-// OpenMetrics 1.0.0 when the header Accept names it and likes nothing of ours better; else the text format.
+// OpenMetrics 1.0.0 if the header Accept contains it with at least the quality (q=) of the text format; else the text format.
 Form negotiate_form(std::string_view accept);
 bool takes_gzip(std::string_view accept_encoding);
 

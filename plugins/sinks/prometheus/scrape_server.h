@@ -16,7 +16,7 @@ struct ServerOptions {
   bool timestamps = false;
 };
 
-// Answers scrapes from a table. One thread: scrapes are built one after another, so that they share their memory.
+// Serves scrapes of a table. It has one thread: answers are built one after another, so that they share their buffers.
 class ScrapeServer final : private http_server::Handler {
  public:
   ScrapeServer(const ServerOptions &options, SeriesTable &table, Host host, http_server::Tokens *tokens);
@@ -40,7 +40,7 @@ class ScrapeServer final : private http_server::Handler {
   Snapshot snapshot_;
   Exposition exposition_;
   size_t last_size_ = 0;
-  http_server::Daemon daemon_;  // last: its thread uses all of the above
+  http_server::Daemon daemon_;  // last: its thread uses all members above
 };
 
 }  // namespace atalaya::prometheus

@@ -61,8 +61,8 @@ SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, Metr
 SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Moment &now) {
   const std::lock_guard lock(mutex_);
   now_ = now;
-  if (snapshots_ == 0) retired_.clear();
-  if (now.monotonic_ns - swept_ns_ >= kSweepEvery) sweep();
+  if (snapshots_ == 0) removed_.clear();
+  if (now.monotonic_ns - last_sweep_ns_ >= kSweepEvery) sweep();
   Refused refused{};
   deferred_.clear();
   for (const Sample &sample : samples) {
@@ -87,7 +87,7 @@ Refusal SeriesTable::take_sample(const Sample &sample) {
   Entity *entity = nullptr;
   stream_has_sample_ = false;
   if (const Refusal refusal = entity_of(sample, entity); refusal != Refusal::none) {
-    if (refusal == Refusal::full) announce(sample);
+    if (refusal == Refusal::full) record_windows(sample);
     return refusal;
   }
   Refusal worst = Refusal::none;
@@ -105,7 +105,7 @@ Refusal SeriesTable::entity_of(const Sample &sample, Entity *&entity) {
   }
   if (const Refusal refusal = make_labels(sample); refusal != Refusal::none) return refusal;
   if (labels_in_use_.contains(labels_)) return Refusal::tags;
-  if (!room_for(kEntityBytes + identity_.size() + labels_.size())) return Refusal::full;
+  if (!has_room_for(kEntityBytes + identity_.size() + labels_.size())) return Refusal::full;
   auto made = std::make_unique<Entity>();
   made->identity = identity_;
   made->labels = labels_;
@@ -141,11 +141,11 @@ Refusal SeriesTable::put(Entity &entity, const Sample &sample, const atalaya_fie
   Series *series = find(entity, metric);
   if (series == nullptr) {
     if (const Refusal refusal = add_series(entity, metric, sample, series); refusal != Refusal::none) return refusal;
-  } else if (!in_time(series->stream, sample)) {
+  } else if (!accept_window(series->stream, sample)) {
     return Refusal::old;
   }
   Stamp &stamp = series->stamp;
-  if (stamp.time_ns > sample.time_ns && stamp.time_ns <= now_.real_ns + kAhead) return Refusal::old;
+  if (stamp.time_ns > sample.time_ns && stamp.time_ns <= now_.real_ns + kMaxClockAhead) return Refusal::old;
   series->value = field;
   stamp = {sample.time_ns, length_of(stamp, sample), now_.monotonic_ns};
   return Refusal::none;
@@ -165,8 +165,8 @@ Series *SeriesTable::find(Entity &entity, uint32_t metric) {
 
 Refusal SeriesTable::add_series(Entity &entity, uint32_t metric, const Sample &sample, Series *&series) {
   const uint32_t stream = stream_of(sample, metrics_[metric]);
-  const bool timely = in_time(stream, sample);
-  const bool room = timely && room_for(kSeriesBytes);
+  const bool timely = accept_window(stream, sample);
+  const bool room = timely && has_room_for(kSeriesBytes);
   if (!timely || !room) {
     if (stream_uses_[stream].series == 0) release_stream(stream);
     return timely ? Refusal::full : Refusal::old;
@@ -188,12 +188,12 @@ Refusal SeriesTable::add_series(Entity &entity, uint32_t metric, const Sample &s
 }
 
 // The answer is the same for all fields of a sample.
-bool SeriesTable::in_time(uint32_t stream, const Sample &sample) {
+bool SeriesTable::accept_window(uint32_t stream, const Sample &sample) {
   if (sample.duration_ns <= 0) return true;
   if (stream_has_sample_ && last_stream_ == stream) return stream_accepted_;
   stream_has_sample_ = true;
   last_stream_ = stream;
-  return stream_accepted_ = streams_[stream].note(sample.time_ns, sample.duration_ns, now_);
+  return stream_accepted_ = streams_[stream].record_window(sample.time_ns, sample.duration_ns, now_);
 }
 
 uint32_t SeriesTable::metric_of(uint32_t name) {
@@ -216,13 +216,13 @@ uint32_t SeriesTable::make_metric(uint32_t name) {
   return index;
 }
 
-// A sample without room shows, too, that a window has come.
-void SeriesTable::announce(const Sample &sample) {
+// Records the windows of a sample that the full table did not accept: its stream is alive.
+void SeriesTable::record_windows(const Sample &sample) {
   for (uint32_t i = 0; i < sample.field_count; ++i) {
     const uint32_t metric = metric_of(sample.fields[i].name);
     if (metric == kNone) continue;
     if (const auto at = stream_by_key_.find(stream_key(sample, metrics_[metric])); at != stream_by_key_.end())
-      static_cast<void>(in_time(at->second, sample));
+      static_cast<void>(accept_window(at->second, sample));
   }
 }
 
@@ -254,16 +254,16 @@ void SeriesTable::release_stream(uint32_t stream) {
   free_streams_.push_back(stream);
 }
 
-bool SeriesTable::room_for(size_t bytes) const {
+bool SeriesTable::has_room_for(size_t bytes) const {
   return live_ < options_.max_series && used_bytes() + bytes <= options_.max_bytes;
 }
 
 // Removes series that are no longer shown.
 void SeriesTable::sweep() {
-  swept_ns_ = now_.monotonic_ns;
+  last_sweep_ns_ = now_.monotonic_ns;
   for (uint32_t i = 0; i < series_.size(); ++i) {
     const Series &series = series_[i];
-    if (series.entity != nullptr && !streams_[series.stream].shows(series.stamp, options_.staleness, now_)) remove(i);
+    if (series.entity != nullptr && !streams_[series.stream].is_fresh(series.stamp, options_.staleness, now_)) remove(i);
   }
 }
 
@@ -285,7 +285,7 @@ void SeriesTable::forget(Entity &entity) {
   const auto at = entities_.find(std::string_view(entity.identity));
   std::unique_ptr<Entity> gone = std::move(at->second);
   entities_.erase(at);
-  if (snapshots_ > 0) retired_.push_back(std::move(gone));
+  if (snapshots_ > 0) removed_.push_back(std::move(gone));
 }
 
 void SeriesTable::snapshot(Snapshot &out, const Moment &now) {

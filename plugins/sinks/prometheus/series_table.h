@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latest value of every series, for an exposition.
+// A table with the latest value of each series, for an exposition.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -30,25 +30,25 @@ namespace atalaya::prometheus {
 struct Entity;
 
 struct Series {
-  const Entity *entity = nullptr;  // null: free
-  uint32_t metric = 0;             // index
-  uint32_t stream = 0;             // index
+  const Entity *entity = nullptr;  // null: the entry is free
+  uint32_t metric = 0;             // index in Snapshot::metrics
+  uint32_t stream = 0;             // index in Snapshot::streams
   atalaya_field value{};
   Stamp stamp;
 };
 
-// A set of tags.
+// A set of tags, and its series.
 struct Entity {
   struct Member {
     uint32_t metric, series;
   };
-  std::string identity;         // of its tags
-  std::string labels;           // host="vm",pid="1", as exposed; does not change
-  std::vector<Member> members;  // by metric
-  size_t next = 0;              // expected place of the next field
+  std::string identity;         // hash key of the tags
+  std::string labels;           // the tags as exposed, such as host="vm",pid="1"; immutable
+  std::vector<Member> members;  // sorted by metric
+  size_t next = 0;              // index in members at which the search for the next field starts
 };
 
-// The reason that a sample, or a part of it, is not exposed.
+// The reason why a sample, or a part of it, is not exposed.
 enum class Refusal : uint8_t { none, kind, old, labels, tags, name, full };
 constexpr size_t kRefusals = 7;
 std::string_view reason_of(Refusal refusal);
@@ -59,7 +59,7 @@ struct TableOptions {
   Staleness staleness;
 };
 
-// The current values; valid until it is given back.
+// A copy of the current values; valid until release_snapshot.
 struct Snapshot {
   std::vector<Series> series;
   std::vector<Stream> streams;
@@ -67,12 +67,12 @@ struct Snapshot {
   Moment now;
 };
 
-// One thread calls `take`, another one takes snapshots. Neither waits longer than one pass of the other over the memory.
+// One thread calls `take` and another thread calls `snapshot`. Each waits at most for one call of the other.
 class SeriesTable {
  public:
   SeriesTable(const TableOptions &options, core::NameOf name_of, MetricOf metric_of);
 
-  // Number of samples that were refused, or a part of them, by refusal.
+  // Number of samples that were refused completely or partly, by reason.
   using Refused = std::array<uint64_t, kRefusals>;
   Refused take(std::span<const Sample> samples, const Moment &now);
 
@@ -80,8 +80,8 @@ class SeriesTable {
   void release_snapshot();
 
   size_t series() const;
-  size_t bytes() const;  // estimated, of series and labels
-  // Metrics whose exposed name another metric has already, each with that one; new ones since the last call.
+  size_t bytes() const;  // estimated memory of series and labels
+  // Pairs of metrics with the same exposed name, found since the last call: the omitted metric, and the exposed one.
   using Collisions = std::vector<std::pair<std::string, std::string>>;
   Collisions collisions();
 
@@ -97,15 +97,15 @@ class SeriesTable {
   Refusal make_labels(const Sample &sample);
   uint32_t metric_of(uint32_t name);
   uint32_t make_metric(uint32_t name);
-  void announce(const Sample &sample);
+  void record_windows(const Sample &sample);
   std::string stream_key(const Sample &sample, const Metric &metric) const;
   uint32_t stream_of(const Sample &sample, const Metric &metric);
   Refusal put(Entity &entity, const Sample &sample, const atalaya_field &field);
   Series *find(Entity &entity, uint32_t metric);
   Refusal add_series(Entity &entity, uint32_t metric, const Sample &sample, Series *&series);
-  bool in_time(uint32_t stream, const Sample &sample);
+  bool accept_window(uint32_t stream, const Sample &sample);
   void release_stream(uint32_t stream);
-  bool room_for(size_t bytes) const;
+  bool has_room_for(size_t bytes) const;
   size_t used_bytes() const;
   void sweep();
   void remove(uint32_t index);
@@ -116,7 +116,7 @@ class SeriesTable {
   const MetricOf info_of_;
 
   mutable std::mutex mutex_;
-  Moment now_;  // of the current batch
+  Moment now_;  // time of the current batch
   std::vector<const Sample *> deferred_;
   io::IdentityKey key_;
   std::string_view identity_;  // of the current sample
@@ -133,9 +133,9 @@ class SeriesTable {
   std::vector<Series> series_;
   std::vector<uint32_t> free_series_;
   size_t live_ = 0, label_bytes_ = 0;
-  int64_t swept_ns_ = 0;
-  bool stream_has_sample_ = false;  // the stream of the last field has noted the current sample, with this answer
-  bool stream_accepted_ = false;
+  int64_t last_sweep_ns_ = 0;
+  bool stream_has_sample_ = false;  // the current sample was already added to the stream last_stream_
+  bool stream_accepted_ = false;    // and this was the result
   uint32_t last_stream_ = 0;
 
   struct StreamUse {
@@ -147,9 +147,9 @@ class SeriesTable {
   std::map<std::string, uint32_t> stream_by_key_;
   std::vector<uint32_t> free_streams_;
 
-  // A snapshot may still refer to these.
+  // Removed entities to which a snapshot may still point; snapshots_ is the number of snapshots in use.
   size_t snapshots_ = 0;
-  std::vector<std::unique_ptr<Entity>> retired_;
+  std::vector<std::unique_ptr<Entity>> removed_;
 };
 
 }  // namespace atalaya::prometheus

@@ -16,10 +16,10 @@ int64_t max_silence(int64_t interval_ns, const Staleness &staleness) {
 
 }  // namespace
 
-bool Stream::note(int64_t time_ns, int64_t length_ns, const Moment &now) {
+bool Stream::record_window(int64_t time_ns, int64_t length_ns, const Moment &now) {
   Level *level = &levels_[0];
   for (Level &other : levels_) {
-    if (other.time_ns > time_ns && other.time_ns > now.real_ns + kAhead) other = {};
+    if (other.time_ns > time_ns && other.time_ns > now.real_ns + kMaxClockAhead) other = {};
     if (other.length_ns == length_ns) {
       level = &other;
       break;
@@ -31,7 +31,7 @@ bool Stream::note(int64_t time_ns, int64_t length_ns, const Moment &now) {
   return true;
 }
 
-bool Stream::shows(const Stamp &stamp, const Staleness &staleness, const Moment &now) const {
+bool Stream::is_fresh(const Stamp &stamp, const Staleness &staleness, const Moment &now) const {
   const int64_t length = stamp.length_ns;
   if (length < 0) return now.monotonic_ns - stamp.arrived_ns <= max_silence(-length, staleness);
   int64_t arrived = stamp.arrived_ns;

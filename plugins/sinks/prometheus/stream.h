@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values are still true. A value was true in its window; the next window of the same kind has either a newer one, or none,
-// because what it told of is no more.
+// Detects stale values. A value is valid until the next window of the same stream, which has either a newer value, or none because
+// the entity has ended.
 #pragma once
 
 #include <array>
@@ -14,34 +14,35 @@ struct Moment {
 };
 
 struct Staleness {
-  int64_t windows = 3;  // without word
-  int64_t max_age_ns = 300'000'000'000;
+  int64_t windows = 3;                   // a value is stale after this number of windows without any sample of its stream
+  int64_t max_age_ns = 300'000'000'000;  // maximum age of a value without a window
 };
 
-// By how much a time may lie ahead of the clock: hosts differ.
-constexpr int64_t kAhead = 1'000'000'000;
+// Maximum time by which a sample may be ahead of this host's clock: the clocks of hosts differ.
+constexpr int64_t kMaxClockAhead = 1'000'000'000;
 
-// The time of a value. Window length: > 0. A value without a window: 0 when it came once, else minus the time between its last two.
+// The time of a value. `length_ns` is the length of its window. For a value without a window it is 0 after the first value, then
+// minus the time between the last two values.
 struct Stamp {
   int64_t time_ns = 0, length_ns = 0;
-  int64_t arrived_ns = 0;  // monotonic; of a window, the stream knows it
+  int64_t arrived_ns = 0;  // monotonic time of arrival; not used for a value with a window (see Stream)
 };
 
-// The windows of one host and one family of metrics ("proc" of proc.cpu.user), which come from one source as a rule. Where
-// pipelines of different intervals give the same family, longer windows are not outdated by shorter ones. Plain data, copied into
-// snapshots.
+// The windows of one host and one family of metrics ("proc" of proc.cpu.user), which usually come from one source. If pipelines
+// with different intervals emit the same family, each length of window is tracked separately, so that a short window does not make
+// the values of a long one stale. Plain data, copied into snapshots.
 class Stream {
  public:
-  // A value of that time and window length arrives. False when a newer window has come already. Times that lie ahead of the clock
-  // are no obstacle: the clock was set back.
-  bool note(int64_t time_ns, int64_t length_ns, const Moment &now);
-  bool shows(const Stamp &stamp, const Staleness &staleness, const Moment &now) const;
+  // Records the arrival of a value with this time and window length. Returns false if a newer window has arrived before; a window
+  // in the future does not count as newer, because the clock was set back.
+  bool record_window(int64_t time_ns, int64_t length_ns, const Moment &now);
+  bool is_fresh(const Stamp &stamp, const Staleness &staleness, const Moment &now) const;
 
  private:
   static constexpr size_t kLevels = 4;
-  // The newest window of a length.
+  // The newest window of one length.
   struct Level {
-    int64_t length_ns = 0, time_ns = 0, arrived_ns = 0;  // length 0: free
+    int64_t length_ns = 0, time_ns = 0, arrived_ns = 0;  // length 0: the entry is free
   };
   std::array<Level, kLevels> levels_{};
 };

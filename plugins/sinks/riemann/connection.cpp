@@ -18,7 +18,7 @@ using http_client::Deadline;
 using http_client::NoAnswer;
 using std::chrono::steady_clock;
 
-Poco::Timespan Connection::patience(Deadline deadline) const {
+Poco::Timespan Connection::remaining_time(Deadline deadline) const {
   const std::chrono::nanoseconds left = std::min<std::chrono::nanoseconds>(options_.timeout, deadline - steady_clock::now());
   return std::max<Poco::Timespan::TimeDiff>(1, std::chrono::duration_cast<std::chrono::microseconds>(left).count());
 }
@@ -49,19 +49,19 @@ void Connection::connect(Deadline deadline) {
   const Server &server = options_.server;
   const Poco::Net::SocketAddress address(server.host, server.port);
   Poco::Net::StreamSocket socket(address.family());
-  socket.connect(address, patience(deadline));
+  socket.connect(address, remaining_time(deadline));
   const http_client::Deadlines::Guard guard(deadlines_, socket.impl()->sockfd(), deadline);
   socket.setNoDelay(true);
-  socket.setSendTimeout(patience(deadline));
-  socket.setReceiveTimeout(patience(deadline));
+  socket.setSendTimeout(remaining_time(deadline));
+  socket.setReceiveTimeout(remaining_time(deadline));
   if (!options_.tls.isNull()) socket = Poco::Net::SecureStreamSocket::attach(socket, server.host, options_.tls);
   socket_ = socket;
 }
 
 protocols::Answer Connection::converse(std::string_view message, Deadline deadline) {
   const http_client::Deadlines::Guard guard(deadlines_, socket_->impl()->sockfd(), deadline);
-  socket_->setSendTimeout(patience(deadline));
-  socket_->setReceiveTimeout(patience(deadline));
+  socket_->setSendTimeout(remaining_time(deadline));
+  socket_->setReceiveTimeout(remaining_time(deadline));
   while (!message.empty()) {
     const int sent = socket_->sendBytes(message.data(), static_cast<int>(message.size()), MSG_NOSIGNAL);
     if (sent <= 0) throw Poco::Net::ConnectionResetException("the server closed the connection");

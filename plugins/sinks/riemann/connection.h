@@ -18,18 +18,19 @@ namespace atalaya::riemann_sink {
 
 struct ConnectionOptions {
   Server server;
-  Poco::Net::Context::Ptr tls;          // null: plain
-  std::chrono::nanoseconds timeout{};   // limit for connecting, and for the silence of the server
-  std::chrono::nanoseconds deadline{};  // of a message and its answer
+  Poco::Net::Context::Ptr tls;          // null: no TLS
+  std::chrono::nanoseconds timeout{};   // maximum time to connect, and to wait for the next bytes of the server
+  std::chrono::nanoseconds deadline{};  // maximum time for a message and its answer
 };
 
-// One connection that is kept open. The library's connection has no deadline for connecting, treats a partly sent message as sent
-// and allocates any length that a server announces. So only the encoding is the library's. One thread.
+// A persistent connection to a Riemann server. It uses only the encoding of riemann-client: the connection of that library has no
+// timeout for connecting, treats a partly sent message as sent and allocates any length that a server announces. Not thread-safe.
 class Connection {
  public:
   Connection(ConnectionOptions options, http_client::Deadlines &deadlines) : options_(std::move(options)), deadlines_(deadlines) {}
 
-  // Connects if necessary. Throws http_client::NoAnswer: it is unknown whether the server accepted the message.
+  // Connects if necessary, sends the message and receives the answer. Throws http_client::NoAnswer if it is unknown whether the
+  // server accepted the message.
   protocols::Answer exchange(std::string_view message);
   const std::string &name() const { return options_.server.text; }
 
@@ -38,7 +39,7 @@ class Connection {
   bool is_stale();
   protocols::Answer converse(std::string_view message, http_client::Deadline deadline);
   void receive(std::span<char> bytes);
-  Poco::Timespan patience(http_client::Deadline deadline) const;
+  Poco::Timespan remaining_time(http_client::Deadline deadline) const;
 
   const ConnectionOptions options_;
   http_client::Deadlines &deadlines_;

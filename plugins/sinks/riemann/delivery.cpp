@@ -23,15 +23,15 @@ void Delivery::load(protocols::Events &events) {
   events_ = &events;
   dead_.clear();
   refusals_ = confirmations_ = 0;
-  searches_ = searched_to_ = 0;
+  splits_ = split_end_ = 0;
   accepted_any_ = false;
-  todo_.clear();
-  if (events_->size() > 0) todo_.push_back({0, events_->size()});
+  undelivered_.clear();
+  if (events_->size() > 0) undelivered_.push_back({0, events_->size()});
 }
 
 bool Delivery::deliver() {
   problem_.clear();
-  while (!todo_.empty()) {
+  while (!undelivered_.empty()) {
     const Range range = next_message();
     protocols::Answer answer;
     try {
@@ -42,8 +42,8 @@ bool Delivery::deliver() {
     }
     if (answer.accepted) {
       accepted_any_ = true;
-      if (range.first >= searched_to_) refusals_ = 0;
-      done_with(range);
+      if (range.first >= split_end_) refusals_ = 0;
+      mark_delivered(range);
     } else if (!refused(range, answer.words)) {
       return false;
     }
@@ -53,12 +53,13 @@ bool Delivery::deliver() {
 
 bool Delivery::retry_refused() {
   if (dead_.empty()) return false;
-  const bool mood = !accepted_any_ && dead_.size() >= kSuspicious &&
-                    std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
-  if (confirmations_ > 0 && (!mood || confirmations_ >= kMaxTries)) return false;
+  const bool may_be_temporary =
+      !accepted_any_ && dead_.size() >= kSuspicious &&
+      std::all_of(dead_.begin(), dead_.end(), [&](const Dead &one) { return one.words == dead_.front().words; });
+  if (confirmations_ > 0 && (!may_be_temporary || confirmations_ >= kMaxTries)) return false;
   ++confirmations_;
   problem_ = "refuses " + std::to_string(dead_.size()) + (dead_.size() == 1 ? " event: " : " events: ") + dead_.front().words;
-  for (const Dead &one : dead_) todo_.push_back({one.event, one.event + 1});
+  for (const Dead &one : dead_) undelivered_.push_back({one.event, one.event + 1});
   dead_.clear();
   accepted_any_ = false;
   return true;
@@ -66,7 +67,7 @@ bool Delivery::retry_refused() {
 
 // The next events, up to the limits of a message.
 Delivery::Range Delivery::next_message() const {
-  Range range = todo_.front();
+  Range range = undelivered_.front();
   size_t bytes = 0, end = range.first;
   while (end < range.last && end - range.first < options_.batch_events) {
     bytes += events_->bytes(end);
@@ -78,35 +79,35 @@ Delivery::Range Delivery::next_message() const {
 }
 
 bool Delivery::refused(Range range, const std::string &words) {
-  const bool is_new = range.first >= searched_to_ && confirmations_ == 0;
+  const bool is_new = range.first >= split_end_ && confirmations_ == 0;
   if (is_new && ++refusals_ < kPatientTries) {
     problem_ = "answered with an error: " + words;
     return false;
   }
   if (is_new) {
     refusals_ = 0;
-    searches_ = 0;
-    searched_to_ = range.last;
+    splits_ = 0;
+    split_end_ = range.last;
   }
-  if (range.count() > 1 && searches_++ < kMaxSearches) {
+  if (range.count() > 1 && splits_++ < kMaxSearches) {
     halve(range);
   } else {
     for (size_t i = range.first; i < range.last; ++i) dead_.push_back({i, words});
-    done_with(range);
+    mark_delivered(range);
   }
   return true;
 }
 
 void Delivery::halve(Range range) {
   const size_t middle = range.first + range.count() / 2;
-  done_with(range);
-  todo_.push_front({middle, range.last});
-  todo_.push_front({range.first, middle});
+  mark_delivered(range);
+  undelivered_.push_front({middle, range.last});
+  undelivered_.push_front({range.first, middle});
 }
 
-void Delivery::done_with(Range range) {
-  todo_.front().first = range.last;
-  if (todo_.front().count() == 0) todo_.pop_front();
+void Delivery::mark_delivered(Range range) {
+  undelivered_.front().first = range.last;
+  if (undelivered_.front().count() == 0) undelivered_.pop_front();
 }
 
 }  // namespace atalaya::riemann_sink

@@ -18,20 +18,20 @@ struct DeliveryOptions {
   size_t batch_bytes = size_t{1} << 20;
 };
 
-// Delivers a batch of events, one message after another, and keeps its progress. One thread.
+// Delivers a batch of events, one message after another. A call of deliver continues where the last one failed. Not thread-safe.
 //
-// Riemann answers a message as a whole and does not report whether an error concerns the server or one event. A refused message
-// is sent again a few times, then split in halves until single events remain that are always refused. These are sent once more at
-// the end, after a pause, in case the server had a temporary problem.
+// Riemann accepts or refuses a message as a whole and does not report whether the server or one event caused the error. So a
+// refused message is sent again a few times, then split in halves until single events remain that are always refused (bisection).
+// These are sent once more at the end, after a pause, in case the server had a temporary problem.
 class Delivery {
  public:
   // Sends a message and receives the answer; throws http_client::NoAnswer.
   using Exchange = std::function<protocols::Answer(std::string_view message)>;
   Delivery(const DeliveryOptions &options, Exchange exchange) : options_(options), exchange_(std::move(exchange)) {}
 
-  // Makes these the current batch. They must not change until they are delivered or another batch is loaded.
+  // Sets the current batch. `events` must not change until it is delivered or load is called again.
   void load(protocols::Events &events);
-  // Sends the rest of the batch. False: not delivered yet, `problem` has the reason; call it again later.
+  // Sends the undelivered events. Returns false if some remain: problem() has the reason, and the caller must try again later.
   bool deliver();
 
   const std::string &problem() const { return problem_; }
@@ -39,7 +39,7 @@ class Delivery {
     size_t event;
     std::string words;
   };
-  // Of the current batch; complete when deliver() has returned true.
+  // The refused events of the current batch; complete when deliver() has returned true.
   const std::vector<Dead> &dead() const { return dead_; }
 
  private:
@@ -51,8 +51,8 @@ class Delivery {
   Range next_message() const;
   bool refused(Range range, const std::string &words);
   void halve(Range range);
-  void done_with(Range range);
-  // Whether the refused events are sent once more.
+  void mark_delivered(Range range);
+  // Queues the refused events again if that is still allowed; returns whether it did.
   bool retry_refused();
 
   const DeliveryOptions options_;
@@ -60,14 +60,14 @@ class Delivery {
 
   // The current batch.
   protocols::Events *events_ = nullptr;
-  std::deque<Range> todo_;  // in order; each is one message or several
+  std::deque<Range> undelivered_;  // undelivered events, in order; a range is one message or several
   std::vector<Dead> dead_;
   std::string problem_;
-  int refusals_ = 0;           // of the current message
-  size_t searches_ = 0;        // splits of the current message
-  size_t searched_to_ = 0;     // its end, during a search
-  int confirmations_ = 0;      // repetitions of the refused events
-  bool accepted_any_ = false;  // since then
+  int refusals_ = 0;           // number of refusals of the current message
+  size_t splits_ = 0;          // number of splits of the current message
+  size_t split_end_ = 0;       // end of the message that is split
+  int confirmations_ = 0;      // number of times that the refused events were sent again
+  bool accepted_any_ = false;  // the server has accepted a message since the last confirmation
 };
 
 }  // namespace atalaya::riemann_sink

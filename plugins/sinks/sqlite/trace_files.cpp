@@ -128,12 +128,12 @@ TraceFiles::~TraceFiles() {
 }
 
 void TraceFiles::add(const RecordedTime &recording) {
-  if (const auto left_out = remember(recording))
+  if (const auto left_out = schedule(recording))
     report(*left_out, core::Error{std::to_string(kRemembered) + " others wait; record less often, or shorten the recordings"});
 }
 
 // Returns one that made room and has no file.
-std::optional<TraceFiles::One> TraceFiles::remember(const RecordedTime &recording) {
+std::optional<TraceFiles::One> TraceFiles::schedule(const RecordedTime &recording) {
   const std::lock_guard lock(mutex_);
   const auto same = std::find_if(all_.begin(), all_.end(), [&](const One &one) {
     const RecordedTime both = joined(one.time, recording);
@@ -144,7 +144,7 @@ std::optional<TraceFiles::One> TraceFiles::remember(const RecordedTime &recordin
   if (same != all_.end()) {
     *same = {joined(same->time, recording), same->name, due_ns, false};
   } else {
-    if (all_.size() == kRemembered) left_out = forget_one();
+    if (all_.size() == kRemembered) left_out = remove_oldest();
     all_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
   }
   changed_.notify_all();
@@ -152,7 +152,7 @@ std::optional<TraceFiles::One> TraceFiles::remember(const RecordedTime &recordin
 }
 
 // The oldest one with a file. Without any, the oldest one: it is returned.
-std::optional<TraceFiles::One> TraceFiles::forget_one() {
+std::optional<TraceFiles::One> TraceFiles::remove_oldest() {
   const auto written = std::find_if(all_.begin(), all_.end(), [](const One &one) { return one.is_written; });
   std::optional<One> left_out;
   if (written == all_.end()) left_out = all_.front();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings as files for Perfetto, in one folder of bounded size. A thread writes them: the sink never waits for it.
+// Writes recordings as trace files for Perfetto to a folder with a maximum size, on a separate thread, so that the sink never
+// waits.
 #pragma once
 
 #include <atalaya/plugin.hpp>
@@ -26,42 +27,43 @@ struct TraceLimits {
   uint64_t bytes = uint64_t{1} << 30;
 };
 
-// The time of a recording, or of recordings that overlap: those of several recorders, or of triggers that follow each other.
+// The range of a recording, or of several overlapping recordings: those of several recorders or of successive triggers.
 struct RecordedTime {
   int64_t from_ns = 0, until_ns = 0;
 
   bool overlaps(const RecordedTime &other) const { return from_ns < other.until_ns && other.from_ns < until_ns; }
 };
 
-// Of a span. None: no recorder has written it, as of an instant, of days, or of a time before 1970.
+// The range of a span `recording`. Nothing if it is not plausible: no duration, a duration of days, or a start before 1970.
 std::optional<RecordedTime> recorded_time(int64_t start_ns, int64_t duration_ns);
 
 class TraceFiles {
  public:
-  // Writes the trace of this time into the open file, until `stop` becomes readable.
+  // Writes the trace of this range to the open file; it must return when `stop` becomes readable.
   using Write = std::function<core::Status(const RecordedTime &time, int file, int stop)>;
   using Log = std::function<void(Level level, const std::string &text)>;
 
-  // `settle_ns`: time after a recording until it is written, because other recorders complete theirs then. Throws Failure.
+  // `settle_ns`: delay between the end of a recording and its file, so that other recorders can complete theirs. Throws Failure.
   TraceFiles(TraceLimits limits, int64_t settle_ns, Write write, Log log);
   ~TraceFiles();
   TraceFiles(const TraceFiles &) = delete;
   TraceFiles &operator=(const TraceFiles &) = delete;
 
-  // A complete recording, which is in the store. One that overlaps an earlier one replaces its file.
+  // Schedules the file of a complete recording, which must be in the store. If it overlaps an earlier recording, one file with both
+  // replaces the earlier file.
   void add(const RecordedTime &recording);
 
  private:
   struct One {
     RecordedTime time;
-    std::string name;  // of its file
+    std::string name;  // file name
     int64_t due_ns = 0;
     bool is_written = false;
   };
 
   void run();
-  std::optional<One> remember(const RecordedTime &recording);
-  std::optional<One> forget_one();
+  std::optional<One> schedule(const RecordedTime &recording);
+  std::optional<One> remove_oldest();
   One *next_due();
   void report(const One &one, const core::Status &written);  // without the lock
   core::Status write(const One &one) const;
@@ -81,10 +83,10 @@ class TraceFiles {
   std::thread thread_;
 };
 
-// An error of the writer's process. If that was ended, instead of failing with a message of its own: also what to do.
+// An error of the writer process, with advice if the process exceeded its time limit or was ended by a signal.
 std::string with_advice(const std::string &error, int64_t limit_ns);
 
-// "recording-2026-11-26T10-31-00.250Z.json": the order of names is that of time.
+// "recording-2026-11-26T10-31-00.250Z.json": the alphabetical order of names is their order in time.
 std::string trace_file_name(int64_t from_ns);
 bool is_trace_file_name(std::string_view name);
 

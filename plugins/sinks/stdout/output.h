@@ -6,7 +6,7 @@
 
 namespace atalaya::stdout_sink {
 
-// Writes the whole text, waits for a slow reader. 0, or the errno.
+// Writes the complete text and waits for a slow reader. Returns 0 or an errno.
 int write_all(int fd, std::string_view text);
 
 // Columns of the terminal; 0 if the descriptor is not a terminal.
