@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of the analysis as texts.
+// Formats the results of the analysis as table, JSON and HTML.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace atalaya::bottleneck {
 
-// Two jobs with the same work, before and after a change: their indices among the jobs.
+// Indices of two jobs with the same work, one before and one after a change.
 struct Change {
   uint32_t before = 0, after = 0;
 };
@@ -24,7 +24,7 @@ struct Report {
   const char *clustering = "pam";
 };
 
-// Errors, findings, then nodes, phases, regions and slow tasks in columns.
+// Tables of errors and findings, then of nodes, phases, regions and slow tasks.
 std::string as_table(const Report &report);
 // {"jobs":[],"errors":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}; docs/how-to/jobs.md describes
 // them.
@@ -32,32 +32,32 @@ std::string as_json(const Report &report);
 // One self-contained HTML page.
 std::string as_page(const Report &report);
 
-// The tasks that findings name, in rows below a title row, with the job if there are several jobs. Long lists are cut; `all` is
-// the number of tasks.
+// A table of the tasks in findings. The first row has the titles; there is a column for the job if there are several jobs. `rows`
+// has a maximum length; `all` is the number of tasks.
 struct TaskRows {
   std::vector<query::Row> rows;
   size_t all = 0;
 };
 TaskRows bottleneck_tasks(const jobs::Analysis &analysis);
 
-// "job_1 (wordcount) failed", and below it the reasons, of each job that broke or had parts that broke; "" if there is none.
+// A paragraph for each job that failed completely or partly: "job_1 (wordcount) failed" and the reasons; "" if there is none.
 std::string errors_text(const jobs::JobData &data);
 // "job_1 (wordcount) failed", "job_1 (wordcount) succeeded, but parts of it failed"
 std::string title_of(const jobs::JobData &data, const jobs::BrokenJob &job);
-// "" if it is unknown
+// The value with a suitable number of decimals; "" if it is unknown (NaN).
 std::string number_text(double value);
-// "job_1", "job_1 (wordcount)"; "" of kNoJob
+// "job_1" or "job_1 (wordcount)"; "" for kNoJob.
 std::string job_text(const jobs::JobData &data, uint32_t job);
 // "map", "map spill"
 std::string group_text(const jobs::JobData &data, const jobs::Group &group);
-// With and without a known speed.
+// Number of tasks of a group, with and without a known speed.
 inline size_t tasks_of(const jobs::Group &group) {
   return group.entries.size() + group.without_speed;
 }
-// Time that the second job saved, as a share of the first one's: of the jobs, or of their tasks if a job has no end. Nothing
-// while a job runs.
+// Time that the second job saved, divided by the time of the first one. It compares the duration of the jobs, or of their tasks if
+// a job has no end. Nothing while a job runs.
 std::optional<double> shorter(const Report &report);
-// The same as text: "19 % less time than", "as long as".
+// The result of shorter() as text: "19 % less time than" or "as long as".
 std::string time_text(double less);
 
 }  // namespace atalaya::bottleneck

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The critical path of a job as text.
+// Formats the critical path of a job.
 #pragma once
 
 #include <map>
@@ -17,10 +17,10 @@ struct PathReport {
   uint32_t job = 0;
   jobs::CriticalPath path;
   std::optional<jobs::WhatIf> what_if;
-  std::map<std::string, int64_t> waits;  // ns, by reason, of the path's tasks; empty: unknown
+  std::map<std::string, int64_t> waits;  // waiting time of the path's tasks in ns by reason; empty: unknown
 };
 
-// Throws query::Wrong if the job has no path. `job`: its index.
+// Computes the critical path of the job with the index `job`. Throws query::Wrong if it has none.
 PathReport path_report(const jobs::JobData &data, uint32_t job, store::Store &store, query::Budget &budget);
 
 std::string as_table(const PathReport &report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of the page, as SVG.
+// The charts of the HTML page, as SVG.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace atalaya::bottleneck {
 
-// Each task of a group by its start and speed, in the colour of its grade.
+// A scatter plot of the tasks of a group: start, speed, and the colour of the grade.
 std::string scatter_of(const jobs::JobData &data, const jobs::Group &group);
-// Number of tasks in the lowest grade, by node.
+// A bar chart of the number of tasks in the lowest grade by node.
 std::string slowest_by_node(const jobs::JobData &data, const jobs::Group &group);
-// The speeds of stages and phases before and after, side by side.
+// A bar chart of the speeds of stages and phases before and after the change.
 std::string change_of(const jobs::JobData &data, const std::vector<jobs::Compared> &speeds);
 
 }  // namespace atalaya::bottleneck

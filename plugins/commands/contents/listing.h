@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list as a table or as JSON.
+// Formats a list as a table, as JSON or as names.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Listing {
 std::string as_table(const Listing &listing);
 // [{"column":"text","count":1},..]
 std::string as_json(const Listing &listing);
-// The texts of the first column, one a line. A text that is not one visible line is left out.
+// The texts of the first column, one per line. Empty texts and texts with line breaks are omitted.
 std::string as_names(const Listing &listing);
 
 }  // namespace atalaya::contents

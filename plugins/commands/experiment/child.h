@@ -9,8 +9,8 @@
 
 namespace atalaya::experiment_command {
 
-// A child program that uses this process's terminal. While it runs, SIGINT, SIGTERM and SIGHUP are for the child: it gets those
-// of the terminal directly, the others are forwarded once. This process continues until the child has ended.
+// Runs a child program on the terminal of this process. While it runs, SIGINT, SIGTERM and SIGHUP do not end this process: signals
+// of the terminal reach the child directly, others are forwarded once.
 class Child {
  public:
   Child();
@@ -18,9 +18,9 @@ class Child {
   Child &operator=(const Child &) = delete;
   ~Child();
 
-  // Throws Failure if it cannot be started.
+  // Starts the program words[0] with the other words as arguments. Throws Failure if that fails.
   void start(const std::vector<std::string> &words);
-  // Its exit status in the form of a shell: 128 + N after signal N.
+  // Waits until the child ends. Returns its exit status as a shell does: 128 + N after signal N.
   int wait();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folded stacks from a file, in the format of common profilers.
+// Reads folded stacks ("main;f;g 12" per line) from a file.
 #pragma once
 
 #include <istream>
@@ -9,9 +9,10 @@
 
 namespace atalaya::flamegraph {
 
-// Adds all lines. Other lines are skipped and reported once on standard error, with the number of the first. Throws Failure.
+// Adds all folded stacks to one side of the tree. Malformed lines are skipped and reported once on standard error, with the number
+// of the first. Throws Failure.
 void add_folded(Tree &tree, Side side, std::istream &in, const std::string &name);
-// The same for a file; "-": standard input.
+// Adds the folded stacks of the file; "-" is standard input.
 void add_folded_file(Tree &tree, Side side, const std::string &path);
 
 }  // namespace atalaya::flamegraph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times in which processes were in phases of a name.
+// The ranges of time in which processes were in selected phases.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace atalaya::flamegraph {
 
 class PhaseTimes {
  public:
-  // Phases whose name matches the pattern, with or without the digits of their functions ("Sort.merge" is "Sort.merge-7d04").
+  // Reads the phases whose name matches the pattern, with or without its hash suffix ("Sort.merge" matches "Sort.merge-7d04").
   PhaseTimes(const std::string &pattern, store::Store &store, const store::Range &range, query::Budget &budget);
 
   size_t phases() const { return phases_; }
-  // At least half of the stack's window is in such a phase of its process.
+  // Whether at least half of the stack's window is in a selected phase of its process.
   bool contains(const store::Stack &stack) const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph for Graphviz: a cluster per host, height = memory, line = CPU, edges = bytes both ways, colours = commands.
+// Formats the graph for Graphviz: a cluster per host; the height of a node is memory, its line width CPU, its colour the command;
+// the width of an edge is the bytes in both directions.
 #pragma once
 
 #include <string>
@@ -10,11 +11,11 @@ namespace atalaya::graph {
 
 struct Drawing {
   std::string text;
-  size_t shown = 0, hidden = 0;          // edges
-  double hidden_bytes = 0, largest = 0;  // of a single edge
+  size_t shown = 0, hidden = 0;          // number of edges
+  double hidden_bytes = 0, largest = 0;  // bytes of all hidden edges, and of the largest edge
 };
 
-// Leaves out edges with less than `min_share` of all bytes, and nodes without an edge.
+// Hides edges with less than `min_share` of all bytes, and nodes without an edge.
 Drawing as_dot(const Graph &graph, double min_share);
 
 }  // namespace atalaya::graph

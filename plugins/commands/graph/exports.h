@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph for programs: JSON, and input of graph databases.
+// Formats the graph for programs: JSON, and input of graph databases.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace atalaya::graph {
 
 std::string as_json(const Graph &graph, const Matrix &matrix, const query::Range &range);
-// Statements that may be run repeatedly: MERGE by key; amounts are set, not added.
+// Cypher statements that may be run repeatedly: they use MERGE by key, and set amounts instead of adding them.
 std::string as_cypher(const Graph &graph);
 std::string as_graphml(const Graph &graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview of JVMs and functions as text and as JSON.
+// Formats the overview of JVMs and functions as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace atalaya::jvms {
 
-// At most `top` functions per profile, and `top` JVMs.
+// `top`: maximum JVMs, and maximum functions per profile.
 std::string overview_table(const Overview &overview, size_t top);
 std::string overview_json(const Overview &overview, size_t top);
 std::string detail_table(const Detail &detail, const Overview &overview, size_t top);

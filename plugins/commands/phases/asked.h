@@ -30,15 +30,15 @@ struct PhasesOptions {
   std::vector<Group> groups;
 
   Wanted wanted(const store::Range &range) const { return {tags, range, profile}; }
-  // The range of the normal runs; it ends here, unless an option says otherwise. Throws query::Wrong.
+  // The range of the normal runs, from the options; default end: `end_ns`. Throws query::Wrong.
   store::Range training_range(const query::Reading &reading, int64_t end_ns) const;
 };
 
-// Runs by program, with the functions of their phases.
+// The runs of each program, with the functions of their phases. Key: the program.
 std::map<std::string, std::vector<ProgramRun>> runs_by_program(store::Store &store, const Wanted &of, const PhaseDatabase &database,
                                                                query::Budget &budget);
 
-// Reports that the range has none of these. The exit status.
+// Prints the error that the range has no `what`; returns the exit status.
 int nothing(const std::string &what, const store::Range &range);
 
 }  // namespace atalaya::phases

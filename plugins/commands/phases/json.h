@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as JSON, for scripts. Times are milliseconds since 1970; amounts have the units of kTargetUnits; unknown is null.
+// Formats results as JSON, for scripts. Times are milliseconds since 1970; amounts have the units of kTargetUnits; unknown values
+// are null.
 #pragma once
 
 #include <string>
@@ -13,9 +14,10 @@ namespace atalaya::phases {
 
 // {"phases": [...], "runs": [...]}: known phases, and the phases of each run in order.
 std::string phases_json(const PhaseDatabase &database, const std::vector<ProgramRun> &runs);
-// An element of the list of programs: its models.
+// Writes an element of the list of programs: the program and its models.
 void write_models(io::JsonWriter &json, const std::string &process, size_t runs, const Models &models);
-// An element of the list of runs: predicted and seen of each phase, and of the next one.
+// Writes an element of the list of runs: the predicted and the measured values of each phase, and the predicted ones of the next
+// phase.
 void write_predictions(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models);
 // Opens an object with the fields that identify a run.
 io::JsonWriter &begin_run(io::JsonWriter &json, const ProgramRun &run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases of stored stacks.
+// Learns phases from stored stacks.
 #pragma once
 
 #include <string>
@@ -13,12 +13,13 @@ namespace atalaya::phases {
 // One process with its phases.
 struct LearnedRun {
   ProcessTrace trace;
-  std::vector<Segment> segments;              // of the trace
-  std::vector<std::string> ids;               // by phase of `segments`
-  std::vector<StoredOccurrence> occurrences;  // in order
+  std::vector<Segment> segments;              // segments of the trace
+  std::vector<std::string> ids;               // id of a phase by its number in `segments`
+  std::vector<StoredOccurrence> occurrences;  // in order of time
 };
 
-// Mines all runs of each program together, with its known phases, and adds the phases to the database. In the order of the traces.
+// Mines all runs of each program together, starting with its known phases, and adds new phases to the database. Returns the runs in
+// the order of the traces.
 std::vector<LearnedRun> learn(std::vector<ProcessTrace> traces, Key key, const MineOptions &options, PhaseDatabase &database);
 
 }  // namespace atalaya::phases

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as a picture: its resources, the changes of their level as lines, its phases as braces, and the code of each phase below.
+// Draws a run as SVG: its resources over time, lines where their level changes, braces for its phases, and the main functions of
+// each phase below.
 #pragma once
 
 #include <string>

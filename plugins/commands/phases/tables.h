@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as text.
+// Formats results as text.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 
 namespace atalaya::phases {
 
-// Known phases, with what their runs say of them.
+// Known phases, with statistics over their runs.
 std::string phases_table(const PhaseDatabase &database, const std::vector<ProgramRun> &runs);
 // The phases of each run in order.
 std::string runs_table(const std::vector<ProgramRun> &runs);
-// The models and how good they are.
+// The models and their quality.
 std::string models_table(const Models &models, const std::string &process);
-// The phases of a run in order, and the next one if training knows it.
+// The phases of a run in order, and the next one if the models have it.
 std::vector<Observation> predictable(const ProgramRun &run, const Models &models);
-// Predicted and seen, of each phase of a run, and of the next one.
+// The predicted and the measured values of each phase of a run, and the predicted ones of the next phase.
 std::string predictions_table(const ProgramRun &run, const Models &models);
 
 // "CPU 3.1 core-s" and so on.
 std::string amount_text(double value, Target target);
 std::string time_of_run(const ProgramRun &run);
-// Adds what runs say to the phases: time, resources, the phases before. For exports.
+// Adds statistics over the runs to the phases: time, resources, preceding phases. Used for exports.
 void add_statistics(PhaseDatabase &database, const std::vector<ProgramRun> &runs);
-// Functions of the phase with the largest shares, as few as say it.
+// The functions with the largest shares in the phase, maximum `most`.
 std::vector<std::string> top_functions(const KnownPhase &phase, const Symbols &symbols, size_t most);
 
 }  // namespace atalaya::phases

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function for each verb. They return the exit status, and throw query::Wrong, query::TooMuch and store::Error.
+// A function for each verb of the command. They return the exit status and throw query::Wrong, query::TooMuch and store::Error.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,18 @@
 
 namespace atalaya::phases {
 
-// Of known phases.
+// Verbs of known phases.
 int learn_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
 int show_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
 int export_phases(const PhasesOptions &asked, query::Reading &reading, PhaseDatabase &database);
 int import_phases(const PhasesOptions &asked, const std::string &path);
 
-// Of models of normal runs.
+// Verbs of models of normal runs.
 int train_models(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
 int predict_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
 int find_anomalies(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database);
 
-// Ends a wait, and all later ones. Any thread may call `end`.
+// Interrupts the waits of one thread: after `end`, the current call and all later calls of `passes` return false. Thread-safe.
 class Interruption {
  public:
   void end() noexcept {
@@ -31,7 +31,7 @@ class Interruption {
     is_ended_ = true;
     wake_.notify_all();
   }
-  // Waits this long; false: it was ended.
+  // Waits for `time`; returns false if it was interrupted.
   bool passes(std::chrono::seconds time) {
     std::unique_lock lock(mutex_);
     return !wake_.wait_for(lock, time, [&] { return is_ended_; });
@@ -43,7 +43,7 @@ class Interruption {
   std::condition_variable wake_;
 };
 
-// Prints phases as they begin and end, and those that are not normal, until it is interrupted.
+// Prints phases when they start and end, and reports those that are not normal, until it is interrupted.
 int watch_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption);
 
 }  // namespace atalaya::phases

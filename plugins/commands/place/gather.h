@@ -15,9 +15,9 @@ namespace atalaya::place {
 // outside `hosts`, their traffic crosses hosts in every placement.
 Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &workers, std::vector<HostCapacity> hosts,
                    double fill, const std::function<bool(const graph::Node &)> &movable);
-// Hosts of items that are not hosts of the problem.
+// Names of the hosts that have items but are not hosts of the problem.
 std::vector<std::string> unlisted_hosts(const Problem &problem);
-// `hosts` and these others: with their capacity from `known`, else unknown.
+// Appends `others` to `hosts`, with their capacities from `known`; hosts not in `known` have an unknown capacity.
 std::vector<HostCapacity> add_unlisted_hosts(std::vector<HostCapacity> hosts, const std::vector<std::string> &others,
                                              const std::vector<HostCapacity> &known);
 

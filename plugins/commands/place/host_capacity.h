@@ -17,13 +17,14 @@ namespace atalaya::place {
 constexpr size_t kMaxHosts = 10'000;
 constexpr double kMebi = 1 << 20;  // memory is in MiB
 
-// A host per line: "NAME CORES MEMORY", as in "db1 8 32GiB"; # begins a comment. The error names the line.
+// Parses a text with one host per line: "NAME CORES MEMORY", such as "db1 8 32GiB"; # starts a comment. An error has the line
+// number.
 core::Result<std::vector<HostCapacity>> parse_capacities(std::string_view text);
 
-// Hosts whose cores (sys.cpu.usage by core) and memory (sys.mem.total) are in the store for the range; by name.
+// Reads the hosts whose cores (sys.cpu.usage by core) and memory (sys.mem.total) are in the store for the range, sorted by name.
 std::vector<HostCapacity> read_capacities(const query::Range &range, store::Store &store, query::Budget &budget);
 
-// At least this number of hosts: missing ones are copies of the last one, named "new1", "new2".
+// Adds copies of the last host, named "new1", "new2", until there are `count` hosts.
 std::vector<HostCapacity> padded_to(std::vector<HostCapacity> capacities, size_t count);
 
 }  // namespace atalaya::place

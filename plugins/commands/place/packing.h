@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements made item by item: starts for the search, and the answer to "what would fit".
+// Greedy placements (bin packing): start points of the search, and the number of hosts that would be enough.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@ namespace atalaya::place {
 
 using Groups = std::vector<std::vector<size_t>>;  // items
 
-// Items that communicate, the heaviest pairs first, in groups that a host has room for.
+// Groups items that communicate, in descending order of traffic; each group fits on one host.
 Groups clusters_of(const Problem &problem);
-// First fit by cluster, by connected items, and by name, on hosts in their order and the largest first.
+// First-fit placements: of the items in the order of clusters, of connected items and of names, each on the hosts in their order
+// and in descending order of capacity.
 std::vector<Placement> packings(const Problem &problem);
 
-// Why the items do not fit, and what would: "h1 would need 416 % ...; it fits with 3 more hosts like h4".
+// The reason why the items do not fit, and what is needed: "h1 would need 416 % ...; it fits with 3 more hosts like h4".
 std::string misfit_text(const Problem &problem, const Placement &placement);
 
 }  // namespace atalaya::place

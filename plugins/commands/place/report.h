@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement compared with the current one: as text, JSON and Kubernetes patches.
+// Formats the comparison of a placement with the current one as text, JSON and Kubernetes patches.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace atalaya::place {
 
-// How good the proposed placement is: no placement has a higher fitness than `bound`.
+// The quality of the proposed placement: no placement has a higher fitness than `bound`.
 struct Quality {
   double bound = 1;
-  bool optimal = false;  // proven
+  bool optimal = false;  // true: proven to be optimal
 };
 
 std::string as_table(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality);
 std::string as_json(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality);
-// A patch of a pod template for each placed name: the nodes for its pods.
+// A patch of the pod template for each item name, with the nodes on which its pods may run.
 std::string as_kubernetes(const Problem &problem, const Placement &after);
 
 }  // namespace atalaya::place

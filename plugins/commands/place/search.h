@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for a placement: all placements of small problems; else packings and a genetic algorithm, each with a walk to the
-// nearest optimum.
+// Searches a placement. Small problems: all placements are evaluated. Large problems: packings and a genetic algorithm, each
+// followed by a local search (hill climbing).
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace atalaya::place {
 struct SearchOptions {
   unsigned population = 80;
   unsigned generations = 200;
-  unsigned rounds = 8;  // of the genetic algorithm; fewer for large problems
+  unsigned rounds = 8;  // runs of the genetic algorithm; fewer for large problems
   unsigned seed = 1;    // the same problem and seed give the same placement
 };
 
-// Whether the search tries every placement, so that its result is optimal.
+// Whether the search evaluates all placements, so that its result is optimal.
 bool is_enumerable(const Problem &problem);
-// The best placement found; never worse than `start`. Throws TooMuch after the time limit.
+// Returns the best placement that it found; its fitness is at least that of `start`. Throws TooMuch after the time limit.
 Placement search(const Problem &problem, const Placement &start, const SearchOptions &options, query::Budget &budget);
 
 }  // namespace atalaya::place

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A placement whose fitness follows single moves, in time that grows with the traffic pairs of the moved item only.
+// A placement with incremental evaluation: a move updates the fitness in time proportional to the number of traffic pairs of the
+// item.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +13,15 @@ namespace atalaya::place {
 
 class IncrementalFitness {
  public:
-  // All hosts have a known capacity. The problem outlives it.
+  // All hosts must have a known capacity. The problem must outlive this object.
   IncrementalFitness(const Problem &problem, Placement placement);
 
   void move(size_t item, size_t host);
   void swap(size_t a, size_t b);
-  // As fitness_of, except for the rounding of sums.
+  // Equal to fitness_of, except for rounding errors.
   double fitness() const;
   const Placement &placement() const { return placement_; }
-  // Steps of a move of this item.
+  // Number of steps of a move of this item.
   size_t cost(size_t item) const { return 4 + pairs_[item].size() + host_pairs_[item].size(); }
 
  private:
@@ -34,8 +35,8 @@ class IncrementalFitness {
   const Problem *problem_;
   double overflow_, always_cpu_, always_memory_;
   Placement placement_;
-  std::vector<std::vector<std::pair<size_t, double>>> pairs_;       // of each item: other item, bytes
-  std::vector<std::vector<std::pair<size_t, double>>> host_pairs_;  // of each item: host, bytes
+  std::vector<std::vector<std::pair<size_t, double>>> pairs_;       // by item: other item, bytes
+  std::vector<std::vector<std::pair<size_t, double>>> host_pairs_;  // by item: host, bytes
   std::vector<graph::Resources> used_;
   std::vector<size_t> items_on_;
   size_t placed_on_ = 0;

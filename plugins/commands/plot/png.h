@@ -5,7 +5,7 @@
 
 namespace atalaya::plot {
 
-// Renders the image with librsvg, opened at run time: a host without it only lacks PNG. Throws Failure.
+// Renders an SVG as PNG with librsvg, which is loaded at run time: on hosts without it only PNG is unavailable. Throws Failure.
 std::string png_of(const std::string &svg, int width, int height);
 
 }  // namespace atalaya::plot

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bill of the machines: their CPU time, memory, energy, disk and network bytes by job, user or another tag of processes.
+// Computes the resource usage of machines by job, user or another tag of processes: CPU time, memory, energy, disk and network
+// bytes.
 #pragma once
 
 #include <array>
@@ -26,16 +27,16 @@ inline constexpr std::array<Resource, 7> kResources = {{{"cpu", "CPU", "core-sec
                                                         {"diskWrites", "disk out", "MiB", "MiB"},
                                                         {"netIn", "net in", "MiB", "MiB"},
                                                         {"netOut", "net out", "MiB", "MiB"}}};
-using Amounts = std::array<double, kResources.size()>;  // not a number: the store has none
+using Amounts = std::array<double, kResources.size()>;  // NaN: the store has no data
 
-// In this order. group + other + none + unattributed + idle = total for each resource that has a total.
+// The kinds of rows, in this order. Invariant: group + other + none + unattributed + idle = total, for each resource with a total.
 enum class RowKind {
-  group,         // the processes with a value of the tag, the largest first
-  other,         // groups beyond `top`
+  group,         // the processes with one value of the tag; rows in descending order of usage
+  other,         // sum of the groups beyond `top`
   none,          // processes without the tag
-  unattributed,  // of the machines, but of no process; negative: processes count something that the machines do not
-  idle,          // CPU time and memory that nothing used
-  total,         // by the machines' own counters
+  unattributed,  // usage of the machines minus that of all processes; negative if processes count more than the machines
+  idle,          // unused CPU time and memory
+  total,         // usage by the counters of the machines
 };
 struct BillRow {
   RowKind kind = RowKind::group;
@@ -45,11 +46,11 @@ struct BillRow {
 struct Bill {
   std::string key;  // the tag
   std::vector<BillRow> rows;
-  std::set<std::string> undeclared;  // metrics
+  std::set<std::string> undeclared;  // metrics without a declared unit
 };
 
-// Filters of `tags` with the key host select the machines, all of them the processes. A metric whose unit the store does not know
-// is left out, and added to `undeclared`. Throws Wrong if no process has the tag.
+// Computes the usage by the tag `key`. Filters of `tags` with the key `host` select the machines; all filters select the processes.
+// A metric whose unit the store does not know is omitted and added to `undeclared`. Throws Wrong if no process has the tag.
 Bill bill_of(const std::string &key, const std::vector<store::TagFilter> &tags, const query::Range &range, store::Store &store,
              query::Budget &budget, size_t top);
 

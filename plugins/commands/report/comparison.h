@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two experiments, row by row: the use of each, the difference and its per cent.
+// Compares the usage in two experiments row by row: both sums, the difference, and the difference in per cent.
 #pragma once
 
 #include <string>
@@ -10,29 +10,29 @@
 namespace atalaya::report_command {
 
 struct Side {
-  std::string name;  // of the experiment
+  std::string name;  // name of the experiment
   query::Range range;
-  std::vector<query::Usage> usages;  // of all groups
+  std::vector<query::Usage> usages;  // by group and metric
 };
 
 struct Difference {
   query::Tags tags;
   std::string metric, unit;  // the unit of the sums
   double first = 0, second = 0;
-  bool total = false;  // of all rows of the metric
+  bool total = false;  // the row is the sum over all rows of the metric
   double change() const { return second - first; }
-  double percent() const;  // of the first; not a number if that is 0
+  double percent() const;  // change in per cent of `first`; NaN if that is 0
 };
 
 struct Comparison {
-  Side first, second;  // without usages
+  Side first, second;  // `usages` are empty
   std::vector<std::string> keys;
-  std::vector<Difference> rows;  // by metric: the `top` largest ones, and then the total
+  std::vector<Difference> rows;  // by metric: the `top` largest changes, then the total
 };
 Comparison compared(Side first, Side second, std::vector<std::string> keys, size_t top);
 
 std::string as_table(const Comparison &comparison);
-// Without the rows of totals.
+// The rows of totals are omitted.
 std::string as_csv(const Comparison &comparison);
 std::string as_json(const Comparison &comparison);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as one self-contained HTML file, without scripts.
+// Formats a report as one self-contained HTML file without scripts.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace atalaya::report_command {
 
 struct Page {
   std::string title;
-  std::string store;  // its name
+  std::string store;  // name of the store
   query::Range range;
   int64_t now_ns = 0;
-  std::vector<query::Experiment> experiments;  // those in the range, with their workloads
+  std::vector<query::Experiment> experiments;  // experiments in the range, with their workloads
   std::vector<std::string> pictures;           // SVG
   Usages usages;
   std::vector<Section> sections;
 };
 
 std::string as_page(const Page &page);
-// The comparison of two experiments.
+// A page with the comparison of two experiments.
 std::string as_page(const Comparison &comparison, const std::string &store, int64_t now_ns);
 std::string as_page(const Bill &bill, const query::Range &range, const std::string &store, int64_t now_ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a report, and their forms as table, CSV and JSON.
+// The parts of a report, and their formatting as table, CSV and JSON.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace atalaya::report_command {
 
-// All series of a metric, and the part of the rows that --top leaves out.
+// The total of a metric over all series, and the sum of the rows beyond --top.
 struct Total {
   query::Usage whole;
   double other = 0;
-  size_t others = 0;  // rows
+  size_t others = 0;  // number of the rows in `other`
 };
 // A named time range: that of the query, or of one experiment.
 struct Part {
@@ -26,15 +26,15 @@ struct Part {
   std::map<std::string, Total, std::less<>> totals;  // by metric; empty if each row is a total
 };
 struct Usages {
-  std::vector<std::string> keys;  // of tags: the columns before the metric
+  std::vector<std::string> keys;  // keys of tags: the columns before the metric
   std::vector<Part> parts;
 };
 
-// The value of a key of the row; "" if absent.
+// The value of the tag `key` of the row; "" if absent.
 std::string cell(const Part &part, const query::Usage &usage, const std::string &key);
-// Per cent of the metric's total. Not a number without a total, or if the total is not above 0.
+// `sum` in per cent of the metric's total; NaN if there is no total or it is not above 0.
 double share_of(const Part &part, std::string_view metric, double sum);
-// With three decimals; empty for values that are not finite, such as an overflowed sum.
+// The value with three decimals; "" if it is not finite, such as an overflowed sum.
 std::string shown(double value);
 
 std::string as_table(const Usages &usages);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts of a report: use over time.
+// The charts of a report: usage over time.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace atalaya::report_command {
 
 struct PictureOptions {
   const std::vector<store::TagFilter> &tags;
-  std::vector<std::string> keys;                      // of tags: the entity of a line
-  size_t lines = 0;                                   // maximum per chart
-  const std::vector<query::Experiment> &experiments;  // bands behind the lines
+  std::vector<std::string> keys;                      // keys of tags; a line has the series with equal values of them
+  size_t lines = 0;                                   // maximum lines per chart
+  const std::vector<query::Experiment> &experiments;  // drawn as bands behind the lines
   const std::string &experiment;                      // the selected one
 };
 
-// Adds an SVG chart for each metric that the pattern matches, with the series of the largest sums, as in the tables; a large
-// average may be a short peak.
+// Adds an SVG chart for each metric that the pattern matches. Its lines are the series with the largest sums (as in the tables),
+// not those with the largest averages, which may be short peaks.
 void add_pictures(const std::string &pattern, const PictureOptions &options, query::Reading &reading,
                   std::vector<std::string> &pictures);
 

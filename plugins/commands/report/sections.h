@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sections of a page about an experiment: stacks, traffic and findings, as far as the store has data.
+// The sections of a page about an experiment: stacks, traffic and findings.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace atalaya::report_command {
 
-// HTML with all names as texts.
+// `html` is HTML in which all names are escaped.
 struct Section {
   std::string title, html;
 };
 
-// Adds each section that has data. A section that needs too much is replaced by the reason.
+// Adds the sections for which the store has data. A section that exceeds the limits of a query has the reason as its text.
 void add_sections(std::vector<Section> &sections, const std::vector<store::TagFilter> &tags, query::Reading &reading);
 
 }  // namespace atalaya::report_command

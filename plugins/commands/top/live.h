@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of the sources of this host: an agent of its own, a child process, prints the samples of a pipeline.
+// Reads live windows of this host: a child process runs an agent with a pipeline that prints its samples.
 #pragma once
 
 #include <sys/types.h>
@@ -15,14 +15,14 @@
 
 namespace atalaya::top {
 
-// Lines of samples to windows. Pure; lines that are no samples of metrics are ignored.
+// Combines lines of samples to windows; ignores lines that are not samples of metrics. It does no I/O.
 class WindowReader {
  public:
   WindowReader();
   ~WindowReader();
-  // The window before, when the line begins a new one.
+  // Adds a line. Returns the previous window if the line starts a new one.
   std::optional<Window> add(std::string_view line);
-  // The current window, as far as it was read; nothing if no line has come since the last call.
+  // Returns the lines of the current window so far; nothing if there was no line since the last call.
   std::optional<Window> take();
 
  private:
@@ -33,7 +33,7 @@ class WindowReader {
   bool any_ = false;
 };
 
-// The text of the pipeline: processes, with their traffic if `net`.
+// The text of the pipeline that collects processes, with their network traffic if `net`.
 std::string pipeline_text(std::string_view every, bool net);
 
 class Live {
@@ -45,9 +45,9 @@ class Live {
   ~Live();
 
   int descriptor() const { return output_.get(); }
-  // Reads available output. The newest complete window, if one has come. Throws Failure when the agent has ended.
+  // Reads the available output. Returns the newest complete window, if there is one. Throws Failure if the agent has ended.
   std::optional<Window> read();
-  // No output for a moment: the current window is complete.
+  // Returns the current window. Call it when the agent has printed nothing for a short time: then the window is complete.
   std::optional<Window> settle() { return reader_.take(); }
 
  private:
@@ -60,7 +60,7 @@ class Live {
   core::Descriptor output_, errors_;
   pid_t child_ = -1;
   bool net_ = true, any_output_ = false;
-  std::string rest_;  // of an incomplete line
+  std::string rest_;  // start of an incomplete line
   WindowReader reader_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of a store.
+// Reads windows of a store.
 #pragma once
 
 #include <string>
@@ -12,13 +12,12 @@ namespace atalaya::top {
 
 class Replay {
  public:
-  // Throws as query::Reading does.
+  // Throws the exceptions of query::Reading.
   Replay(const query::ReadOptions &options, std::vector<store::TagFilter> tags);
 
-  // The last window that ends at or before this time (Unix ns); of the same length as those around it. Throws query::Wrong if the
-  // store has none in the day before.
+  // The last window that ends at or before this time (Unix ns). Throws query::Wrong if the store has no window in the day before.
   Window at(int64_t time_ns);
-  // The next window after this one, or the one before it; the same one at the end of the data.
+  // The window after (`forward`) or before this one; at the end of the data the same one.
   Window step(const Window &window, bool forward);
   int64_t now_ns() const { return now_ns_; }
 

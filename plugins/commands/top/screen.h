@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal, by ncurses. One at a time.
+// The terminal, drawn with ncurses. Only one object may exist at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace atalaya::top {
 
 class Screen {
  public:
-  // Throws Failure if the terminal is not known (TERM).
+  // Throws Failure if the terminal type (TERM) is unknown.
   Screen();
   Screen(const Screen &) = delete;
   Screen &operator=(const Screen &) = delete;
   ~Screen();
 
   size_t width() const;
-  size_t rows() const;  // for processes
+  size_t rows() const;  // number of rows for processes
   void draw(const Lines &lines, std::string_view status);
-  // The next key within the time; ERR if there is none.
+  // Waits for the next key, maximum `wait_ms`; ERR if there is none.
   int key(int wait_ms);
 };
 

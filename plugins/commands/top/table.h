@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of one window as a table for a terminal: sorted, filtered, cut to its width. Pure.
+// Formats the processes of one window as a table for a terminal: sorted, filtered and cut to its width. Pure functions.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ constexpr size_t kColumns = 7;
 
 struct Row {
   std::string host, pid, process, container;  // "": absent
-  // cpu: % of a core; memory: bytes; read, write, in, out: bytes per second; threads: their number.
+  // Units: cpu in % of a core; memory in bytes; read, write, in and out in bytes per second; threads: a number.
   std::array<std::optional<double>, kColumns> values;
 
   std::optional<double> &operator[](Column column) { return values[static_cast<size_t>(column)]; }
@@ -25,33 +25,33 @@ struct Row {
 };
 
 struct Window {
-  int64_t time_ns = 0, length_ns = 0;  // its end
+  int64_t time_ns = 0, length_ns = 0;  // end and length of the window
   std::vector<Row> rows;
 };
 
-// The rows of samples, by host, pid and process.
+// Combines samples to rows by host, pid and process.
 class RowBuilder {
  public:
-  // The value of a metric of a process; other metrics are ignored.
+  // Adds a value of a metric to the row of the process; ignores metrics without a column.
   void add(std::string_view metric, double value, const Row &identity);
   std::vector<Row> take();
 
  private:
   std::vector<Row> rows_;
-  std::unordered_map<std::string, size_t> index_;  // row by key
+  std::unordered_map<std::string, size_t> index_;  // index of a row by its host, pid and process
 };
 
 struct View {
   Column sort = Column::cpu;
   bool by_name = false;            // sort by process and pid instead
-  std::string filter;              // a pattern of process names; a word without wildcards is a part of them
-  size_t first = 0;                // of the shown rows
+  std::string filter;              // pattern of process names; a text without wildcards matches any part of a name
+  size_t first = 0;                // index of the first visible row
   size_t width = 80, height = 24;  // height 0: all rows
 };
-// The value of --sort; nothing if unknown.
+// Parses the value of --sort; nothing if it is unknown.
 std::optional<Column> column_from_name(std::string_view name);
 
-// Rows that pass the filter, sorted. Throws std::invalid_argument for a malformed pattern.
+// The rows that match the filter, sorted. Throws std::invalid_argument for a malformed pattern.
 std::vector<Row> shown_rows(const Window &window, const View &view);
 // Title, heading and rows; no line is wider than the view.
 struct Lines {
@@ -60,7 +60,7 @@ struct Lines {
 };
 Lines lines_of(const Window &window, const View &view);
 
-// "512", "1.5K", "20.0M": at most five columns.
+// A number of bytes in at most five characters: "512", "1.5K", "20.0M".
 std::string amount_text(double bytes);
 std::string json_of(const Window &window, const View &view);
 

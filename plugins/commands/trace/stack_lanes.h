@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of windows as nested slices, which the readers of the Trace Event Format draw; its samples and stack frames they do not.
-// Pure.
+// Converts stacks of windows to nested slices of the Trace Event Format, because its viewers draw slices but not the stack samples
+// of the format. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace atalaya::trace {
 
 // One stack of a process in a window.
 struct StackValue {
-  std::string_view process;  // its group of lanes
+  std::string_view process;  // name of the group of lanes
   int64_t start_ns = 0, end_ns = 0;
   std::string_view folded;  // "main;f;g"
   double value = 0;         // above 0
@@ -28,15 +28,16 @@ class StackLanes {
  public:
   using Added = std::function<void(size_t)>;
 
-  // The profile and the field that its values are from: "cpu", "profile.samples".
+  // `profile`: name of the profile, such as "cpu"; `field`: name of the field of its values, such as "profile.samples".
   StackLanes(std::string_view profile, std::string_view field) : profile_(profile), field_(field) {}
 
-  // True: a new stack of the process and window.
+  // Adds a value. Returns true if the stack is new for the process and window.
   bool add(const StackValue &stack);
 
-  // Draws the processes with the largest sums. A window is a slice of the profile with the sum of its values as argument. In it
-  // each frame is as long as its share of that sum; their order is that of their names, because a window does not keep the order in
-  // time. Frames with shares of less than 0.1 % are omitted. `added` receives the number of slices before they are kept.
+  // Draws the processes with the largest sums. A window is one slice with the sum of its values as argument. It contains a slice
+  // per frame, whose length is the frame's share of the sum; frames are in alphabetical order, because a window does not store
+  // their order in time. Frames with a share of less than 0.1 % are omitted. `added` is called with the number of slices before
+  // they are added to the timeline, and may throw.
   void draw(Timeline &timeline, size_t processes, const Added &added) const;
 
  private:

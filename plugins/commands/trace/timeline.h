@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans and values over time as JSON of the Trace Event Format, which Perfetto and Chrome's about:tracing read. Source: "Trace
-// Event Format", the document of the Chromium project. Pure.
+// Writes spans and values over time as JSON in the Trace Event Format, which Perfetto and Chrome's about:tracing read. Source:
+// "Trace Event Format", a document of the Chromium project. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace atalaya::trace {
 
 struct Slice {
-  std::string process;   // the group of lanes: a host, a process, a job
-  std::string category;  // the name of its lanes: "task", "phase"
+  std::string process;   // name of the group of lanes: a host, a process, a job
+  std::string category;  // name of the lanes: "task", "phase"
   std::string name;
   int64_t start_ns = 0, end_ns = 0;
-  bool open = false;  // it has no end yet; end_ns is the end of the range
+  bool open = false;  // the span has no end yet; end_ns is the end of the range
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<std::pair<std::string, double>> numbers;
 };
@@ -34,14 +34,14 @@ class Timeline {
   void add(Value value) { values_.push_back(std::move(value)); }
   size_t size() const { return slices_.size() + values_.size(); }
 
-  // {"traceEvents":[...],"displayTimeUnit":"ms"}. In one lane slices are disjoint or one contains the other: the viewers draw
-  // others wrongly, so a process has as many lanes of a category as its slices need.
+  // Returns {"traceEvents":[...],"displayTimeUnit":"ms"}. Viewers draw slices of a lane correctly only if they are disjoint or
+  // nested. So overlapping slices of a process and category are distributed over as many lanes as necessary.
   std::string text();
 
  private:
   struct Lane {
     int number = 0;
-    std::vector<int64_t> ends;  // of the slices that contain the next one, outermost first
+    std::vector<int64_t> ends;  // ends of the open nested slices, the outermost first
   };
 
   int number_of(const std::string &process);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases as they begin and end, and which of them are not normal.
+// Reports phases when they start and end, and phases that are not normal.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace atalaya::phases {
 
-// Reads of a watcher, in addition to the runs of the last hour.
+// The data source of a Watcher, in addition to the runs of the last hour.
 class WatchedRuns {
  public:
   virtual ~WatchedRuns() = default;
-  // The normal runs of a program, with the functions of their phases. It is called once for each program.
+  // The normal runs of a program, with the functions of their phases. The watcher calls it once per program.
   virtual std::vector<ProgramRun> normal(const std::string &process) = 0;
-  // The runs of the process of this run, from this time on. None: they are too many.
+  // The runs since `from_ns` of the process of this run; empty if they exceed the limits of a query.
   virtual std::vector<ProgramRun> since(const ProgramRun &run, int64_t from_ns) = 0;
-  // Reads the functions of a phase of a run. False: they are too many, and remain unknown.
+  // Reads the functions of a phase of a run into `step`; false if they exceed the limits of a query.
   virtual bool read_functions(const ProgramRun &run, Step &step) = 0;
 };
 
@@ -30,12 +30,13 @@ class Watcher {
  public:
   Watcher(const PhaseDatabase &database, WatchedRuns &source) : database_(database), source_(source) {}
 
-  // The lines about phases that began or ended since the last call. The first call says which have not ended. `runs`: those with a
-  // phase after `from_ns`.
+  // The lines about phases that started or ended since the last call; the first call reports the open phases. `runs`: the runs with
+  // a phase after `from_ns`.
   std::string news(const std::vector<ProgramRun> &runs, int64_t from_ns, int64_t now_ns);
 
  private:
-  // Of a process: the last begin and the last end. Later ones are new, also those of a phase that had ended and continues.
+  // The last reported start and the last reported end of the phases of one process. A phase with a later start or end is reported,
+  // also a phase that continued after its reported end.
   struct Reported {
     int64_t begin_ns = 0, end_ns = 0;
   };
@@ -46,7 +47,7 @@ class Watcher {
 
   const PhaseDatabase &database_;
   WatchedRuns &source_;
-  int64_t begin_ns_ = 0;                                              // of watching: the time of the first look; 0 during it
+  int64_t begin_ns_ = 0;                                              // time of the first call of news; 0 during it
   std::map<std::string, Models> models_;                              // by program
   std::map<std::pair<std::string, std::string>, Reported> reported_;  // by host and pid, of the processes of the last call
 };

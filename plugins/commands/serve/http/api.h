@@ -23,11 +23,11 @@ class Api {
   Api(Host host, std::vector<std::string> stores, std::string status_socket, const query::Limits &limits)
       : host_(host), stores_(std::move(stores)), status_socket_(std::move(status_socket)), limits_(limits) {}
 
-  // Answers every request; a failure is an answer with a status and a reason.
+  // Answers a request; a failure is an answer with an error status and the reason.
   Answer answer(const Request &request);
-  // The next part of an answer's rest, which may be that of another object. Throws if there is none.
+  // Returns the next part of a large answer, which another object may have started. Throws if the part cannot be produced.
   std::string next_part(AnswerRest &rest);
-  // The answer to a message of the Model Context Protocol; "": none.
+  // Returns the answer to a message of the Model Context Protocol; "" if it needs none.
   std::string message(std::string_view text);
 
  private:
@@ -42,7 +42,7 @@ class Api {
 
   // Throws Wrong when several stores are read.
   query::ExperimentLog log() const;
-  Answer success(const std::string &data);  // of Prometheus, with a warning of damaged parts
+  Answer success(const std::string &data);  // in Prometheus' format, with a warning if parts of the store are damaged
   Answer query(const Request &request);
   Answer metrics();
   Answer suggest(const Request &request);
@@ -59,7 +59,7 @@ class Api {
   Answer list_experiments(const Request &request, bool workloads, const std::string &name);
   Answer put_experiments(const Request &request);
 
-  // Opened by the first request, and again after a failure.
+  // The store; opened by the first request, and again after a failure.
   store::Store &store();
 
   Host host_;

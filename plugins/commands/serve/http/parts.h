@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers of several queries in one text, whole or in parts.
+// Combines the answers of several queries in one text, which is produced completely or in parts.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ namespace atalaya::serve {
 
 class QueryParts final : public AnswerRest {
  public:
-  // The damage that was found in the store on the way; "": none.
+  // Returns the end of the text. `damage`: the damage found in the store while the queries ran; "" if there was none.
   using Tail = std::function<std::string(const std::string &damage)>;
 
-  // `head` and `tail` enclose the answers, which are separated by commas. The tail is computed when all answers are known.
-  // `part_points` as in Request. If the answer must be whole, all queries together have the limit of points.
+  // The text is `head`, the answers separated by commas, and the result of `tail`, which is called after the last answer.
+  // `part_points` as in Request; if it is 0, the limit of points applies to all queries together.
   QueryParts(std::string head, Tail tail, size_t part_points, const query::Limits &limits);
 
   void add(query::Query query, query::AnswerParts::Render render);
-  // The text, or its begin and the rest of it. Throws what run_query throws for any of the queries.
+  // Returns the complete text, or its first part and `rest` for the others. Throws the exceptions of run_query for all queries.
   static Answer answer(const std::shared_ptr<QueryParts> &parts, store::Store &store);
   std::string next(store::Store &store) override;
 
@@ -35,18 +35,18 @@ class QueryParts final : public AnswerRest {
 
   std::string one_part(store::Store &store);
   void check_rest(store::Store &store);
-  // Runs the function, whose time is not left for the rest.
+  // Runs the function and subtracts its time from the time limit.
   template <class Function>
   auto timed(Function &&function);
 
   const Tail tail_;
   const bool whole_;
   const size_t part_points_;
-  query::Limits limits_;  // what is left
+  query::Limits limits_;  // remaining limits
   std::deque<One> queries_;
-  std::string text_;  // before the next part
+  std::string text_;  // text to prepend to the next part
   std::string damage_;
-  size_t counted_ = 0;  // points of the last part
+  size_t counted_ = 0;  // number of points of the last part
   bool has_any_ = false, ended_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP request and its answer. Pure.
+// An HTTP request and its answer, independent of the HTTP library.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,23 @@ namespace atalaya::serve {
 
 struct Request {
   std::string method, path;
-  std::vector<std::pair<std::string, std::string>> arguments;  // of the URL, then of a form
+  std::vector<std::pair<std::string, std::string>> arguments;  // arguments of the URL, then those of a form
   std::string body;
   std::string content_type;
-  std::string known_tag;   // If-None-Match
-  size_t part_points = 0;  // of a large answer in parts; 0: the answer must be whole
-
-  // The first with that name, or null.
+  std::string known_tag;   // header If-None-Match
+  size_t part_points = 0;  // points per part of a large answer; 0: the answer must be complete
+  // The first argument with this name; null if absent.
   const std::string *argument(std::string_view name) const;
   std::string text(std::string_view name) const;  // "" if absent
   std::vector<std::string> texts(std::string_view name) const;
-  bool flag(std::string_view name) const;  // present, and not "false"
+  bool flag(std::string_view name) const;  // whether the argument is present and not "false"
 };
 
-// The rest of a large answer: its client reads one part after the other.
+// The parts of a large answer after the first; each is produced when the client has read the previous one.
 class AnswerRest {
  public:
   virtual ~AnswerRest() = default;
-  // The next part; "": the end. Throws if it cannot be produced: the answer then ends without its end.
+  // Returns the next part; "" at the end. If it throws, the connection is closed and the client sees an incomplete answer.
   virtual std::string next(store::Store &store) = 0;
 };
 
@@ -43,7 +42,7 @@ struct Answer {
   std::string body;
   const char *content_type = "application/json; charset=UTF-8";
   std::vector<std::pair<const char *, std::string>> headers = {};
-  std::shared_ptr<AnswerRest> rest = nullptr;  // null: `body` is all
+  std::shared_ptr<AnswerRest> rest = nullptr;  // null: `body` is complete
 };
 
 // Adds the arguments of a body of type application/x-www-form-urlencoded; false if it is malformed.
@@ -51,7 +50,7 @@ bool read_form(std::string_view body, std::vector<std::pair<std::string, std::st
 
 // ["text",..]
 std::string list_json(const std::vector<std::string> &texts);
-// {"error":{"code":..,"message":..}}, OpenTSDB's form.
+// An error in OpenTSDB's format: {"error":{"code":..,"message":..}}
 Answer error_answer(unsigned status, std::string_view message);
 
 }  // namespace atalaya::serve

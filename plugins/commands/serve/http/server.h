@@ -20,24 +20,24 @@ namespace atalaya::serve {
 struct ServerOptions {
   http_server::Options http;
   size_t max_body = size_t{1} << 20;
-  size_t max_waiting = 256;  // requests that wait for a worker
+  size_t max_waiting = 256;  // maximum requests that wait for a worker
   unsigned workers = 4;
-  size_t max_answers = size_t{256} << 20;  // bytes that clients have not read yet; a single one may be larger
-  // The answer to a request that needs no token and no worker; nothing for others.
+  size_t max_answers = size_t{256} << 20;  // maximum bytes of answers in memory; a single answer may be larger
+  // Answers a request that needs neither token nor worker; returns nothing for other requests.
   std::function<std::optional<Answer>(const Request &)> open = [](const Request &) { return std::optional<Answer>(); };
 };
 
-// What a worker does, on its thread.
+// The interface of a worker; called on the worker's thread.
 class Worker {
  public:
   virtual ~Worker() = default;
   virtual Answer answer(const Request &request) = 0;
-  // The next part of an answer that another worker may have begun; "": the end. Throws if it cannot be produced.
+  // Returns the next part of an answer that another worker may have started; "" at the end. Throws if it cannot be produced.
   virtual std::string next_part(AnswerRest &rest) = 0;
 };
 
-// Queues requests for a few workers. Of a large answer a worker produces a part when its client has read the one before: a slow
-// client holds memory for a part, and no worker.
+// Queues requests for a few workers. A worker produces a part of a large answer when the client has read the previous part: a slow
+// client uses memory for one part, and no worker.
 class Server final : private http_server::Handler {
  public:
   using MakeWorker = std::function<std::unique_ptr<Worker>()>;  // called on its thread
@@ -55,12 +55,12 @@ class Server final : private http_server::Handler {
                         void **context) override;
   void on_completed(void *context) noexcept override;
 
-  // An answer without a worker: a refusal, or what needs no token.
+  // Returns an answer that needs no worker: a refusal, or a page that needs no token.
   std::optional<Answer> immediate(MHD_Connection *connection, const Request &request) const;
   MHD_Result finish(MHD_Connection *connection, Call &call);
   MHD_Result send(MHD_Connection *connection, Call &call);
   MHD_Response *make_response(Call &call);
-  // libmicrohttpd's reader of an answer in parts.
+  // Callback of libmicrohttpd that reads an answer in parts.
   static ssize_t read_part(void *call, uint64_t position, char *to, size_t size);
   ssize_t copy_part(Call &call, char *to, size_t size);
   void wait_for_worker(Call &call);

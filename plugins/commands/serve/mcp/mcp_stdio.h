@@ -7,8 +7,8 @@
 
 namespace atalaya::serve {
 
-// Answers the lines of `in` on `out`, one after another, until `in` ends, `out` is closed or `stop` (an eventfd) is readable. A
-// line above 1 MiB is skipped; `too_long` is the answer to it.
+// Reads messages from `in` and writes the answers to `out`, one after another, until `in` ends, `out` is closed or `stop` (an
+// eventfd) becomes readable. A line above 1 MiB is skipped and answered with `too_long`.
 void serve_messages(int in, int out, int stop, const std::string &too_long,
                     const std::function<std::string(const std::string &message)> &answer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates OpenTSDB's query language, and formats answers for it. Pure.
+// Parses OpenTSDB's query language and formats its answers. Pure functions.
 #pragma once
 
 #include <string>
@@ -13,15 +13,16 @@ namespace atalaya::serve {
 
 struct OpenTsdbQuestion {
   std::vector<query::Query> queries;
-  bool milliseconds = false;  // else seconds
-  bool arrays = false;        // dps as a list of pairs, not as an object
+  bool milliseconds = false;  // unit of timestamps in the answer; false: seconds
+  bool arrays = false;        // true: `dps` is a list of pairs; false: an object
 };
 
-// GET /api/query?start=..&m=.. and POST with JSON. Throws query::Wrong.
+// Parses GET /api/query?start=..&m=.. and POST with JSON. Throws query::Wrong.
 OpenTsdbQuestion read_opentsdb(const Request &request, int64_t now_ns);
-// "sum:10s-avg:rate{counter}:metric{host=a|b}{process=wildcard(x*)}". Without a range. Throws query::Wrong.
+// Parses a parameter m: "sum:10s-avg:rate{counter}:metric{host=a|b}{process=wildcard(x*)}". The result has no range. Throws
+// query::Wrong.
 query::Query read_m(std::string_view text);
-// "metric{host=a}" and "metric" of a lookup. Throws query::Wrong.
+// Parses the query of a lookup: "metric{host=a}" or "metric". Throws query::Wrong.
 query::Query read_lookup(std::string_view text);
 
 std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill fill, const OpenTsdbQuestion &question);

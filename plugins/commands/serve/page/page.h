@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page and its assets: the same for everyone, without data of the store.
+// Serves the web page and its assets, which contain no data of the store.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace atalaya::serve {
 
-// The answer to GET and HEAD of "/" and "/assets/..."; nothing for other requests.
+// Answers GET and HEAD of "/" and "/assets/..."; returns nothing for other requests.
 std::optional<Answer> page_answer(const Request &request);
 
-// Whether this build has a page.
+// Whether this build contains the page.
 bool has_page();
 
 }  // namespace atalaya::serve

@@ -7,10 +7,10 @@
 
 namespace atalaya::serve {
 
-// Throws as the query engine does. An unknown path is a 404.
+// Answers the request of the call; 404 for an unknown path. Throws the exceptions of the query engine.
 Answer page_data(PageCall &call);
 
-// One path each.
+// Each function serves the path of its name and returns JSON.
 std::string page_info(PageCall &call);
 std::string page_metrics(PageCall &call);
 std::string page_tags(PageCall &call);

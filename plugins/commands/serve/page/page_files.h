@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page as the build made it; empty where it did not.
+// The files of the web page, embedded by the build; empty if this build has no page.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace atalaya::serve {
 
 extern const std::string_view kPageHtml, kPageScript, kPageSheet;
-extern const std::string_view kPageVersion;   // of atalaya
-extern const std::string_view kNoPageReason;  // "" if there is a page
+extern const std::string_view kPageVersion;   // version of atalaya
+extern const std::string_view kNoPageReason;  // reason for a missing page; "" if there is a page
 
 }  // namespace atalaya::serve

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters that requests of the page share. Pure, but for the range of an experiment.
+// Parses the common parameters of requests of the web page. Pure functions, except PageCall::range.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,23 @@
 
 namespace atalaya::serve {
 
-// host=, process=, pid= and tag=KEY=VALUE. Throws query::Wrong.
+// The parameters host=, process=, pid= and tag=KEY=VALUE. Throws query::Wrong.
 std::vector<store::TagFilter> page_filters(const Request &request);
-// A whole number between the limits. Throws query::Wrong.
+// An integer parameter from `least` to `most`; default: `otherwise`. Throws query::Wrong.
 int64_t page_count(const Request &request, const char *name, int64_t otherwise, int64_t least, int64_t most);
-// One of the words; the first one if the parameter is missing. Throws query::Wrong.
+// A parameter whose value is one of `words`; default: the first one. Throws query::Wrong.
 std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &words);
-// from= and to=; default: the last hour. Throws query::Wrong.
+// The parameters from= and to=; default: the last hour. Throws query::Wrong.
 query::Range page_times(const Request &request, int64_t now_ns);
 
-// A request with its store and its limits.
+// A request with the store and the limits of its queries.
 struct PageCall {
   const Request &request;
   store::Store &store;
   query::Budget budget;
   int64_t now_ns;
-  const std::string &status_socket;  // of the agent; "": the default
-
-  // The times, or those of experiment= and workload=. Throws query::Wrong.
+  const std::string &status_socket;  // path of the agent's status socket; "": the default path
+  // The range of the request: page_times, or the times of experiment= and workload=. Throws query::Wrong.
   query::Range range() const;
 };
 

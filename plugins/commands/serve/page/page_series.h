@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The series of a chart, as columns. Pure.
+// Prepares the series of a chart. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace atalaya::serve {
 
-// A length that people like, so that the range has at most that number of intervals: at least one second.
+// A round length (such as 1 s, 5 s or 1 min), minimum 1 s, that divides the range into at most `points` intervals.
 int64_t interval_for(const query::Range &range, int64_t points);
 
-// Answers of several metrics with equal values of these tags as one, their sum. `keys` empty and not `grouped`: all tags.
+// Adds up the answers of several metrics that have equal values of the tags `keys`. If `keys` is empty and `grouped` is false, all
+// tags must be equal.
 std::vector<query::Answer> summed(std::vector<query::Answer> answers, const std::vector<std::string> &keys, bool grouped,
                                   query::Budget &budget);
 
-// The `top` answers with the largest integrals, the largest first, and the sum of the others, if there are any.
+// The `top` answers in descending order of their integrals, and the sum of the `left_out` others.
 struct Shown {
   std::vector<query::Answer> answers;
   std::vector<query::Point> other;

@@ -8,7 +8,7 @@
 
 namespace atalaya::serve {
 
-// A list of the spans. Throws query::TooMuch above 10,000.
+// Writes the selected spans as a JSON array. Throws query::TooMuch above 10,000 spans.
 void write_spans(io::JsonWriter &json, std::string_view kind, const store::Selection &selection, PageCall &call);
 
 }  // namespace atalaya::serve

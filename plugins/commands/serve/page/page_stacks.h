@@ -6,7 +6,7 @@
 
 namespace atalaya::serve {
 
-// profile= (cpu, offcpu, wall), by= (process, name, host) and the filters. Throws query::Wrong.
+// Parses the parameters profile= (cpu, offcpu, wall), by= (process, name, host) and the filters. Throws query::Wrong.
 flamegraph::Wanted read_stacks_wanted(const Request &request);
 
 }  // namespace atalaya::serve

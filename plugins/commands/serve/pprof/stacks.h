@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks in the form of the reference design's service. Pure.
+// Formats stacks as the service of the reference design does. Pure functions.
 #pragma once
 
 #include <map>

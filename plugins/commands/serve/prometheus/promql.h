@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of PromQL over a store.
+// Evaluates PromQL over a store.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ struct PromqlResult {
   bool scalar = false;  // one column without labels
   Columns columns;
 };
-// At each step. `instant`: there is one step; a selector is then the last sample before it, else the value since the step before.
-// Throws as queries do; an unknown metric has no series.
+// Evaluates the expression at each step. `instant`: there is one step, and the value of a selector is the last sample before it;
+// otherwise it is the value since the previous step. An unknown metric has no series. Throws the exceptions of the query engine.
 PromqlResult evaluated(const Expression &expression, const Steps &steps, bool instant, store::Store &store, query::Budget &budget);
 
-// "result" of a matrix, and of a vector at the first step.
+// The field "result" of a matrix, and that of a vector with the values of the first step.
 std::string matrix_json(const Columns &columns, const Steps &steps);
 std::string vector_json(const Columns &columns, int64_t time_ns);
 

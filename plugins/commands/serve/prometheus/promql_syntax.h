@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of PromQL that dashboards use: selectors, sum avg min max count topk with by and without, rate, increase, ..._over_time,
-// arithmetic, comparisons, offset. Pure.
+// Parses the part of PromQL that dashboards use: selectors; sum, avg, min, max, count and topk with by and without; rate, increase,
+// ..._over_time; arithmetic, comparisons, offset. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@ struct Expression {
   Kind kind = Kind::number;
   ValueType type = ValueType::scalar;
   double number = 0;
-  std::string word;  // of a selector its name, else an operator, an aggregation or a function
+  std::string word;  // selector: the metric name; otherwise the operator, aggregation or function
   std::vector<LabelMatcher> matchers;
-  int64_t range_ns = 0, offset_ns = 0;  // of a selector; range 0: none
-  bool keeps_labels = false;            // by and on; else without and ignoring
-  bool matches_all = false;             // of a binary operator: neither on nor ignoring
+  int64_t range_ns = 0, offset_ns = 0;  // of a selector; range_ns 0: an instant selector
+  bool keeps_labels = false;            // true: `labels` are those of by or on; false: those of without or ignoring
+  bool matches_all = false;             // the binary operator has neither on nor ignoring: all labels must be equal
   bool returns_bool = false;
   std::vector<std::string> labels;
   std::vector<Part> parts;
 };
 
-// Throws query::Wrong with the position, and with what is supported.
+// Throws query::Wrong with the position of the error and a list of the supported syntax.
 Part read_promql(std::string_view text);
 
 bool is_comparison(std::string_view sign);
