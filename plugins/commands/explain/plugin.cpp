@@ -51,12 +51,12 @@ class Explain final : public Command {
         [&] {
           query::Reading reading(options_);
           explain::Reader reader{*reading.store, reading.budget};
-          explain::Wish wish;
-          wish.window = {reading.range, tags_};
-          wish.by = by_;
-          wish.top = top_;
-          explain::set_baseline(wish, against_, *reading.store, reading.now_ns);
-          const explain::Explanation explanation = explain::explain(wish, reader);
+          explain::Request request;
+          request.window = {reading.range, tags_};
+          request.by = by_;
+          request.top = top_;
+          explain::set_baseline(request, against_, *reading.store, reading.now_ns);
+          const explain::Explanation explanation = explain::explain(request, reader);
           query::write_output("", json_ ? as_json(explanation) : as_text(explanation));
           return 0;
         },

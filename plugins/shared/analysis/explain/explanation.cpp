@@ -66,10 +66,10 @@ double sum_of(const std::map<Tags, double> &means) {
 }
 
 // A disk that is busy for a share of the time could do its throughput divided by that share.
-double disk_capacity(const Wish &wish, Reader &reader) {
+double disk_capacity(const Request &request, Reader &reader) {
   constexpr double kUsual = 200, kMinBusy = 5, kLeast = 1;
   double capacity = kUsual, busiest = kMinBusy;
-  for (const Side *side : {&wish.baseline, &wish.window}) {
+  for (const Side *side : {&request.baseline, &request.window}) {
     double busy = 0;
     for (const auto &[tags, mean] : means_of(plain({"sys.disk.usage"}, {"disk"}), *side, reader)) busy = std::max(busy, mean);
     if (busy <= busiest) continue;
@@ -80,13 +80,13 @@ double disk_capacity(const Wish &wish, Reader &reader) {
   return capacity;
 }
 
-Capacities capacities_of(const Wish &wish, Reader &reader) {
+Capacities capacities_of(const Request &request, Reader &reader) {
   Capacities capacities;
-  const auto cores = means_of(plain({"sys.cpu.usage"}, {"core"}), wish.window, reader);
+  const auto cores = means_of(plain({"sys.cpu.usage"}, {"core"}), request.window, reader);
   capacities.cores = std::max<double>(1, static_cast<double>(cores.size()));
-  if (const double memory = sum_of(means_of(plain({"sys.mem.total"}, {}), wish.window, reader)); memory > 0)
+  if (const double memory = sum_of(means_of(plain({"sys.mem.total"}, {}), request.window, reader)); memory > 0)
     capacities.memory = memory;
-  capacities.disk = disk_capacity(wish, reader);
+  capacities.disk = disk_capacity(request, reader);
   return capacities;
 }
 
@@ -99,9 +99,9 @@ std::string quoted(const std::string &text) {
 
 class Explainer {
  public:
-  Explainer(const Wish &wish, Reader &reader) : wish_(wish), reader_(reader) {
-    result_.window = wish.window;
-    result_.baseline = wish.baseline;
+  Explainer(const Request &request, Reader &reader) : request_(request), reader_(reader) {
+    result_.window = request.window;
+    result_.baseline = request.baseline;
   }
 
   Explanation run() {
@@ -116,26 +116,27 @@ class Explainer {
 
  private:
   void set_steps() {
-    Steps window(wish_.window.range, 0, kMostSteps), baseline(wish_.baseline.range, 0, kMostSteps);
-    Presence in_window = presence_of(wish_.window, window, reader_), in_baseline = presence_of(wish_.baseline, baseline, reader_);
+    Steps window(request_.window.range, 0, kMostSteps), baseline(request_.baseline.range, 0, kMostSteps);
+    Presence in_window = presence_of(request_.window, window, reader_),
+             in_baseline = presence_of(request_.baseline, baseline, reader_);
     const int64_t step_ns = std::max(in_window.window_ns, in_baseline.window_ns);
     const auto is_too_short = [&](const Steps &steps) { return steps.length_ns() < step_ns; };
     if (is_too_short(window) || is_too_short(baseline)) {
-      window = Steps(wish_.window.range, step_ns, kMostSteps);
-      baseline = Steps(wish_.baseline.range, step_ns, kMostSteps);
-      in_window = presence_of(wish_.window, window, reader_);
-      in_baseline = presence_of(wish_.baseline, baseline, reader_);
+      window = Steps(request_.window.range, step_ns, kMostSteps);
+      baseline = Steps(request_.baseline.range, step_ns, kMostSteps);
+      in_window = presence_of(request_.window, window, reader_);
+      in_baseline = presence_of(request_.baseline, baseline, reader_);
     }
     // A store without metrics of hosts does not show its gaps.
     const bool shows_gaps = !in_window.covered.empty() || !in_baseline.covered.empty();
     choose_hosts(in_window, in_baseline, baseline);
-    result_.names_hosts = wish_.by_host && result_.hosts.size() != 1;
+    result_.names_hosts = request_.by_host && result_.hosts.size() != 1;
     if (shows_gaps) {
       mark_complete(window, in_window);
       mark_complete(baseline, in_baseline);
     }
-    check(window, "the range", wish_.window.range);
-    check(baseline, "the baseline", wish_.baseline.range);
+    check(window, "the range", request_.window.range);
+    check(baseline, "the baseline", request_.baseline.range);
     result_.window_steps = window;
     result_.baseline_steps = baseline;
   }
@@ -147,8 +148,8 @@ class Explainer {
 
   // Hosts that were measured in one of the ranges only would be all of the difference.
   void choose_hosts(Presence &window, Presence &baseline, const Steps &baseline_steps) {
-    if (wish_.others) return choose_others(window, baseline, baseline_steps);
-    if (!wish_.by_host) {
+    if (request_.others) return choose_others(window, baseline, baseline_steps);
+    if (!request_.by_host) {
       for (const auto &[host, covered] : window.covered) result_.hosts.push_back(host);
       return;
     }
@@ -237,46 +238,46 @@ class Explainer {
 
   // A disk of one host is not that of all others together.
   Capacities capacities() {
-    const Side &baseline = wish_.others ? result_.window : result_.baseline;
-    return capacities_of({result_.window, baseline, wish_.by, wish_.by_host, wish_.top}, reader_);
+    const Side &baseline = request_.others ? result_.window : result_.baseline;
+    return capacities_of({result_.window, baseline, request_.by, request_.by_host, request_.top}, reader_);
   }
 
   // Why the resource is not compared, or "".
   std::string missing_side(const Resource &resource, const Parts &before, const Parts &after,
                            const std::vector<std::string> &peers) {
     const bool is_after = !after.empty() || was_collected(resource, result_.hosts, result_.window, result_.window_steps);
-    if (wish_.others && peers.size() < kMinOthers)
+    if (request_.others && peers.size() < kMinOthers)
       return "fewer than " + std::to_string(kMinOthers) + " other hosts have samples of it";
     const bool is_before =
-        wish_.others || !before.empty() || was_collected(resource, result_.hosts, result_.baseline, result_.baseline_steps);
+        request_.others || !before.empty() || was_collected(resource, result_.hosts, result_.baseline, result_.baseline_steps);
     return is_before && is_after ? "" : "one of the ranges has no samples of it";
   }
 
   void measure() {
     const Capacities all = capacities();
-    for (const Resource &resource : resources(wish_.by)) {
-      const Parts after = parts_of(resource, result_.window, result_.window_steps, wish_.by_host, reader_);
-      Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, wish_.by_host || wish_.others, reader_);
+    for (const Resource &resource : resources(request_.by)) {
+      const Parts after = parts_of(resource, result_.window, result_.window_steps, request_.by_host, reader_);
+      Parts before = parts_of(resource, result_.baseline, result_.baseline_steps, request_.by_host || request_.others, reader_);
       if (before.empty() && after.empty()) continue;
-      const std::vector<std::string> peers = wish_.others ? peers_with(resource, before) : std::vector<std::string>();
+      const std::vector<std::string> peers = request_.others ? peers_with(resource, before) : std::vector<std::string>();
       if (const std::string problem = missing_side(resource, before, after, peers); !problem.empty()) {
         result_.notes.push_back(std::string(resource.name) + " is not compared: " + problem);
         continue;
       }
       PeerMeans means;
-      if (wish_.others) before = peers_mean(before, peers, result_.baseline_steps, means);
+      if (request_.others) before = peers_mean(before, peers, result_.baseline_steps, means);
       changes_.push_back(change_of(resource, before, after, result_.baseline_steps, result_.window_steps, all.of(resource),
-                                   wish_.others ? &means : nullptr));
+                                   request_.others ? &means : nullptr));
     }
     if (changes_.empty())
-      throw query::Wrong("the store has no metrics of processes or hosts from " + io::time_text(wish_.window.range.from_ns) +
-                         " to " + io::time_text(wish_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
+      throw query::Wrong("the store has no metrics of processes or hosts from " + io::time_text(request_.window.range.from_ns) +
+                         " to " + io::time_text(request_.window.range.to_ns) + "; source proc collects them (pipelines/host.lua)");
   }
 
   void grade_all() {
     for (const Change &change : changes_) result_.tests += tests_of(change);
     for (Change &change : changes_) {
-      judge(change, std::max<size_t>(result_.tests, 1), wish_.top);
+      judge(change, std::max<size_t>(result_.tests, 1), request_.top);
       if (!change.is_finding()) {
         result_.unchanged.push_back(std::move(change));
         continue;
@@ -319,7 +320,7 @@ class Explainer {
     const PartChange &first = finding.change.parts.front();
     Tags process = first.common;
     process.insert(first.tags.begin(), first.tags.end());
-    if (!wish_.by_host)
+    if (!request_.by_host)
       for (const char *key : {"host", "pid"}) process.erase(key);  // the same program on each host
     if (!process.contains("process") || first.difference.change() <= 0) return;
     const std::string_view id = finding.change.resource.id;
@@ -334,7 +335,7 @@ class Explainer {
     for (const std::string &metric : resource.metrics) metrics += " --metric " + metric;
     std::string group;
     for (const std::string &key : resource.keys) group += (group.empty() ? " --group-by " : ",") + key;
-    if (wish_.by_host || wish_.others) group += group.empty() ? " --group-by host" : ",host";
+    if (request_.by_host || request_.others) group += group.empty() ? " --group-by host" : ",host";
     for (const Side *side : {&result_.window, &result_.baseline}) {
       std::string command = "atalaya query" + metrics + group + " --top 10 --every 0all";
       for (const store::TagFilter &filter : side->tags)
@@ -344,7 +345,7 @@ class Explainer {
     }
   }
 
-  const Wish &wish_;
+  const Request &request_;
   Reader &reader_;
   Explanation result_;
   std::vector<Change> changes_;
@@ -352,8 +353,8 @@ class Explainer {
 
 }  // namespace
 
-Explanation explain(const Wish &wish, Reader &reader) {
-  return Explainer(wish, reader).run();
+Explanation explain(const Request &request, Reader &reader) {
+  return Explainer(request, reader).run();
 }
 
 }  // namespace atalaya::explain

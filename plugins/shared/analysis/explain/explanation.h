@@ -10,7 +10,7 @@
 
 namespace atalaya::explain {
 
-struct Wish {
+struct Request {
   Side window, baseline;
   std::string by = "process";
   bool by_host = true;  // parts of different hosts differ; false: hosts are compared with each other
@@ -41,7 +41,7 @@ struct Explanation {
 };
 
 // Throws query::Wrong, query::TooMuch and store::Error.
-Explanation explain(const Wish &wish, Reader &reader);
+Explanation explain(const Request &request, Reader &reader);
 
 // The result in short sentences, and as one JSON object.
 std::string as_text(const Explanation &explanation);

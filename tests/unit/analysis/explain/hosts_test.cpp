@@ -50,11 +50,11 @@ struct Fleet {
   Explanation explained(const std::string &host, const std::string &by = "process") {
     query::Budget budget({});
     Reader reader{store, budget};
-    Wish wish;
-    wish.window = {kWindow, {{"host", {host}}}};
-    wish.by = by;
-    set_baseline(wish, "hosts", store, kT0 + kEnd * kSecond);
-    return explain(wish, reader);
+    Request request;
+    request.window = {kWindow, {{"host", {host}}}};
+    request.by = by;
+    set_baseline(request, "hosts", store, kT0 + kEnd * kSecond);
+    return explain(request, reader);
   }
 
   SimulatedStore store;
@@ -148,8 +148,8 @@ TEST_CASE("what cannot be compared is an error that says what to write") {
   for (const char *by : {"pid", "container", "cgroup"})
     CHECK_THROWS_WITH_AS(fleet.explained("n1", by), doctest::Contains("use --by process, unit or user"), query::Wrong);
   CHECK_THROWS_WITH_AS(fleet.explained("!n1"), doctest::Contains("--tag host=NAME --against hosts"), query::Wrong);
-  Wish wish;
-  CHECK_THROWS_WITH_AS(set_baseline(wish, "hosts", fleet.store, 0), doctest::Contains("--tag host=NAME --against hosts"),
+  Request request;
+  CHECK_THROWS_WITH_AS(set_baseline(request, "hosts", fleet.store, 0), doctest::Contains("--tag host=NAME --against hosts"),
                        query::Wrong);
 }
 

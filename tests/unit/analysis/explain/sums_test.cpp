@@ -34,9 +34,9 @@ Host random_host(uint32_t seed) {
 Explanation explained(Host &host, size_t top = 5) {
   query::Budget budget({});
   Reader reader{host.store, budget};
-  Wish wish{{kWindow, {}}, {kBaseline, {}}};
-  wish.top = top;
-  return explain(wish, reader);
+  Request request{{kWindow, {}}, {kBaseline, {}}};
+  request.top = top;
+  return explain(request, reader);
 }
 
 // The mean of the samples of a metric in a range, by process: each sample is one window of it.
@@ -148,25 +148,25 @@ TEST_CASE("a range without samples is refused, and one with gaps is cut") {
 
 TEST_CASE("baselines by name") {
   MemoryStore store;
-  Wish wish{{{kT0, kT0 + kSecond}, {{"host", {"a"}}}}, {}};
+  Request request{{{kT0, kT0 + kSecond}, {{"host", {"a"}}}}, {}};
   const int64_t now = kT0 + 10 * kSecond;
-  set_baseline(wish, "before", store, now);
-  CHECK(wish.baseline.range.from_ns == kT0 - kSecond);
-  CHECK(wish.baseline.range.to_ns == kT0);
-  set_baseline(wish, "yesterday", store, now);
-  CHECK(wish.baseline.range.to_ns == kT0 + kSecond - query::test::kDay);
-  set_baseline(wish, "5s..now", store, now);
-  CHECK(wish.baseline.range.from_ns == now - 5 * kSecond);
-  CHECK(wish.baseline.range.to_ns == now);
-  set_baseline(wish, "host=b", store, now);
-  CHECK(wish.baseline.range.to_ns == kT0 + kSecond);
-  CHECK(wish.baseline.tags.front().patterns == std::vector<std::string>{"b"});
-  CHECK_FALSE(wish.by_host);
-  CHECK_THROWS_WITH_AS(set_baseline(wish, "now..5s", store, now), doctest::Contains("ends before it begins"), query::Wrong);
-  CHECK_THROWS_WITH_AS(set_baseline(wish, "x..now", store, now), doctest::Contains("--against \"x..now\""), query::Wrong);
-  CHECK_THROWS_AS(set_baseline(wish, "nosuch", store, now), query::Wrong);
-  wish.window.tags.clear();
-  CHECK_THROWS_WITH_AS(set_baseline(wish, "host=b", store, now), doctest::Contains("--tag host=A"), query::Wrong);
+  set_baseline(request, "before", store, now);
+  CHECK(request.baseline.range.from_ns == kT0 - kSecond);
+  CHECK(request.baseline.range.to_ns == kT0);
+  set_baseline(request, "yesterday", store, now);
+  CHECK(request.baseline.range.to_ns == kT0 + kSecond - query::test::kDay);
+  set_baseline(request, "5s..now", store, now);
+  CHECK(request.baseline.range.from_ns == now - 5 * kSecond);
+  CHECK(request.baseline.range.to_ns == now);
+  set_baseline(request, "host=b", store, now);
+  CHECK(request.baseline.range.to_ns == kT0 + kSecond);
+  CHECK(request.baseline.tags.front().patterns == std::vector<std::string>{"b"});
+  CHECK_FALSE(request.by_host);
+  CHECK_THROWS_WITH_AS(set_baseline(request, "now..5s", store, now), doctest::Contains("ends before it begins"), query::Wrong);
+  CHECK_THROWS_WITH_AS(set_baseline(request, "x..now", store, now), doctest::Contains("--against \"x..now\""), query::Wrong);
+  CHECK_THROWS_AS(set_baseline(request, "nosuch", store, now), query::Wrong);
+  request.window.tags.clear();
+  CHECK_THROWS_WITH_AS(set_baseline(request, "host=b", store, now), doctest::Contains("--tag host=A"), query::Wrong);
 }
 
 TEST_CASE("names of processes are data in text and JSON") {
