@@ -156,19 +156,19 @@ class Page {
     std::vector<size_t> order(named.begin(), named.end());
     for (size_t i = 0; i < all_.groups.size(); ++i)
       if (!named.contains(i)) order.push_back(i);
-    size_t drawn = 0, left_out = 0;
+    size_t drawn = 0, omitted = 0;
     for (const size_t i : order) {
       const jobs::Group &group = all_.groups[i];
       if (group.entries.empty()) continue;
       if (drawn == kMaxPictures) {
-        ++left_out;
+        ++omitted;
         continue;
       }
       if (drawn++ == 0) out_ += "<h2>Grades</h2>\n";
       out_ += "<h3>" + xml_text(job_text(data_, group.job) + " " + group_text(data_, group)) + "</h3>\n" +
               scatter_of(data_, group) + slowest_by_node(data_, group);
     }
-    if (left_out > 0) out_ += "<p>" + std::to_string(left_out) + " more stages and phases have no chart.</p>\n";
+    if (omitted > 0) out_ += "<p>" + std::to_string(omitted) + " more stages and phases have no chart.</p>\n";
   }
 
   void add_nodes() {

@@ -13,14 +13,14 @@
 namespace atalaya::experiment_command {
 
 Child::Child() {
-  sigemptyset(&taken_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&taken_, signal);
+  sigemptyset(&forwarded_signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&forwarded_signals_, signal);
   ::signal(SIGCHLD, SIG_DFL);  // a parent may have set it to be ignored
-  pthread_sigmask(SIG_BLOCK, &taken_, &before_);
+  pthread_sigmask(SIG_BLOCK, &forwarded_signals_, &previous_mask_);
 }
 
 Child::~Child() {
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
 }
 
 void Child::start(const std::vector<std::string> &words) {
@@ -49,7 +49,7 @@ int Child::wait() {
   int status = 0;
   for (pid_t ended = 0; ended == 0;) {
     siginfo_t info{};
-    const int signal = sigwaitinfo(&taken_, &info);
+    const int signal = sigwaitinfo(&forwarded_signals_, &info);
     // The terminal sends signals to all its processes, the child included.
     const bool of_terminal = info.si_code == SI_KERNEL;
     if (signal > 0 && signal != SIGCHLD && !of_terminal) ::kill(pid_, signal);

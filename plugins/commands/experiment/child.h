@@ -25,7 +25,7 @@ class Child {
 
  private:
   pid_t pid_ = 0;
-  sigset_t taken_{}, before_{};
+  sigset_t forwarded_signals_{}, previous_mask_{};
 };
 
 }  // namespace atalaya::experiment_command

@@ -58,7 +58,7 @@ std::string headline(const Overview &overview) {
          core::format_duration(static_cast<int64_t>(overview.covered_seconds) * 1'000'000'000) + "\n";
 }
 
-std::string left_out(size_t all, size_t shown) {
+std::string omitted_rows_text(size_t all, size_t shown) {
   return all > shown ? "... and " + std::to_string(all - shown) + " more: --top\n" : "";
 }
 
@@ -79,7 +79,7 @@ std::string jvm_table(const Overview &overview, size_t top) {
     rows.push_back({core::visible(jvm.host), core::visible(jvm.pid), core::visible(jvm.process), fixed(jvm.rate, 2),
                     fixed(jvm.cost, 2), core::visible(jvm.version), core::visible(jvm.vm), core::visible(jvm.collector)});
   }
-  return columns(std::move(rows)) + left_out(overview.jvms.size(), top);
+  return columns(std::move(rows)) + omitted_rows_text(overview.jvms.size(), top);
 }
 
 // The meaning of the profiles that have values.
@@ -174,7 +174,7 @@ std::string overview_table(const Overview &overview, size_t top) {
   const std::vector<Function> functions = first_of(overview.functions, top);
   if (functions.empty()) return text;
   text += "\n" + function_table(functions, overview.unattributed, overview.unattributed_share) +
-          left_out(overview.functions.size(), functions.size());
+          omitted_rows_text(overview.functions.size(), functions.size());
   text += "\n" + legend(any_self(functions), any_samples(functions));
   const double all = overview.java_samples + overview.other_samples;
   if (all > 0 && overview.other_samples > 0)
@@ -219,7 +219,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
     for (size_t i = 0; i < std::min(top, detail.callers.size()); ++i)
       rows.push_back(
           {caller_name(detail.callers[i]), percent(detail.callers[i].self_share), percent(detail.callers[i].samples_share)});
-    text += "\n" + columns(std::move(rows)) + left_out(detail.callers.size(), top);
+    text += "\n" + columns(std::move(rows)) + omitted_rows_text(detail.callers.size(), top);
   }
   if (!detail.jvms.empty()) {
     std::vector<Row> rows = {{"host", "pid", "process", kSelf}};
@@ -227,7 +227,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
       const InJvm &jvm = detail.jvms[i];
       rows.push_back({core::visible(jvm.host), core::visible(jvm.pid), core::visible(jvm.process), fixed(jvm.self, 4)});
     }
-    text += "\n" + columns(std::move(rows)) + left_out(detail.jvms.size(), top);
+    text += "\n" + columns(std::move(rows)) + omitted_rows_text(detail.jvms.size(), top);
   }
   return text + "\n" + legend(self, samples);
 }

@@ -54,7 +54,7 @@ void write_prediction(JsonWriter &json, const Observation &observation, Target t
 
 }  // namespace
 
-io::JsonWriter &begin_run(io::JsonWriter &json, const ProgramRun &run) {
+io::JsonWriter &open_run(io::JsonWriter &json, const ProgramRun &run) {
   return json.object()
       .key("host")
       .text(run.host)
@@ -74,7 +74,7 @@ std::string phases_json(const PhaseDatabase &database, const std::vector<Program
   for (const KnownPhase &known : filled.phases()) write_phase(json, known, filled.symbols());
   json.end_list().key("runs").list();
   for (const ProgramRun &run : runs) {
-    begin_run(json, run).key("phases").list();
+    open_run(json, run).key("phases").list();
     for (const Step &step : run.steps) write_step(json, step);
     json.end_list().end_object();
   }
@@ -97,7 +97,7 @@ void write_models(JsonWriter &json, const std::string &process, size_t runs, con
 }
 
 void write_predictions(JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models) {
-  begin_run(json, run).key("normal_runs").count(normal_runs).key("predictions").list();
+  open_run(json, run).key("normal_runs").count(normal_runs).key("predictions").list();
   for (const Observation &observation : predictable(run, models)) {
     for (size_t t = 0; t < kTargets; ++t) {
       const auto target = static_cast<Target>(t);

@@ -20,6 +20,6 @@ void write_models(io::JsonWriter &json, const std::string &process, size_t runs,
 // phase.
 void write_predictions(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Models &models);
 // Opens an object with the fields that identify a run.
-io::JsonWriter &begin_run(io::JsonWriter &json, const ProgramRun &run);
+io::JsonWriter &open_run(io::JsonWriter &json, const ProgramRun &run);
 
 }  // namespace atalaya::phases

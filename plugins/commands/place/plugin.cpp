@@ -149,14 +149,14 @@ class PlaceCommand final : public Command {
   // The current load and traffic, including hosts that may not get items.
   CurrentState present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
                        query::Reading &reading) const {
-    const std::vector<std::string> left_out = unlisted_hosts(problem);
+    const std::vector<std::string> unlisted = unlisted_hosts(problem);
     warn(file_.empty() ? "hosts without items, because their cores (sys.cpu.usage) or memory (sys.mem.total) are unknown"
                        : "hosts without items, because --hosts does not have them",
-         left_out);
+         unlisted);
     std::vector<HostCapacity> known;
-    if (!left_out.empty()) known = read_capacities(reading.range, *reading.store, reading.budget);
+    if (!unlisted.empty()) known = read_capacities(reading.range, *reading.store, reading.budget);
     CurrentState now;
-    now.problem = problem_of(graph, workers, add_unlisted_hosts(problem.hosts, left_out, known), fill_, movable());
+    now.problem = problem_of(graph, workers, add_unlisted_hosts(problem.hosts, unlisted, known), fill_, movable());
     now.placement = current(now.problem, reading.budget);
     return now;
   }

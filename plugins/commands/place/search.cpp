@@ -231,20 +231,20 @@ Placement search(const Problem &problem, const Placement &start, const SearchOpt
   if (problem.items.empty() || problem.hosts.size() < 2) return start;
   Score score;
   Placement best = start;
-  const auto keep_better = [&](Placement found) {
+  const auto keep_best = [&](Placement found) {
     const double fitness = fitness_of(problem, found, score);
     if (is_better(fitness, fitness_of(problem, best, score), kEqual)) best = std::move(found);
   };
   if (is_enumerable(problem)) {
-    keep_better(enumerate(problem, budget));
+    keep_best(enumerate(problem, budget));
   } else {
     const Groups groups = clusters_of(problem);
-    for (const Placement &packed : packings(problem)) keep_better(packed);
-    keep_better(Polish(problem, groups, start, budget).walk());
-    keep_better(Polish(problem, groups, best, budget).walk());
+    for (const Placement &packed : packings(problem)) keep_best(packed);
+    keep_best(Polish(problem, groups, start, budget).walk());
+    keep_best(Polish(problem, groups, best, budget).walk());
     const unsigned rounds = rounds_of(problem, options);
     for (unsigned round = 0; round < rounds; ++round)
-      keep_better(Polish(problem, groups, evolved(problem, best, options, options.seed + round, budget), budget).walk());
+      keep_best(Polish(problem, groups, evolved(problem, best, options, options.seed + round, budget), budget).walk());
   }
   stay(problem, start, best, budget);
   return best;

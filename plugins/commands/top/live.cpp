@@ -69,7 +69,7 @@ std::optional<Window> WindowReader::add(std::string_view line) {
       sample["fields"].get(fields) != simdjson::SUCCESS)
     return std::nullopt;
   std::optional<Window> before;
-  if (time > time_ns_ && any_) before = take();
+  if (time > time_ns_ && has_lines_) before = take();
   time_ns_ = std::max(time_ns_, time);
   int64_t length = 0;
   if (sample["duration"].get(length) == simdjson::SUCCESS && length > 0) length_ns_ = length;
@@ -86,13 +86,13 @@ std::optional<Window> WindowReader::add(std::string_view line) {
     double number = 0;
     if (value.get(number) != simdjson::SUCCESS) continue;
     builder_.add(key, number, identity);
-    any_ = true;
+    has_lines_ = true;
   }
   return before;
 }
 
 std::optional<Window> WindowReader::take() {
-  if (!std::exchange(any_, false)) return std::nullopt;
+  if (!std::exchange(has_lines_, false)) return std::nullopt;
   return Window{time_ns_, length_ns_, builder_.take()};
 }
 

@@ -30,7 +30,7 @@ class WindowReader {
   std::unique_ptr<Parser> parser_;
   RowBuilder builder_;
   int64_t time_ns_ = 0, length_ns_ = 0;
-  bool any_ = false;
+  bool has_lines_ = false;
 };
 
 // The text of the pipeline that collects processes, with their network traffic if `net`.

@@ -41,7 +41,7 @@ using store::tag_of;
 Replay::Replay(const query::ReadOptions &options, std::vector<store::TagFilter> tags)
     : options_(options), tags_(std::move(tags)), now_ns_(core::realtime()) {}
 
-Replay::Place Replay::last_before(int64_t time_ns, int64_t reach_ns) {
+Replay::WindowEnd Replay::last_before(int64_t time_ns, int64_t reach_ns) {
   query::Reading reading(options_);
   const store::Range range{time_ns - reach_ns, time_ns};
   const auto series = reading.store->series({{"proc.cpu.user"}, tags_, range}, kSeries);
@@ -50,7 +50,7 @@ Replay::Place Replay::last_before(int64_t time_ns, int64_t reach_ns) {
   return {newest.time_ns, newest.length_ns};
 }
 
-Window Replay::read(const Place &place) {
+Window Replay::read(const WindowEnd &place) {
   query::Reading reading(options_);
   RowBuilder builder;
   const query::Range range{place.time_ns - place.length_ns, place.time_ns};
@@ -72,7 +72,7 @@ Window Replay::read(const Place &place) {
 }
 
 Window Replay::at(int64_t time_ns) {
-  Place place = last_before(time_ns, kFirstReach);
+  WindowEnd place = last_before(time_ns, kFirstReach);
   if (place.length_ns == 0) place = last_before(time_ns, kReach);
   if (place.length_ns == 0)
     throw query::Wrong("the store has no window of a process in the day before " + io::time_text(time_ns) +
@@ -81,11 +81,11 @@ Window Replay::at(int64_t time_ns) {
 }
 
 Window Replay::step(const Window &window, bool forward) {
-  Place place;
+  WindowEnd place;
   if (forward) {
     // The first window behind this one: within a few lengths, else the next one in a day.
     for (int64_t reach = window.length_ns; place.length_ns == 0 && reach < kReach; reach *= 4)
-      if (const Place found = last_before(window.time_ns + reach, reach); found.time_ns > window.time_ns) place = found;
+      if (const WindowEnd found = last_before(window.time_ns + reach, reach); found.time_ns > window.time_ns) place = found;
   } else {
     place = last_before(window.time_ns - window.length_ns, kFirstReach);
     if (place.length_ns == 0) place = last_before(window.time_ns - window.length_ns, kReach);

@@ -22,11 +22,11 @@ class Replay {
   int64_t now_ns() const { return now_ns_; }
 
  private:
-  struct Place {
+  struct WindowEnd {
     int64_t time_ns = 0, length_ns = 0;
   };
-  Place last_before(int64_t time_ns, int64_t reach_ns);
-  Window read(const Place &place);
+  WindowEnd last_before(int64_t time_ns, int64_t reach_ns);
+  Window read(const WindowEnd &place);
 
   const query::ReadOptions options_;
   const std::vector<store::TagFilter> tags_;

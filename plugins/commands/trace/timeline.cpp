@@ -44,14 +44,14 @@ int Timeline::lane_for(const Slice &slice) {
   return lane.number;
 }
 
-void Timeline::begin_event(char phase, int process, int lane) {
+void Timeline::start_event(char phase, int process, int lane) {
   if (out_.back() != '[') out_ += ",\n";
   out_.append("{\"ph\":\"").append(1, phase).append("\",\"pid\":").append(std::to_string(process));
   out_.append(",\"tid\":").append(std::to_string(lane));
 }
 
 void Timeline::append_name(std::string_view kind, int process, int lane, std::string_view name) {
-  begin_event('M', process, lane);
+  start_event('M', process, lane);
   out_.append(",\"name\":\"").append(kind).append("\",\"args\":{\"name\":");
   core::append_json_string(out_, name);
   out_ += "}}";
@@ -60,7 +60,7 @@ void Timeline::append_name(std::string_view kind, int process, int lane, std::st
 void Timeline::append_slice(const Slice &slice) {
   const int process = number_of(slice.process);
   const int lane = lane_for(slice);
-  begin_event('X', process, lane);
+  start_event('X', process, lane);
   core::append_json_string(out_ += ",\"name\":", slice.name);
   core::append_json_string(out_ += ",\"cat\":", slice.category);
   append_microseconds(out_ += ",\"ts\":", slice.start_ns);
@@ -93,7 +93,7 @@ void Timeline::append_arguments(const Slice &slice) {
 }
 
 void Timeline::append_value(const Value &value) {
-  begin_event('C', number_of(value.process), 0);
+  start_event('C', number_of(value.process), 0);
   core::append_json_string(out_ += ",\"name\":", value.name);
   append_microseconds(out_ += ",\"ts\":", value.time_ns);
   out_ += ",\"args\":{\"value\":";

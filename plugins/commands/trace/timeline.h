@@ -46,7 +46,7 @@ class Timeline {
 
   int number_of(const std::string &process);
   int lane_for(const Slice &slice);
-  void begin_event(char phase, int process, int lane);
+  void start_event(char phase, int process, int lane);
   void append_slice(const Slice &slice);
   void append_arguments(const Slice &slice);
   void append_value(const Value &value);

@@ -74,7 +74,7 @@ std::string verdict_text(const ProgramRun &run, const Verdict &verdict, const Ph
 
 void write_verdict(io::JsonWriter &json, const ProgramRun &run, size_t normal_runs, const Verdict &verdict,
                    const PhaseDatabase &database) {
-  begin_run(json, run).key("normal_runs").count(normal_runs).key("compared").count(verdict.compared);
+  open_run(json, run).key("normal_runs").count(normal_runs).key("compared").count(verdict.compared);
   json.key("without_model").count(verdict.without_model).key("unknown").list();
   for (const std::string &phase : verdict.unknown) json.text(phase);
   json.end_list().key("anomalies").list();

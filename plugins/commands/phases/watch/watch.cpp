@@ -42,7 +42,7 @@ std::string Watcher::news(const std::vector<ProgramRun> &runs, int64_t from_ns, 
     text += news(run, from_ns, now_ns, reported);
   }
   reported_ = std::move(seen);
-  if (begin_ns_ == 0) begin_ns_ = now_ns;
+  if (watching_since_ns_ == 0) watching_since_ns_ = now_ns;
   return text;
 }
 
@@ -56,7 +56,7 @@ std::string Watcher::news(const ProgramRun &run, int64_t from_ns, int64_t now_ns
       reported.begin_ns = step.of.start_ns;
     }
     if (!is_over || step.of.end_ns <= reported.end_ns) continue;
-    if (begin_ns_ != 0) text += end_of(run, i, from_ns);
+    if (watching_since_ns_ != 0) text += end_of(run, i, from_ns);
     reported.end_ns = step.of.end_ns;
   }
   return text;
@@ -91,7 +91,7 @@ const Models &Watcher::models(const std::string &process) {
   std::vector<ProgramRun> runs = source_.normal(process);
   // A run that was in progress at the first look is judged, and is no measure.
   std::erase_if(runs, [&](const ProgramRun &run) {
-    return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > begin_ns_);
+    return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > watching_since_ns_);
   });
   return models_.emplace(process, Models(runs)).first->second;
 }

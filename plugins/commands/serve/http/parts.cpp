@@ -26,8 +26,8 @@ QueryParts::QueryParts(std::string head, Tail tail, size_t part_points, const qu
 
 void QueryParts::add(query::Query query, query::AnswerParts::Render render) {
   auto counting = [this, render = std::move(render)](const std::vector<query::Answer> &answers, query::Budget &budget) {
-    counted_ = 0;
-    for (const query::Answer &answer : answers) counted_ += query::held_by(answer);
+    part_point_count_ = 0;
+    for (const query::Answer &answer : answers) part_point_count_ += query::held_by(answer);
     return render(answers, budget);
   };
   queries_.push_back({query, query::AnswerParts(query, part_points_, std::move(counting))});
@@ -41,12 +41,12 @@ auto QueryParts::timed(Function &&function) {
   return result;
 }
 
-std::string QueryParts::one_part(store::Store &store) {
+std::string QueryParts::next_query_part(store::Store &store) {
   One &one = queries_.front();
   std::string text = timed([&] { return one.parts.next(store, limits_); });
   const std::string damage = store.take_damage();
   if (damage_.find(damage) == std::string::npos && damage_.size() < kMaxDamage) damage_ += (damage_.empty() ? "" : "; ") + damage;
-  if (whole_) limits_.points -= std::min(limits_.points, counted_);
+  if (whole_) limits_.points -= std::min(limits_.points, part_point_count_);
   if (one.parts.finished()) queries_.pop_front();
   return text;
 }
@@ -58,8 +58,8 @@ std::string QueryParts::next(store::Store &store) {
       ended_ = true;
       return tail_(damage_);
     }
-    std::string part = one_part(store);
-    if (!part.empty() && std::exchange(has_any_, true)) text = ",";
+    std::string part = next_query_part(store);
+    if (!part.empty() && std::exchange(has_answers_, true)) text = ",";
     text += part;
   }
   return text;

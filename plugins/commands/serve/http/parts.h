@@ -33,7 +33,7 @@ class QueryParts final : public AnswerRest {
     query::AnswerParts parts;
   };
 
-  std::string one_part(store::Store &store);
+  std::string next_query_part(store::Store &store);
   void check_rest(store::Store &store);
   // Runs the function and subtracts its time from the time limit.
   template <class Function>
@@ -46,8 +46,8 @@ class QueryParts final : public AnswerRest {
   std::deque<One> queries_;
   std::string text_;  // text to prepend to the next part
   std::string damage_;
-  size_t counted_ = 0;  // number of points of the last part
-  bool has_any_ = false, ended_ = false;
+  size_t part_point_count_ = 0;  // number of points of the last part
+  bool has_answers_ = false, ended_ = false;
 };
 
 }  // namespace atalaya::serve

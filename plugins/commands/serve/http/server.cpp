@@ -78,24 +78,24 @@ void Server::work() {
     if (call.answer)
       continue_answer(*worker, call, lock);
     else
-      begin_answer(*worker, call, lock);
+      start_answer(*worker, call, lock);
     MHD_resume_connection(call.connection);
   }
 }
 
-void Server::hold(Call &call, size_t bytes) {
+void Server::set_queued_bytes(Call &call, size_t bytes) {
   queued_bytes_ += bytes - call.held;
   call.held = bytes;
 }
 
-void Server::begin_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock) {
+void Server::start_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock) {
   call.request.part_points = queued_bytes_ > options_.max_answers / 4 ? kSmallPartPoints : kPartPoints;
   lock.unlock();
   Answer answer = worker.answer(call.request);
   lock.lock();
   if (answer.body.size() > kSmall && queued_bytes_ > 0 && queued_bytes_ + answer.body.size() > options_.max_answers)
     answer = error_answer(503, "Clients read large answers too slowly; try again later");
-  hold(call, answer.body.size());
+  set_queued_bytes(call, answer.body.size());
   call.answer = std::move(answer);
 }
 
@@ -110,14 +110,14 @@ void Server::continue_answer(Worker &worker, Call &call, std::unique_lock<std::m
   lock.lock();
   if (problem.empty() && part.size() > kSmall && queued_bytes_ > 0 && queued_bytes_ + part.size() > options_.max_answers)
     problem = "clients read large answers too slowly, and max_answers is used";
-  if (!problem.empty()) return cut_off(call, problem);
+  if (!problem.empty()) return abort_answer(call, problem);
   call.ended = part.empty();
   call.read = 0;
-  hold(call, part.size());
+  set_queued_bytes(call, part.size());
   call.answer->body = std::move(part);
 }
 
-void Server::cut_off(Call &call, std::string_view why) {
+void Server::abort_answer(Call &call, std::string_view why) {
   call.cut = true;
   call.answer->rest.reset();
   notice_("an answer to " + call.request.path + " was cut off, which its client sees: " + std::string(why));
@@ -215,7 +215,7 @@ ssize_t Server::copy_part(Call &call, char *to, size_t size) {
   if (unread.empty()) {
     if (stopping_) return MHD_CONTENT_READER_END_WITH_ERROR;
     std::string().swap(call.answer->body);
-    hold(call, 0);
+    set_queued_bytes(call, 0);
     wait_for_worker(call);
     return 0;
   }

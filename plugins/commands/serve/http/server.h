@@ -65,10 +65,10 @@ class Server final : private http_server::Handler {
   ssize_t copy_part(Call &call, char *to, size_t size);
   void wait_for_worker(Call &call);
   void work();
-  void begin_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock);
+  void start_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock);
   void continue_answer(Worker &worker, Call &call, std::unique_lock<std::mutex> &lock);
-  void hold(Call &call, size_t bytes);
-  void cut_off(Call &call, std::string_view why);
+  void set_queued_bytes(Call &call, size_t bytes);
+  void abort_answer(Call &call, std::string_view why);
 
   const ServerOptions options_;
   const MakeWorker make_;

@@ -61,14 +61,14 @@ std::vector<query::Answer> summed(std::vector<query::Answer> answers, const std:
   return sums;
 }
 
-Shown shown_of(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
+TopSeries top_series(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
   query::select_top(answers, answers.size(), budget);  // sorts them
-  Shown shown;
-  shown.left_out = answers.size() > top ? answers.size() - top : 0;
+  TopSeries shown;
+  shown.omitted_count = answers.size() > top ? answers.size() - top : 0;
   std::vector<std::vector<query::Point>> rest;
-  rest.reserve(shown.left_out);
-  for (size_t i = answers.size() - shown.left_out; i < answers.size(); ++i) rest.push_back(std::move(answers[i].points));
-  answers.resize(answers.size() - shown.left_out);
+  rest.reserve(shown.omitted_count);
+  for (size_t i = answers.size() - shown.omitted_count; i < answers.size(); ++i) rest.push_back(std::move(answers[i].points));
+  answers.resize(answers.size() - shown.omitted_count);
   if (!rest.empty()) shown.other = query::merged(rest, query::Aggregator::zimsum(), budget);
   shown.answers = std::move(answers);
   return shown;

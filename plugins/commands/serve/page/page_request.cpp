@@ -19,30 +19,30 @@ constexpr int64_t kPageHour = 3'600'000'000'000;
 }  // namespace
 
 std::vector<store::TagFilter> page_filters(const Request &request) {
-  std::vector<std::string> words = request.texts("tag");
+  std::vector<std::string> filters = request.texts("tag");
   for (const char *key : {"host", "process", "pid"})
     for (const std::string &value : request.texts(key))
-      if (!value.empty()) words.push_back(std::string(key) + "=" + value);
-  return query::tag_filters("tag", words);
+      if (!value.empty()) filters.push_back(std::string(key) + "=" + value);
+  return query::tag_filters("tag", filters);
 }
 
-int64_t page_count(const Request &request, const char *name, int64_t otherwise, int64_t least, int64_t most) {
+int64_t page_count(const Request &request, const char *name, int64_t default_value, int64_t minimum, int64_t maximum) {
   const std::string text = request.text(name);
-  if (text.empty()) return otherwise;
+  if (text.empty()) return default_value;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is not a whole number from " + std::to_string(least) + " to " +
-                std::to_string(most));
+  if (error != std::errc() || end != text.data() + text.size() || value < minimum || value > maximum)
+    throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is not a whole number from " + std::to_string(minimum) +
+                " to " + std::to_string(maximum));
   return value;
 }
 
-std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &words) {
+std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &choices) {
   const std::string text = request.text(name);
-  if (text.empty()) return words.front();
-  if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+  if (text.empty()) return choices.front();
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   std::string known;
-  for (const std::string &word : words) known += (known.empty() ? "" : ", ") + word;
+  for (const std::string &word : choices) known += (known.empty() ? "" : ", ") + word;
   throw Wrong(std::string(name) + ": " + core::in_quotes(text) + " is unknown; write one of " + known);
 }
 

@@ -16,10 +16,10 @@ namespace atalaya::serve {
 
 // The parameters host=, process=, pid= and tag=KEY=VALUE. Throws query::Wrong.
 std::vector<store::TagFilter> page_filters(const Request &request);
-// An integer parameter from `least` to `most`; default: `otherwise`. Throws query::Wrong.
-int64_t page_count(const Request &request, const char *name, int64_t otherwise, int64_t least, int64_t most);
-// A parameter whose value is one of `words`; default: the first one. Throws query::Wrong.
-std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &words);
+// An integer parameter from `minimum` to `maximum`; default: `default_value`. Throws query::Wrong.
+int64_t page_count(const Request &request, const char *name, int64_t default_value, int64_t minimum, int64_t maximum);
+// A parameter whose value is one of `choices`; default: the first one. Throws query::Wrong.
+std::string page_choice(const Request &request, const char *name, const std::vector<std::string> &choices);
 // The parameters from= and to=; default: the last hour. Throws query::Wrong.
 query::Range page_times(const Request &request, int64_t now_ns);
 

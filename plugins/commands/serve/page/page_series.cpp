@@ -43,7 +43,7 @@ query::Query read_series_query(const PageCall &call) {
   return wanted;
 }
 
-std::vector<query::Answer> answers_of(const PageCall &call, query::Query wanted, query::Budget &budget) {
+std::vector<query::Answer> query_answers(const PageCall &call, query::Query wanted, query::Budget &budget) {
   const std::vector<std::string> metrics = query::parts_of(call.request.texts("metric"));
   if (metrics.empty()) throw Wrong("parameter metric is missing");
   if (metrics.size() > kMaxMetrics) throw Wrong("more than 16 metrics");
@@ -72,7 +72,7 @@ std::string name_of(const query::Tags &tags, const query::Query &wanted, const q
 // Where each time is in the columns.
 class TimeColumn {
  public:
-  explicit TimeColumn(const Shown &shown) {
+  explicit TimeColumn(const TopSeries &shown) {
     std::set<int64_t> all;
     for (const query::Answer &answer : shown.answers)
       for (const query::Point &point : answer.points) all.insert(point.time_ns);
@@ -99,7 +99,7 @@ class TimeColumn {
   std::vector<int64_t> times_;
 };
 
-void write_series(io::JsonWriter &json, const Shown &shown, const query::Query &wanted, const std::string &metric, bool other) {
+void write_series(io::JsonWriter &json, const TopSeries &shown, const query::Query &wanted, const std::string &metric, bool other) {
   const query::Tags common = query::common_tags(shown.answers);
   const TimeColumn column(shown);
   column.write_times(json.key("times"));
@@ -127,11 +127,11 @@ std::string page_series(PageCall &call) {
   const bool adds_up = wanted.group && (wanted.aggregator.name == "zimsum" || wanted.aggregator.name == "count");
   if (other && !adds_up) throw Wrong("other: only sums have a rest; use aggregate=zimsum or count");
   const auto top = static_cast<size_t>(page_count(call.request, "top", 50, 1, kMaxSeries));
-  std::vector<query::Answer> answers = answers_of(call, wanted, call.budget);
+  std::vector<query::Answer> answers = query_answers(call, wanted, call.budget);
   const std::shared_ptr<const store::MetricInfo> info = answers.empty() ? nullptr : answers.front().info;
   const std::string metric = call.request.text("metric");
-  Shown shown = shown_of(summed(std::move(answers), wanted.group_by, wanted.group, call.budget), top, call.budget);
-  const bool has_other = other && shown.left_out > 0;
+  TopSeries shown = top_series(summed(std::move(answers), wanted.group_by, wanted.group, call.budget), top, call.budget);
+  const bool has_other = other && shown.omitted_count > 0;
   if (!has_other) shown.other.clear();
 
   io::JsonWriter json;
@@ -140,8 +140,8 @@ std::string page_series(PageCall &call) {
   json.key("every").milliseconds(wanted.downsample->interval_ns);
   write_series(json, shown, wanted, metric, has_other);
   json.key("warnings").list();
-  if (shown.left_out > 0 && !has_other)
-    json.text(std::to_string(shown.left_out) + " of " + std::to_string(shown.left_out + shown.answers.size()) +
+  if (shown.omitted_count > 0 && !has_other)
+    json.text(std::to_string(shown.omitted_count) + " of " + std::to_string(shown.omitted_count + shown.answers.size()) +
               " series are not shown: those with the smallest integrals");
   if (const std::string damage = call.store.take_damage(); !damage.empty()) json.text(damage);
   return json.end_list().end_object().take();

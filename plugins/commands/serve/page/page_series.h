@@ -19,12 +19,12 @@ int64_t interval_for(const query::Range &range, int64_t points);
 std::vector<query::Answer> summed(std::vector<query::Answer> answers, const std::vector<std::string> &keys, bool grouped,
                                   query::Budget &budget);
 
-// The `top` answers in descending order of their integrals, and the sum of the `left_out` others.
-struct Shown {
+// The `top` answers in descending order of their integrals, and the sum of the `omitted_count` others.
+struct TopSeries {
   std::vector<query::Answer> answers;
   std::vector<query::Point> other;
-  size_t left_out = 0;
+  size_t omitted_count = 0;
 };
-Shown shown_of(std::vector<query::Answer> answers, size_t top, query::Budget &budget);
+TopSeries top_series(std::vector<query::Answer> answers, size_t top, query::Budget &budget);
 
 }  // namespace atalaya::serve

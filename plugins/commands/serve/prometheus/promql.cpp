@@ -98,7 +98,7 @@ class Evaluation {
 
   Steps moved(int64_t offset_ns) const { return {steps_.from_ns - offset_ns, steps_.to_ns - offset_ns, steps_.step_ns}; }
 
-  // The last value before each step, not older than the answer's patience.
+  // The last value before each step, not older than max_age_of(answer).
   void add_values(Columns &columns, const std::vector<query::Answer> &from, const Steps &steps, bool whole_steps) {
     for (const query::Answer &answer : from) {
       std::vector<double> values(count_of(steps), absent());

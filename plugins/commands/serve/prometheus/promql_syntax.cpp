@@ -106,7 +106,7 @@ class Reader {
     while (end < text_.size() && is_word_character(text_[end])) ++end;
     return text_.substr(at_, end - at_);
   }
-  bool take_word(std::string_view word) {
+  bool consume_word(std::string_view word) {
     const std::string_view next = peek_word();
     if (lower(next) != word) return false;
     at_ += next.size();
@@ -146,13 +146,13 @@ class Reader {
     const size_t at = at_;
     at_ += found.size();
     Part whole = made(Expression::Kind::binary, ValueType::scalar, std::string(found));
-    if (take_word("bool")) {
+    if (consume_word("bool")) {
       if (!is_comparison(found)) wrong(at, "bool belongs to comparisons");
       whole->returns_bool = true;
     }
     whole->matches_all = true;
     for (const bool on : {true, false})
-      if (take_word(on ? "on" : "ignoring")) {
+      if (consume_word(on ? "on" : "ignoring")) {
         whole->matches_all = false;
         whole->keeps_labels = on;
         whole->labels = label_list();
@@ -256,7 +256,7 @@ class Reader {
 
   bool grouping(Expression &whole) {
     for (const bool by : {true, false})
-      if (take_word(by ? "by" : "without")) {
+      if (consume_word(by ? "by" : "without")) {
         whole.keeps_labels = by;
         whole.labels = label_list();
         return true;
@@ -310,7 +310,7 @@ class Reader {
       need(']');
       part->type = ValueType::range;
     }
-    if (take_word("offset")) {
+    if (consume_word("offset")) {
       const bool negative = take('-');
       part->offset_ns = duration() * (negative ? -1 : 1);
     }
