@@ -28,7 +28,7 @@ Code MatchFilter::process(const Window &, Batch &batch) {
     }
     samples[kept++] = sample;
   }
-  // Spans can be rare, such as alerts: where these are wanted, passing nothing for days is no mistake.
+  // Spans, such as alerts, can be rare: a filter for them may pass nothing for days without a warning.
   if (kind_ == ATALAYA_SPAN) host_.dropped("filtered", samples.size() - kept);
   batch.truncate(kept);
   return Code::ok;

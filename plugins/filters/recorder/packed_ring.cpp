@@ -10,12 +10,12 @@
 namespace atalaya::recorder {
 namespace {
 
-// Before each number of a field, with its name. Rates that are 0 need no number, and most others have at most three decimals.
+// The tag before the number of each field. A rate of 0 needs no number, and most other rates have at most three decimals.
 enum Form : uint64_t { kZero, kInteger, kThousandths, kDouble };
 constexpr uint64_t kForms = 4;
 constexpr double kMaxThousandths = 1e12;
 
-// Small numbers of both signs are small.
+// Zigzag encoding: small positive and negative numbers become small unsigned ones.
 uint64_t folded(int64_t value) {
   return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
 }
@@ -27,7 +27,7 @@ class Writer {
  public:
   explicit Writer(std::string &out) : out_(out) {}
 
-  // Seven bits per byte, the lowest first.
+  // LEB128: seven bits per byte, the lowest bits first.
   void number(uint64_t value) {
     for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
     out_ += static_cast<char>(value);
@@ -43,7 +43,7 @@ class Writer {
     if (bits == 0) return number(field.name * kForms + kZero);
     if (const double thousandths = std::round(value * 1000); std::abs(thousandths) <= kMaxThousandths) {
       const auto whole = static_cast<int64_t>(thousandths);
-      // Other bits, such as those of -0.0, are kept whole.
+      // Other values, such as -0.0, are stored as 64 bits.
       if (std::bit_cast<uint64_t>(static_cast<double>(whole) / 1000) == bits) return put(field, kThousandths, folded(whole));
     }
     number(field.name * kForms + kDouble);
@@ -59,7 +59,7 @@ class Writer {
   std::string &out_;
 };
 
-// Of bytes that the Writer wrote.
+// Reads bytes that a Writer wrote.
 class Reader {
  public:
   explicit Reader(const std::byte *at) : at_(at) {}
@@ -107,7 +107,7 @@ class Reader {
 
 PackedRing::PackedRing(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-// A window that is larger has a block of its own.
+// Size of a block; a larger window has a separate block.
 size_t PackedRing::next_block_size() const {
   static constexpr size_t kBlock = size_t{64} << 10;
   return std::max(packed_.size(), std::min(kBlock, max_bytes_ / 16));
@@ -148,7 +148,7 @@ bool PackedRing::pack(const Window &window, std::span<const Sample> samples) {
   packed_.clear();
   Writer out(packed_);
   for (const Sample &sample : samples) {
-    // A sample without a time has that of its window, as most others do.
+    // Most samples have the time of their window; those without a time are stored with it.
     const bool is_of_window = sample.time_ns == 0 || (sample.time_ns == window.time_ns && sample.duration_ns == window.duration_ns);
     out.number(sample.kind * 2 + (is_of_window ? 1 : 0));
     if (!is_of_window) {

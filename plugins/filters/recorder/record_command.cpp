@@ -13,7 +13,7 @@
 namespace atalaya::recorder {
 namespace {
 
-constexpr int kTimeoutMs = 5000;  // a window of the recorder's pipeline, on a busy host
+constexpr int kTimeoutMs = 5000;  // a recorder answers once per window of its pipeline
 constexpr int64_t kSecond = 1'000'000'000;
 
 }  // namespace

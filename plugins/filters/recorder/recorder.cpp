@@ -12,7 +12,7 @@ void Recorder::drop(const RingEntry &entry) {
   recording_->lost += entry.samples;
 }
 
-// The clock may step back: then the older windows that seem to be newer leave by their size only.
+// If the clock is set back, older windows with a later time are removed only when the ring is full.
 void Recorder::add(const Window &window, std::span<const Sample> samples) {
   now_ns_ = window.time_ns;
   ring_.drop_until(window.time_ns - limits_.keep_ns, [this](const RingEntry &entry) { return is_pending(entry); });

@@ -6,11 +6,11 @@
 namespace atalaya::recorder {
 namespace {
 
-// Samples per second, in parts of a window: a sink that cannot take a whole recording at once would pause the pipeline, and the
-// recording would have a gap at its trigger.
+// Maximum samples of a recording that are passed per second. If a sink could not accept a complete recording in one call, it would
+// pause the pipeline, and the recording would have a gap at its trigger.
 constexpr double kPace = 5'000;
 
-// More than arrive, so that a recording ends.
+// At least this multiple of the arriving samples is passed, so that a recording ends.
 uint64_t samples_per_window(const Window &window, uint64_t arrived) {
   const double usual = std::min(kPace * static_cast<double>(window.interval_ns) / 1e9, kPace);
   return std::max(static_cast<uint64_t>(usual), 4 * arrived);
@@ -53,11 +53,11 @@ void RecorderFilter::stop() {
   recorder_.reset();
 }
 
-// All samples go into the ring, and those of a recording come from it: in the order of windows, each once.
+// All samples are stored in the ring; those of a recording are read from it in the order of windows, each once.
 Code RecorderFilter::process(const Window &window, Batch &batch) {
   const uint64_t arrived = batch.samples().size();
   recorder_->add(window, batch.samples());
-  host_.dropped("filtered", arrived);  // counted here: passing nothing for days is no mistake
+  host_.dropped("filtered", arrived);  // counted here, because a recorder may pass nothing for days without a warning
   for (const Sample &sample : batch.samples())
     if (const auto cause = triggers_.cause_of(sample)) trigger({*cause, std::nullopt, false}, window.time_ns);
   server_.serve([&](const Request &request) { return trigger({request.cause, request.last_ns, request.is_user}, window.time_ns); });

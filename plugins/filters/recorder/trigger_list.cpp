@@ -6,7 +6,7 @@
 namespace atalaya::recorder {
 namespace {
 
-constexpr size_t kMaxKnown = 4096;  // spans; the oldest is forgotten
+constexpr size_t kMaxKnown = 4096;  // maximum known spans; beyond it the oldest is removed
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::optional<std::string> TriggerList::cause_of(const Sample &sample) {
   return std::nullopt;
 }
 
-// A span is replaced by one with the same tags and start.
+// A span with known tags and start replaces the earlier one and is not new.
 bool TriggerList::is_new(const Sample &sample) {
   std::string identity(key_.of(sample));
   identity.append(reinterpret_cast<const char *>(&sample.time_ns), sizeof(sample.time_ns));

@@ -10,7 +10,7 @@ TriggerSink::TriggerSink(Host host) : host_(host), triggers_(host, host.texts("o
   if (const auto last = host.find("last")) last_ns_ = last->integer();
 }
 
-// A recorder that is off or busy misses the trigger: later samples would not be those around it.
+// A trigger is not repeated for a stopped or busy recorder: a later recording would not have the samples around it.
 Code TriggerSink::write(std::span<const Sample> samples, int64_t &) {
   for (const Sample &sample : samples) {
     const bool has_ended =

@@ -29,7 +29,7 @@ bool take(std::string_view &text, std::string_view beginning) {
   return true;
 }
 
-// A number that ends with a blank or the text.
+// Reads a number that ends at a blank or at the end of the text.
 bool take_number(std::string_view &text, int64_t &number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc()) return false;
@@ -49,7 +49,7 @@ core::Result<core::Descriptor> connected(const std::string &path) {
 
 }  // namespace
 
-// record LAST USER CAUSE, with LAST = -1 for all that is kept.
+// Format: record LAST USER CAUSE; LAST is -1 for all stored windows.
 std::string request_text(const Request &request) {
   std::string text(kRequest);
   text += std::to_string(request.last_ns.value_or(-1)) + (request.is_user ? " 1 " : " 0 ") + request.cause;
@@ -100,9 +100,9 @@ core::Status TriggerServer::open(const std::string &path) {
   auto address = core::unix_address(path);
   if (!address) return core::Error{address.error()};
   if (connected(path)) return core::Error{path + ": another recorder has this name; set the parameter name"};
-  ::unlink(path.c_str());  // of an agent that was killed
+  ::unlink(path.c_str());  // a socket left by a killed agent
   core::Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Whoever may write to the socket may start a recording: only this user and root.
+  // Write permission on the socket is permission to start a recording: only this user and root have it.
   if (!socket || ::fchmod(socket.get(), 0600) != 0 ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr *>(&*address), sizeof(sockaddr_un)) != 0)
     return core::Error{path + ": " + core::error_text(errno)};
@@ -127,7 +127,7 @@ void TriggerServer::serve(const std::function<Answer(const Request &)> &take) co
     const auto request = parse_request({buffer.data(), static_cast<size_t>(size)});
     if (!request) continue;
     const std::string text = answer_text(take(*request));
-    if (length <= sizeof(sa_family_t)) continue;  // it does not wait for an answer
+    if (length <= sizeof(sa_family_t)) continue;  // the sender has no address: it does not wait for an answer
     (void)::sendto(socket_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&from),
                    length);
   }
@@ -136,7 +136,7 @@ void TriggerServer::serve(const std::function<Answer(const Request &)> &take) co
 core::Result<Answer> send_request(const std::string &path, const Request &request, int timeout_ms) {
   auto socket = connected(path);
   if (!socket) return core::Error{socket.error()};
-  if (timeout_ms > 0) {  // an address of its own, which the kernel chooses
+  if (timeout_ms > 0) {  // binds to an address that the kernel chooses, for the answer
     sockaddr_un any{};
     any.sun_family = AF_UNIX;
     if (::bind(socket->get(), reinterpret_cast<const sockaddr *>(&any), sizeof(sa_family_t)) != 0)

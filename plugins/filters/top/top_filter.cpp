@@ -59,7 +59,7 @@ bool TopFilter::in_family(const Sample &sample) {
   return false;
 }
 
-// Samples of the family without the field rank last.
+// Samples of the family that lack the field rank last.
 void TopFilter::add_candidate(const Window &window, const Sample &sample, uint64_t place) {
   const auto entity = entities_.find_or_add(key_.of(sample));
   if (!entity) throw std::length_error("more than 4 billion entities");
@@ -96,8 +96,8 @@ uint32_t TopFilter::group_of(const Window &window, const Sample &sample) {
   return found->index;
 }
 
-// Largest first within each group. Ties: first samples kept before, then by identity, so that the order of the batch does not
-// matter.
+// Sorts each group in descending order of rank. Ties: samples kept in the last window first, then by identity, so that the result
+// does not depend on the order of the batch.
 void TopFilter::rank() {
   std::sort(candidates_.begin(), candidates_.end(), [&](const Candidate &a, const Candidate &b) {
     if (a.group != b.group) return a.group < b.group;

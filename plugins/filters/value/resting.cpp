@@ -28,7 +28,7 @@ const Resting::Form &Resting::form_of(uint32_t name) {
   });
 }
 
-// Null: there are too many.
+// Returns null if there are too many entities.
 Resting::Entity *Resting::entity_of(const Sample &sample, std::string_view identity) {
   const auto found = ids_.find_or_add(identity);
   if (!found) return nullptr;
@@ -58,7 +58,7 @@ bool Resting::add(const Window &window, const Sample &sample, std::string_view i
   return true;
 }
 
-// Follows at once and before the next multiple of the time, with the same fields and the same gauges.
+// Whether the sample starts at the end of the merged one, before the next multiple of every_ns, and has the same fields and gauges.
 bool Resting::can_merge(const Entity &entity, const Sample &sample, int64_t from_ns) {
   if (entity.until_ns == entity.from_ns || entity.until_ns != from_ns || entity.sums.size() != sample.field_count) return false;
   if (entity.from_ns / every_ns_ != from_ns / every_ns_) return false;
@@ -114,7 +114,7 @@ void Resting::emit(const Entity &entity, Batch &batch) {
 }
 
 uint64_t Resting::end_window(const Window &window, Batch &batch) {
-  static constexpr uint64_t kMaxAbsentWindows = 32;  // windows; the table forgets an entity after 64
+  static constexpr uint64_t kMaxAbsentWindows = 32;  // windows; the identity table removes an entity after 64
   const size_t before = batch.samples().size();
   const bool is_last = (window.flags & ATALAYA_WINDOW_LAST) != 0;
   for (size_t i = 0; i < finished_count_; ++i) emit(finished_[i], batch);

@@ -9,7 +9,7 @@
 
 namespace atalaya::value {
 
-// Maximum number of entities with state; samples of others are compared with their thresholds only.
+// Maximum entities with state; samples of further entities are compared with the thresholds only.
 constexpr size_t kMaxEntities = size_t{1} << 18;
 
 ValueFilter::ValueFilter(Host host)
@@ -33,7 +33,7 @@ ValueFilter::ValueFilter(Host host)
   if (const auto rest = host_.find("rest")) resting_.emplace(host_, rest->integer());
 }
 
-// The number of samples that stay, at the front.
+// Moves the samples to pass to the front of the batch; returns their number.
 uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
   uint64_t kept = 0, merged = 0;
   const auto samples = batch.samples();
@@ -47,7 +47,7 @@ uint64_t ValueFilter::compact(const Window &window, Batch &batch) {
     }
   }
   host_.merged(merged);
-  // Samples without a listed metric can be rare, such as events: where these are wanted, passing nothing for days is no mistake.
+  // Samples without a listed metric, such as events, can be rare: a filter for them may pass nothing for days without a warning.
   if (pass_absent_) host_.dropped("filtered", samples.size() - kept - merged);
   return kept;
 }
@@ -57,7 +57,7 @@ Code ValueFilter::process(const Window &window, Batch &batch) {
   batch.truncate(kept);
   if (resting_) {
     host_.created(resting_->end_window(window, batch));
-    // A series is written in the order of its times.
+    // The merged sample comes first, because a series is written in the order of its times.
     const auto all = batch.samples();
     std::rotate(all.begin(), all.begin() + static_cast<ptrdiff_t>(kept), all.end());
   }
@@ -85,7 +85,7 @@ void ValueFilter::add_present(uint32_t threshold, const atalaya_field &field) {
   if (!std::isnan(value)) present_.emplace_back(threshold, value);
 }
 
-// The samples of a source have their fields in one order. Where all listed fields are at their places, no other field matters.
+// The samples of a source have the same order of fields. If all listed fields are at their last positions, no search is needed.
 bool ValueFilter::find_at_places(const Sample &sample) {
   present_.clear();
   for (uint32_t i = 0; i < thresholds_.size(); ++i) {
@@ -96,7 +96,7 @@ bool ValueFilter::find_at_places(const Sample &sample) {
   return true;
 }
 
-// False for a sample without a field of a listed family.
+// Returns false for a sample without a field of a listed family.
 bool ValueFilter::find_by_search(const Sample &sample) {
   bool in_family = false;
   present_.clear();
@@ -123,7 +123,7 @@ bool ValueFilter::reaches(double value, const Threshold &threshold, bool reached
   return below_ ? value <= threshold.value + slack : value >= threshold.value - slack;
 }
 
-// Without state (too many entities) every sample counts as the first.
+// If the entity has no state (too many entities), each sample is treated as its first one.
 bool ValueFilter::keeps_by_memory(Memory *memory) {
   bool keep = false;
   for (const auto &[index, value] : present_) {

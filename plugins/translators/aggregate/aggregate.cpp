@@ -73,7 +73,7 @@ Code Aggregate::process(const Window &window, Batch &batch) {
   return Code::ok;
 }
 
-// Samples without any of the tags are of another kind: cores and disks among processes.
+// Samples with none of the tags are not merged: they describe other entities, such as disks among processes.
 bool Aggregate::selects(const Sample &sample) {
   if (sample.kind == ATALAYA_SPAN) return false;
   if (!metric_.empty() && !metric_.match_any_field(sample)) return false;

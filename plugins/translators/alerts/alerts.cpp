@@ -91,7 +91,7 @@ Code Alerts::process(const Window &window, Batch &batch) {
   created_ = opened_ = lost_ = 0;
   if (!std::exchange(is_started_, true)) {
     for (const Kept &kept : std::exchange(loaded_, {})) restore(kept, window);
-    // Each is emitted once more: nobody knows whether it was delivered.
+    // Each is emitted again, because it is unknown whether the sinks have it.
     for (const Kept &kept : ended_) closed_.push_back(kept);
     for (RuleState &state : rules_)
       if (state.rule.is_absence() && state.groups.empty()) {
@@ -108,7 +108,7 @@ Code Alerts::process(const Window &window, Batch &batch) {
     check_ends(state, window);
   }
   if (!passes_samples_) {
-    host_.dropped("filtered", batch.samples().size());  // counted here: no alert for days is no mistake
+    host_.dropped("filtered", batch.samples().size());  // counted here, because there may be no alert for days without a warning
     batch.truncate(0);
   }
   due_.clear();
@@ -139,7 +139,7 @@ void Alerts::read_sample(const Sample &sample, int64_t time_ns) {
     const double value = as_double(sample.fields[i]);
     if (!std::isfinite(value)) continue;
     GroupKey key;
-    const std::vector<uint32_t> *by = nullptr;  // of the key
+    const std::vector<uint32_t> *by = nullptr;  // the `by` of the last computed key
     for (const RuleUse &concern : concerns) {
       RuleState &state = rules_[concern.rule];
       if (!has_rule_tags(state, sample)) continue;
@@ -159,7 +159,7 @@ bool Alerts::has_rule_tags(const RuleState &state, const Sample &sample) {
   return true;
 }
 
-// Valid until the next one.
+// The key is valid until the next call.
 Alerts::GroupKey Alerts::key_of(const RuleState &state, const Sample &sample) {
   key_.begin();
   if (state.rule.by.empty())
@@ -211,7 +211,7 @@ void Alerts::add_value(RuleState &state, const GroupKey &key, bool is_per, const
   group->seen_ns = std::max(group->seen_ns, time_ns);
 }
 
-// Of all series, with the values of this batch: each series is compared with the same median.
+// The median over all groups with values in this batch. It is computed once, so that all groups are compared with the same one.
 std::optional<double> Alerts::median_of(RuleState &state) {
   constexpr size_t kMinPeers = 3;
   for (Group *group : state.batch_groups)
@@ -225,7 +225,7 @@ std::optional<double> Alerts::median_of(RuleState &state) {
   return *middle;
 }
 
-// The series of the batch as one value, of the metric or in % of `per`.
+// Combines the values of the group's series to one value, or to a value in % of `per`.
 std::optional<double> Alerts::combined(const Rule &rule, const Group &group) {
   if (group.count == 0) return std::nullopt;
   double value = group.sum;
@@ -237,7 +237,7 @@ std::optional<double> Alerts::combined(const Rule &rule, const Group &group) {
   return 100 * value / group.divisor;
 }
 
-// The number of the batch that the rule compares; nothing where it is not known.
+// The number that the rule compares; nothing if it is unknown.
 std::optional<double> Alerts::number_of(const RuleState &state, Group &group) {
   const Rule &rule = state.rule;
   const auto value = combined(rule, group);
@@ -255,7 +255,7 @@ std::optional<double> Alerts::number_of(const RuleState &state, Group &group) {
 void Alerts::compare(RuleState &state, Group &group, int64_t time_ns) {
   group.in_batch = false;
   if (group.count == 0) return;
-  if (state.rule.is_absence()) {  // it is present
+  if (state.rule.is_absence()) {  // a sample ends the absence
     apply_event(state, group, group.alarm.step(state.rule, false, true, time_ns));
     return;
   }
@@ -276,7 +276,7 @@ void Alerts::apply_event(RuleState &state, Group &group, Event event) {
     return;
   }
   --state.firing;
-  if (!group.is_reported) return;  // it was silenced
+  if (!group.is_reported) return;  // no span was emitted: the alert was silenced
   Kept closed = journal_entry(state, group);
   group.is_reported = false;
   group.texts.reset();
@@ -287,14 +287,14 @@ void Alerts::apply_event(RuleState &state, Group &group, Event event) {
   closed_.push_back(std::move(closed));
 }
 
-// What time alone changes: series that ended, or are absent.
+// Checks the conditions that depend only on time: absence of samples, and the end of series.
 void Alerts::check_ends(RuleState &state, const Window &window) {
   if (!state.rule.is_absence() && window.time_ns < state.next_end_ns) return;
   state.next_end_ns = INT64_MAX;
   const bool has_others = state.groups.size() > 1;
   for (auto at = state.groups.begin(); at != state.groups.end();) {
     Group &group = at->second;
-    // The series without tags stands for those that were not seen yet.
+    // The group without tags represents series that have not appeared yet; it is removed when there is another group.
     const bool is_placeholder = state.rule.is_absence() && group.tags.empty() && has_others;
     if (is_placeholder && group.alarm.state == State::firing) {
       group.alarm.calm_ns = window.time_ns;
@@ -312,16 +312,16 @@ void Alerts::check_ends(RuleState &state, const Window &window) {
   }
 }
 
-// The earliest time at which a group without further samples changes.
+// The earliest time at which the group changes if it gets no further samples.
 int64_t Alerts::end_of(const RuleState &state, const Group &group) {
-  // A sum of the past falls in each window.
+  // A sum over past time decreases in each window.
   if (state.rule.use == Use::sum && group.alarm.state == State::firing) return 0;
   return group.seen_ns + state.rule.forget_ns();
 }
 
-// Whether a series without samples is to be forgotten; its alert ends.
+// Ends the alert of a series without samples. Returns whether the series must be removed.
 bool Alerts::has_ended(RuleState &state, Group &group, const Window &window) {
-  // A sum of the past falls without samples.
+  // A sum over past time decreases without samples.
   if (state.rule.use == Use::sum && group.alarm.state == State::firing && group.history) {
     if (const auto number = group.history->number(state.rule, window.time_ns); !number || state.rule.is_clear(*number))
       apply_event(state, group, group.alarm.step(state.rule, false, true, window.time_ns));
@@ -343,7 +343,7 @@ void Alerts::check_absence(RuleState &state, Group &group, int64_t now_ns) {
   apply_event(state, group, group.alarm.step(state.rule, true, false, now_ns));
 }
 
-// Whether the span of a firing alert is to be emitted, for the first time or again.
+// Whether the span of a firing alert must be emitted now, for the first time or again.
 bool Alerts::is_due(const RuleState &state, Group &group, const Window &window) {
   if (!silences_.empty() && silences_.silence(state.rule.name, group.tags, window.time_ns)) return false;
   if (group.emitted_ns != 0 && window.monotonic_ns - group.emitted_ns < repeat_ns_) return false;

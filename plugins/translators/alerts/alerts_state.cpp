@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alerts over restarts: what they keep in the journal, and what they find there.
+// Writes the state of alerts to the journal, and restores it after a restart.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace atalaya::alerts {
 namespace {
 
 constexpr int64_t kRepeatEnded = 3'600'000'000'000;
-// After a start, until a series that does not appear has ended.
+// Time after a start in which a restored series must appear; then it has ended.
 constexpr int64_t kGraceWindows = 5, kMinGrace = 60'000'000'000;
 
 }  // namespace
@@ -62,9 +62,9 @@ void Alerts::restore(const Kept &kept, const Window &window) {
   if (kept.what != Kept::What::seen) group.alarm.since_ns = kept.since_ns;
   if (kept.what == Kept::What::pending) group.alarm.state = State::pending;
   if (kept.what == Kept::What::firing) group.alarm = {State::firing, kept.since_ns, kept.other_ns};
-  // The series has some windows to appear: the agent did not see it while it was off.
+  // The series gets some windows to appear, because the agent collected nothing while it was stopped.
   const int64_t limit = state->rule.is_absence() ? state->rule.absent_ns : state->rule.ended_after_ns;
-  // Absence needs less: else an agent that restarts often would never report it.
+  // Rules of absence get less time: otherwise an agent that restarts often would never report an absence.
   const int64_t min_grace = state->rule.is_absence() ? kMinGrace / 12 : kMinGrace;
   const int64_t grace = window.time_ns - limit + std::min(limit, std::max(kGraceWindows * window.interval_ns, min_grace));
   group.seen_ns = std::max(kept.what == Kept::What::seen ? kept.other_ns : int64_t{0}, grace);
@@ -93,7 +93,7 @@ Kept Alerts::journal_entry(const RuleState &state, const Group &group) const {
   return kept;
 }
 
-// Before the spans are emitted: after a crash, the changes of the last windows are emitted again.
+// Called before spans are emitted: after a crash, the changes of the last windows are emitted again, never lost.
 void Alerts::save() {
   must_save_ = false;
   saved_ns_ = host_.monotonic();

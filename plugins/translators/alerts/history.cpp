@@ -65,7 +65,7 @@ std::optional<double> History::rate(size_t count) const {
   return (newest.last - oldest.first) * 1e9 / static_cast<double>(newest.last_ns - oldest.first_ns);
 }
 
-// The line of least squares through the means of the slots.
+// Linear regression (least squares) through the means of the slots.
 std::optional<double> History::forecast(const Rule &rule, size_t count, int64_t time_ns) const {
   if (count < 3) return std::nullopt;
   double times = 0, values = 0;
@@ -85,8 +85,8 @@ std::optional<double> History::forecast(const Rule &rule, size_t count, int64_t 
   return mean_value + covariance / variance * (static_cast<double>(rule.ahead_ns) / 1e9 - mean_time);
 }
 
-// The distance of the newest slot from the median of the others, in median distances. The usual distance is at least 1 % of the
-// median: a series that is almost constant has no anomaly by a last digit.
+// The distance of the newest slot from the median of the others, divided by their median absolute deviation. The deviation is at
+// least 1 % of the median, so that small changes of an almost constant series are no anomaly.
 std::optional<double> History::anomaly(size_t count) const {
   constexpr size_t kMinValues = 8;
   if (count < kMinValues) return std::nullopt;

@@ -83,7 +83,7 @@ class RuleReader {
   }
 
   Host host_;
-  const std::string path_, name_;  // for the host, which counts from 0, and for people
+  const std::string path_, name_;  // path of the parameter for the host (indices from 0), and for error messages
   Rule rule_;
 };
 

@@ -129,7 +129,7 @@ void EnergyTranslator::collect_users(const Batch &batch) {
   }
 }
 
-// The frequency of the last CPU of a process with one thread; unknown for several threads, which use several CPUs.
+// The frequency of the CPU on which a process with one thread ran last; unknown for several threads, which use several CPUs.
 std::optional<double> EnergyTranslator::frequency_of(const Sample &sample) {
   if (frequencies_.empty()) return std::nullopt;
   const atalaya_field *const threads = find_field(sample, threads_);

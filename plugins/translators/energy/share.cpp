@@ -6,9 +6,10 @@
 namespace atalaya::energy {
 namespace {
 
-constexpr double kIdleShare = 0.05;  // below it a window counts as idle
+constexpr double kIdleShare = 0.05;  // a window with a smaller busy share is idle
 
-// The mean frequency of users with a known one, by time: together their weight equals their time, as for the others.
+// The mean frequency, weighted by CPU time, of the users with a known one. Weights are relative to it, so that the sum of the
+// weights of these users equals the sum of their CPU times.
 double mean_mhz(std::span<const User> users) {
   double time = 0, cycles = 0;
   for (const User &user : users) {

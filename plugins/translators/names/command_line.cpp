@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 27> kJavaOptionsWithValue = {"-cp",
 
 constexpr std::string_view kSourceLauncher = "jdk.compiler/com.sun.tools.javac.launcher.";
 
-// The JVM keeps this much of its command.
+// Maximum length of sun.rt.javaCommand.
 constexpr size_t kJavaCommandCut = 1023;
 
 bool has_value(std::string_view option) {
@@ -70,7 +70,7 @@ JavaProgram program_named(std::string_view main) {
   return program;
 }
 
-// The program named by the word at `at`; nothing when it is an option. Moves on to the last word that belongs to it.
+// Parses the program at the word `at`, and sets `at` to its last word. Nothing if the word is an option.
 std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   const std::string_view word = words[at];
   if (word.starts_with(kModule)) return program_named(without_module(without_option(word)));
@@ -87,13 +87,13 @@ std::optional<JavaProgram> program_at(const Words &words, size_t &at) {
   return program_named(word);
 }
 
-// Whether the name has a package: most classes do, but arguments rarely do.
+// Whether the name looks like a class in a package: most main classes do, but few arguments.
 bool looks_like_class(std::string_view word) {
   const size_t dot = word.rfind('.');
   return dot != std::string_view::npos && dot + 1 < word.size() && word[dot + 1] >= 'A' && word[dot + 1] <= 'Z';
 }
 
-// Whether the text is these words joined by blanks, as far as the JVM keeps it.
+// Whether the text equals the words joined by blanks, up to the maximum length.
 bool says(std::string_view text, std::span<const std::string_view> words) {
   const bool cut = text.size() >= kJavaCommandCut;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -106,7 +106,7 @@ bool says(std::string_view text, std::span<const std::string_view> words) {
   return text.empty();
 }
 
-// The word that the JVM reports as its program.
+// The word that the JVM reports as its program (source, jar or class).
 JavaProgram program_said(std::string_view main, bool source) {
   const bool jar = main.ends_with(".jar");
   JavaProgram program;
@@ -115,7 +115,7 @@ JavaProgram program_said(std::string_view main, bool source) {
   return program;
 }
 
-// Without another source. Nothing when the first word is the start of a path with blanks.
+// The program from java_command alone. Nothing if its first word may be the start of a path with blanks.
 std::optional<JavaProgram> program_alone(std::string_view java_command, bool source) {
   const bool cut = java_command.size() >= kJavaCommandCut;
   const std::string_view main = next_word(java_command, ' ');
@@ -131,7 +131,7 @@ bool holds(const std::vector<std::string> &options, std::string_view option) {
   return std::find(options.begin(), options.end(), option) != options.end();
 }
 
-// Reads an interpreter's words up to its script.
+// Parses the command line of an interpreter up to its script.
 class ScriptFinder {
  public:
   ScriptFinder(const Words &words, const InterpreterOptions &options) : words_(words), options_(options) {}
@@ -158,7 +158,7 @@ class ScriptFinder {
     }
   }
 
-  // Options of one letter, in one word.
+  // Combined options of one letter each.
   void take_characters(std::string_view word) {
     for (size_t i = 1; i < word.size(); ++i) {
       const char option[] = {word.front(), word[i]};
@@ -195,7 +195,7 @@ Words words_of(std::string_view command_line, bool cut) {
     const std::string_view word = next_word(command_line, '\0');
     if (!last || !cut) words.push_back(word);
   }
-  // After a title in place of the arguments, the rest is zeros.
+  // A process that overwrote its arguments with a title has zeros after it.
   if (words.size() > 1 && std::all_of(words.begin() + 1, words.end(), [](std::string_view word) { return word.empty(); }))
     words.resize(1);
   return words;

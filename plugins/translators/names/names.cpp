@@ -19,14 +19,14 @@ namespace atalaya::names {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-// A start time is the boot time, exact to a second, plus ticks.
+// Tolerance of start times: they are the boot time, which is exact to a second, plus ticks.
 constexpr int64_t kStartSlackNs = 2 * kSecond;
-// exec causes at least this many; idle processes cause none.
+// Minimum minor page faults of an exec; idle processes have none.
 constexpr double kExecFaults = 10;
-// Incomplete answers are requested again, at growing intervals.
+// Windows between repeated questions after incomplete answers, increasing.
 constexpr uint8_t kMaxTries = 8, kMaxWaitShift = 4;
 constexpr uint32_t kWindowsBetweenSweeps = 16;
-// A container can be renamed: windows after which the cgroup of ended processes is read again.
+// Windows after which the cgroup of ended processes is read again, because a container can be renamed.
 constexpr uint32_t kCgroupAgain = 1U << kMaxWaitShift;
 
 int32_t pid_of(std::string_view text) {
@@ -41,8 +41,7 @@ std::shared_ptr<const Rules> make_rules(Host host) {
   return std::make_shared<const Rules>(std::move(*rules));
 }
 
-// A sample without a start time matches any process of that pid. Sources that read /proc know it to a tick of 10 ms, others
-// exactly.
+// Whether two start times may be equal: sources that read /proc have a resolution of 10 ms. An unknown start time matches all.
 bool same_start(int64_t a, int64_t b) {
   constexpr int64_t kTickNs = 10'000'000;
   return a == 0 || b == 0 || (a > b ? a - b : b - a) < kTickNs;
@@ -102,7 +101,7 @@ void Names::start() {
   if (::access(proc.c_str(), X_OK) != 0)
     throw Failure(Code::unsupported,
                   "cannot open " + proc + ": " + core::error_text(errno) + "; mount procfs there or change the parameter root");
-  // Questions from before a stop get no answer.
+  // Questions before a stop get no answer: send them again.
   processes_.forget(std::numeric_limits<uint32_t>::max());
   cgroups_.forget(std::numeric_limits<uint32_t>::max());
   started_.forget(std::numeric_limits<uint32_t>::max());
@@ -155,7 +154,7 @@ Code Names::process(const Window &window, Batch &batch) {
   return Code::ok;
 }
 
-// A push source emits several batches per window.
+// A push source emits several batches per window; only the first one starts a window here.
 void Names::begin(const Window &window) {
   if (window.time_ns != window_time_ns_) {
     ++window_;
@@ -208,13 +207,13 @@ void Names::apply(Answer &answer) {
   ++process->tries;
 }
 
-// Null when the process has changed its name since the question, or its pid belongs to another one.
+// The process of the answer; null if it has changed its name since the question, or if another process has its pid now.
 KnownProcess *Names::process_of(const Answer &answer) {
   const Question &question = answer.question;
   KnownProcess *process = processes_.find(question.pid);
   if (process != nullptr)
     return process->name == question.name && same_start(process->start_ns, question.start_ns) ? process : nullptr;
-  // A process that was not known by its name: it may be a JVM.
+  // The question was sent only to find a JVM with an unknown name.
   if (answer.naming.process.empty()) return nullptr;
   process = add(question.pid, question.name, Rules::Kind::jvm, question.start_ns);
   if (process != nullptr) process->ask = false;
@@ -292,7 +291,7 @@ void Names::visit(Batch &batch, Sample &sample) {
   if (wants_places_) visit_ended(batch, sample);
 }
 
-// A process may live for one window only.
+// Applies new names to this batch, because a process may live for one window only.
 void Names::assign_new_ids(Batch &batch) {
   thread_.wait(wait_ns_);
   apply_answers();
@@ -310,7 +309,8 @@ void Names::apply_new_name(Batch &batch, Sample &sample) {
   }
 }
 
-// The ended processes of one cgroup, or one whose files could not be read. The path of the cgroup still identifies the place.
+// Handles a sample of ended processes of one cgroup, or of a process whose files could not be read: the cgroup's path still
+// identifies the place.
 void Names::visit_ended(Batch &batch, Sample &sample) {
   const atalaya_tag *path = find_tag(sample, cgroup_);
   if (path == nullptr || find_tag(sample, process_) == nullptr) return;
@@ -331,8 +331,8 @@ void Names::add_tags(Batch &batch, Sample &sample, const std::vector<ExtraTag> &
   for (const ExtraTag &tag : tags) set_tag(batch, sample, tag.key, tag.value);
 }
 
-// Most unknown processes are irrelevant by their name. But a JVM may have any name, so processes that began since the last window
-// are checked once.
+// The names of most unknown processes match no rule. But a JVM may have any name, so each process that started since the last
+// window is checked once.
 KnownProcess *Names::add_unknown(int32_t pid, std::string_view name, int64_t start_ns) {
   const Rules::Kind kind = rules_->kind_of(name);
   if (kind != Rules::Kind::other || wants_places_) return add(pid, hash_of(name), kind, start_ns);
@@ -383,7 +383,7 @@ void Names::check_process(KnownProcess &process, const Sample &sample, std::stri
   }
 }
 
-// Until the answer of this window, and for a process that has ended: it gets none.
+// Uses the name from the start of the program: until the answer of this window, and for a process that has ended and gets none.
 void Names::use_started(KnownProcess &process) {
   const StartedProgram *program = started_.find(process.pid);
   if (program == nullptr || program->name != process.name) return;
@@ -392,7 +392,7 @@ void Names::use_started(KnownProcess &process) {
   process.known = std::make_unique<Known>(program->known);
 }
 
-// A new kernel name means another program, or that the program has changed its name.
+// Handles a new kernel name: the process runs another program, or has changed its name.
 void Names::update_name(KnownProcess &process, std::string_view name) const {
   const uint32_t hash = hash_of(name);
   if (hash == process.name) return;
@@ -408,8 +408,8 @@ void Names::update_name(KnownProcess &process, std::string_view name) const {
   process.next_window = process.tries = 0;
 }
 
-// exec of a program with the same name (java after java) does not change the kernel's name. It always causes page faults, but may
-// take less CPU time than a tick. An instant, the first of a source, has no count of them.
+// Detects exec of a program with the same kernel name (java after java). It always causes page faults, but may use less CPU time
+// than a tick. The first sample of a source is an instant and has no page faults.
 bool Names::may_have_changed(const Sample &sample) {
   if (sample.duration_ns == 0) return true;
   const atalaya_field *faults = find_field(sample, faults_);
@@ -441,11 +441,11 @@ void Names::choose_rechecks() {
     any_suspect_ = false;
     recheck(last_suspect_, [](const KnownProcess &process) { return process.suspect; });
   }
-  // The place of a process can change too, without notice.
+  // Processes with a name are checked too, because their place can change without an event.
   if (wants_places_) recheck(last_rechecked_, [](const KnownProcess &process) { return process.known != nullptr; });
 }
 
-// By pid, round robin from the one after the last; the others remain suspects.
+// Selects processes round-robin by pid, starting after the last one; the others remain suspects.
 template <class Wanted>
 void Names::recheck(int32_t &last_pid, Wanted wanted) {
   auto &all = processes_.all();
@@ -471,7 +471,7 @@ void Names::ask(const KnownProcess &process, uint64_t image) {
       {.pid = process.pid, .name = process.name, .start_ns = process.start_ns, .requested_ns = requested_ns_, .image = image});
 }
 
-// Questions beyond the capacity are due again in a later window.
+// Questions beyond the capacity are sent in a later window.
 void Names::request_all() {
   const size_t taken = thread_.ask(questions_);
   for (size_t i = taken; i < questions_.size(); ++i)

@@ -23,7 +23,7 @@ std::string joined(const Words &words) {
   return text;
 }
 
-// The word after the option, or the text after its '='.
+// Finds the value of the option: the next word, or the text after its '='.
 std::optional<std::string_view> option_value(const Words &arguments, std::string_view option) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
@@ -34,7 +34,7 @@ std::optional<std::string_view> option_value(const Words &arguments, std::string
   return std::nullopt;
 }
 
-// The word after an option counts as its value.
+// The first matching argument of no option; the word after an option counts as its value.
 std::optional<std::string_view> first_argument(const Words &arguments, const io::Matcher &pattern) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if ((i == 0 || !arguments[i - 1].starts_with('-')) && pattern.matches(arguments[i])) return arguments[i];
@@ -177,7 +177,7 @@ std::optional<Naming> Rules::apply(const JvmRule &rule, const JavaProgram &progr
   return naming;
 }
 
-// Nothing when a value is not among the arguments.
+// Fills the template; nothing if a value is missing in the arguments.
 std::optional<std::string> Rules::fill(const JvmRule &rule, const Template &pieces, const JavaProgram &program) {
   std::string text;
   for (const Piece &piece : pieces) {
@@ -200,7 +200,8 @@ std::optional<std::string_view> Rules::value_of(const JvmRule &rule, const Piece
   return first_argument(arguments, wanted->pattern);
 }
 
-// The first word must be the interpreter's name too: a process with a title in place of its command line has no readable script.
+// The first word must be the interpreter's name too: if the process has overwritten its command line with a title, its script is
+// unknown.
 Naming Rules::name_script(const Words &command_line) const {
   if (command_line.size() < 2) return {};
   std::string_view called = base_name(command_line.front());

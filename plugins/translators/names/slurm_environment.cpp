@@ -14,7 +14,7 @@ std::string_view number_in(std::string_view text) {
   return is_number ? text : std::string_view();
 }
 
-// Slurm has numbers for the steps that users do not start. Source: slurm.h, SLURM_BATCH_SCRIPT and its neighbours.
+// Slurm uses reserved numbers for the steps that users do not start. Source: slurm.h, SLURM_BATCH_SCRIPT and similar constants.
 std::string_view step_of(std::string_view number) {
   if (number == "4294967291") return "batch";
   if (number == "4294967292") return "extern";
@@ -28,7 +28,7 @@ std::optional<SlurmJob> slurm_job_in(std::string_view text) {
   SlurmJob found;
   while (!text.empty()) {
     const std::string_view variable = text.substr(0, text.find('\0'));
-    // The last one may be cut.
+    // The last variable may be truncated.
     const bool whole = variable.size() < text.size();
     text.remove_prefix(std::min(variable.size() + 1, text.size()));
     const size_t equal = variable.find('=');

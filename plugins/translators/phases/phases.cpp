@@ -12,7 +12,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Windows without samples after which a process has ended.
+// A process has ended after this number of windows without samples.
 constexpr int64_t kEndedWindows = 5;
 
 io::MatcherList patterns_of(Host host, std::string_view name) {
@@ -118,13 +118,13 @@ std::shared_ptr<Program> PhasesTranslator::program_of(const std::string &name) {
   return program;
 }
 
-// Programs without a process are kept for their next one, as long as they are few.
+// Removes programs without a process if there are more than the maximum; the others are kept for their next process.
 void PhasesTranslator::forget_programs() {
   if (programs_.size() <= kMaxIdlePrograms) return;
   std::erase_if(programs_, [](const auto &program) { return program.second.use_count() == 1; });
 }
 
-// Null: it is not to be watched.
+// The watched process of the sample; null if it must not be watched.
 WatchedProcess *PhasesTranslator::process_of(const Sample &sample) {
   const atalaya_tag *const pid = find_tag(sample, names_.pid), *const process = find_tag(sample, names_.process);
   if (pid == nullptr || process == nullptr || sample.kind == ATALAYA_SPAN) return nullptr;
@@ -139,7 +139,7 @@ WatchedProcess *PhasesTranslator::process_of(const Sample &sample) {
     found = processes_.end();
   }
   if (found != processes_.end()) return found->second.get();
-  // Only stacks make a process worth watching.
+  // Only a stack starts the watch of a process.
   if (sample.kind != ATALAYA_STACK || !processes_filter_.matches(name)) return nullptr;
   if (processes_.size() >= max_processes_) {
     if (!std::exchange(is_full_logged_, true))
@@ -154,7 +154,7 @@ WatchedProcess *PhasesTranslator::process_of(const Sample &sample) {
 
 void PhasesTranslator::read(const Window &window, Batch &batch) {
   process_of_sample_.assign(batch.samples().size(), nullptr);
-  // Starts of processes first, because a pid may be in use again; then stacks, which decide which processes are watched.
+  // First start times, to detect reused pids; then stacks, which decide which processes are watched; then metrics.
   for (const Sample &sample : batch.samples())
     if (sample.kind == ATALAYA_METRICS && find_field(sample, names_.start) != nullptr) process_of(sample);
   for (const bool stacks : {true, false}) {

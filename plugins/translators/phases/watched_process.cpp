@@ -9,10 +9,10 @@
 namespace atalaya::phases {
 namespace {
 
-// Sources compute the start of a process from clocks of different resolution.
+// Tolerance of start times: sources compute them from clocks of different resolution.
 constexpr int64_t kSameStart = 500'000'000;
 
-// Of a number as groups of seven bits.
+// Size of a number in LEB128 (groups of seven bits).
 uint64_t bits_of(uint64_t number) {
   return 8 * ((static_cast<uint64_t>(std::bit_width(number | 1)) + 6) / 7);
 }
@@ -26,7 +26,7 @@ bool WatchedProcess::is_other(std::string_view process, std::optional<int64_t> s
   return process != name_.process || (start_ns && start_ns_ && std::abs(*start_ns - *start_ns_) > kSameStart);
 }
 
-// Nothing: the window is over, or too many are open.
+// The pending window at this time; null if it was already processed or if too many are pending.
 Assembled *WatchedProcess::pending_at(int64_t time_ns, int64_t duration_ns) {
   last_seen_ns_ = std::max(last_seen_ns_, time_ns);
   interval_ns_ = duration_ns;
@@ -64,7 +64,7 @@ void WatchedProcess::process_until(int64_t time_ns, std::vector<Occurrence> &cha
   }
 }
 
-// A process without any stack so far has no profile: nobody samples it.
+// A process without stacks so far is not sampled: it has no profile.
 void WatchedProcess::process_window(int64_t time_ns, Assembled &window, std::vector<Occurrence> &changed) {
   processed_until_ns_ = time_ns;
   const int64_t most = window.duration_ns / 2;

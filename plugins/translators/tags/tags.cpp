@@ -42,7 +42,7 @@ Tags::Tags(Host host) : drop_(host, "drop"), metric_(host, "metric") {
     kind_ = kind->text() == "stack" ? ATALAYA_STACK : kind->text() == "span" ? ATALAYA_SPAN : ATALAYA_METRICS;
 }
 
-// A table in Lua has no order, so rules that depend on one are refused.
+// A Lua table has no order, so rules whose result depends on their order are rejected.
 void Tags::read_copies(Host host) {
   for (uint64_t i = 0; const auto entry = host.child("copy", i); ++i)
     copies_.push_back({intern_tag(host, "copy", entry->text()), intern_tag(host, "copy", entry->key())});

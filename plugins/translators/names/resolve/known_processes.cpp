@@ -7,7 +7,7 @@
 namespace atalaya::names {
 namespace {
 
-constexpr size_t kSteps = 8;  // then binary search is faster
+constexpr size_t kSteps = 8;  // maximum steps of the linear search; beyond it binary search is faster
 
 bool before(const KnownProcess &process, int32_t pid) {
   return process.pid < pid;
@@ -52,7 +52,7 @@ void KnownProcesses::settle() {
       added_.pop_back();
     }
   }
-  // If samples were not in order, one may have been added twice.
+  // Removes duplicates: a process may have been added twice if samples were not in order.
   sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), [](const auto &a, const auto &b) { return a.pid == b.pid; }),
                 sorted_.end());
   cursor_ = 0;

@@ -35,7 +35,7 @@ bool to_number(std::string_view word, uint64_t &number) {
   return !word.empty() && error == std::errc() && end == word.data() + word.size();
 }
 
-// The rest of the line that begins with `label`.
+// The rest of the line that starts with `label`.
 std::string_view line_of(std::string_view text, std::string_view label) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -122,9 +122,9 @@ std::string_view ProcessFiles::executable() {
   return path;
 }
 
-// hsperfdata_USER/PID below the /tmp of the process. The name of its user is unknown here, because containers and directory
-// services have their users, so every such folder is tried: the user must own the file. No link is followed, because the process
-// may have created it.
+// Reads hsperfdata_USER/PID below the /tmp of the process. Containers and directory services have other user names, so all such
+// folders are tried, and the file must belong to the user of the process. Links are not followed, because the process may have
+// created them.
 std::string_view ProcessFiles::java_command() {
   const auto owner = parse_owner(read("status"));
   if (!owner || owner->inner_pid.empty()) return {};
@@ -150,7 +150,7 @@ std::string_view ProcessFiles::java_command() {
   return {};
 }
 
-// A file in this place may belong to another JVM: an ended one, or one of another container with the same /tmp.
+// Whether the process maps the file: it may belong to an ended JVM, or to a JVM of another container with the same /tmp.
 bool ProcessFiles::has_mapped(std::string_view line_end) {
   const core::Descriptor maps(::openat(folder_.get(), "maps", O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!maps) return false;
@@ -163,7 +163,7 @@ bool ProcessFiles::has_mapped(std::string_view line_end) {
     touched_ = std::max(touched_, used);
     const std::string_view text(buffer_.data(), used);
     if (text.find(line_end) != std::string_view::npos) return true;
-    // A match may begin at the end of this part.
+    // A match may start at the end of this part and continue in the next one.
     const std::string_view rest = text.substr(used - std::min(used, line_end.size()));
     std::memmove(buffer_.data(), rest.data(), rest.size());
     used = rest.size();

@@ -54,7 +54,7 @@ Answer Resolver::answer(const Question &question) {
   const auto stat = parse_stat(files.read("stat"));
   const int64_t start_ns = stat ? static_cast<int64_t>(stat->start_ticks) * tick_ns_ : 0;
   if (!stat || start_ns > question.requested_ns) return answer;
-  if (question.image != 0 && stat->image == 0) return answer;  // it ends, and has no memory with a command line any more
+  if (question.image != 0 && stat->image == 0) return answer;  // the process is exiting and has no command line any more
   answer.found = true;
   answer.image = stat->image;
   answer.start_ns = start_ns;
@@ -70,12 +70,12 @@ Answer Resolver::answer(const Question &question) {
 
 void Resolver::name_program(ProcessFiles &files, std::string_view name, Answer &answer) {
   const Rules::Kind kind = rules_->kind_of(name);
-  // It may run another program now than at the time of the question.
+  // The process may have started another program since the question.
   if (kind != Rules::Kind::other) answer.name = hash_of(name);
   if (kind == Rules::Kind::interpreter) {
     const Words words = read_words(files);
     answer.naming = rules_->name_script(words);
-    answer.settled = !words.empty();  // empty: it is starting or ending
+    answer.settled = !words.empty();  // empty: the process is starting or exiting
   } else if (kind == Rules::Kind::jvm || runs_java(files)) {
     name_jvm(files, answer);
   }
@@ -93,7 +93,7 @@ void Resolver::find_places(std::string_view cgroup, Answer &answer) {
   const cgroup::Place place = cgroup::place_of(cgroup);
   const containers::Container &container = containers_.find(place, core::monotonic());
   answer.settled = answer.settled && (place.runtime == cgroup::Runtime::none || container.known);
-  // A pod of the node, from its files: its name ends with that of the node.
+  // A static pod, defined by a file on its node, has the node's name as suffix, not a generated one: it has no workload.
   const bool is_static_pod = !place.pod.empty() && place.pod.find('-') == std::string::npos;
   answer.places = Places{container.name,    std::string(cgroup::runtime_name(place.runtime)),
                          container.pod,     container.name_space,
@@ -104,7 +104,7 @@ void Resolver::find_places(std::string_view cgroup, Answer &answer) {
   answer.remark = std::exchange(remark_, {});
 }
 
-// Read again with the places, because exec may change it.
+// Finds the job in the environment. It is read again with the places, because exec may change the environment.
 void Resolver::find_job(ProcessFiles &files, Answer &answer) {
   const auto found = slurm_job_in(files.read("environ"));
   if (!found) return;

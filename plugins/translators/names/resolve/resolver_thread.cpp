@@ -15,10 +15,10 @@ namespace atalaya::names {
 namespace {
 
 constexpr std::chrono::milliseconds kStopTimeout{200};
-// Number of questions in a window without new processes; reserved at the start.
+// Reserved capacity for questions: enough for a window without new processes.
 constexpr size_t kUsual = 64;
 
-// An exception, such as out of memory, loses one answer only.
+// An exception, such as out of memory, costs only one answer.
 Answer guarded(const ResolverThread::AnswerOne &answer_one, const Question &question) {
   try {
     return answer_one(question);
@@ -38,10 +38,10 @@ struct ResolverThread::Shared {
   std::function<AnswerOne()> make;
   std::mutex mutex;
   std::condition_variable wake, done;
-  std::vector<Question> questions;  // waiting from `next` on; while `busy`, that one is being answered
+  std::vector<Question> questions;  // those from `next` on are waiting; while `busy`, the question `next` is being answered
   size_t next = 0;
   std::vector<Answer> answers;
-  int64_t waits_since_ns = 0;  // when the caller first saw the current question; 0: not yet
+  int64_t waits_since_ns = 0;  // time at which the caller first saw the current question; 0: not yet
   bool busy = false, stopping = false, ended = false;
   std::thread thread;
 
@@ -85,7 +85,7 @@ size_t ResolverThread::ask(const std::vector<Question> &questions) {
   const size_t room = options_.capacity - std::min(options_.capacity, shared->waiting());
   const size_t taken = std::min(room, questions.size());
   shared->questions.insert(shared->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
-  lock.unlock();  // else the thread would wake up and wait for it
+  lock.unlock();  // otherwise the thread would wake up and wait for the lock
   shared->wake.notify_one();
   return taken;
 }
@@ -113,7 +113,7 @@ bool ResolverThread::replace_thread(std::vector<Answer> &answers) {
   const auto shared = std::make_shared<Shared>();
   {
     const std::lock_guard lock(old->mutex);
-    if (!old->busy) return false;  // answered just now
+    if (!old->busy) return false;  // the answer has just arrived
     answers.push_back({.question = old->questions[old->next]});
     shared->questions.assign(old->questions.begin() + static_cast<ptrdiff_t>(old->next) + 1, old->questions.end());
     old->questions.resize(old->next + 1);
