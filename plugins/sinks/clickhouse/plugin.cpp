@@ -87,7 +87,7 @@ class ClickHouse final : public Sink {
     try {
       refused = writer_->write(samples, host_.realtime());
     } catch (const std::exception &problem) {
-      // Any cause - the server, the network, the configuration - can be fixed while the batch waits.
+      // Temporary, whatever the cause: the server, the network and the configuration can be fixed while the batch waits.
       throw Failure(Code::retry, problem.what());
     }
     host_.dropped("no value that can be stored", refused.samples);

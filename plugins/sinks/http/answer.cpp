@@ -20,7 +20,7 @@ constexpr int64_t kMaxWait = 300 * kSecond;
 
 using simdjson::dom::element;
 
-// A scalar as text: OpenTSDB writes times as numbers or as strings.
+// Returns a scalar as text, because OpenTSDB writes times as numbers or as strings.
 std::string text_of(const element &value) {
   if (std::string_view text; value.get_string().get(text) == simdjson::SUCCESS) return std::string(text);
   if (int64_t number = 0; value.get_int64().get(number) == simdjson::SUCCESS) return std::to_string(number);

@@ -17,9 +17,9 @@ using core::realtime;
 
 // Maximum splits of a request in the search for refused points: enough for about thirty bad points among 5,000.
 constexpr size_t kMaxSearches = 256;
-// A server that refuses this number of single points with equal messages and accepts none has another problem.
+// If a server refuses this number of single points with equal messages and accepts none, the cause is the server, not the points.
 constexpr size_t kSuspicious = 8;
-// After this number of attempts the refusals are taken as final, so that a batch of bad points is not retried for ever.
+// After this number of attempts refusals are final, so that a batch of invalid points is not retried without end.
 constexpr int kMaxTries = 10;
 
 // OpenTSDB without tsd.http.request.enable_chunked accepts bodies of up to 8 KiB and reports larger ones as chunked.
@@ -77,7 +77,7 @@ static size_t size_of(const atalaya_sample &sample) {
   return size;
 }
 
-// A record a sample, in the order of their addresses; its size is about that of its part of the request.
+// Creates one record per sample, sorted by address; the size of a record is approximately that of its part of the request.
 void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
   std::map<std::string, std::vector<size_t>> by_query;
   for (const size_t index : mine)
@@ -98,7 +98,7 @@ void Lane::load_samples(std::span<const atalaya_sample> samples, std::span<const
   reset_progress();
 }
 
-// A record a sample. The ends of series go with the last one.
+// Creates one record per sample. The markers of ended series are part of the last record.
 void Lane::load_messages(std::span<const atalaya_sample> samples, std::span<const size_t> mine) {
   for (const size_t index : mine) {
     const size_t begin = text_.size();
@@ -145,7 +145,7 @@ bool Lane::deliver(std::span<const atalaya_sample> samples, std::string_view aut
   return false;
 }
 
-// The next records, up to the limits of a request.
+// Returns the next records, up to the limits of a request.
 Lane::Range Lane::next_request() {
   Range range = undelivered_.front();
   const size_t begin = records_[range.first].begin;
@@ -156,14 +156,14 @@ Lane::Range Lane::next_request() {
                                                [&](const Record &record) { return record.query == records_[range.first].query; }) -
                           records_.begin());
   while (range.count() > 1 && records_[range.last - 1].end - begin > options_.batch_bytes) {
-    // By the share of the bytes, then one by one.
+    // First estimates the number by the share of the bytes, then removes one record at a time.
     const size_t fits = range.count() * options_.batch_bytes / (records_[range.last - 1].end - begin);
     range.last = range.first + std::clamp<size_t>(fits, 1, range.count() - 1);
   }
   return range;
 }
 
-// The server has no declarations, or may have lost them. The caller sends them.
+// Whether the server needs the declarations of metrics: it has none, or may have lost them. The caller sends them then.
 bool Lane::must_declare(size_t target) {
   static constexpr int64_t kDeclareEvery = 300'000'000'000;
   const int64_t now = monotonic();
@@ -182,7 +182,7 @@ void Lane::build_message(Range range, size_t target) {
   compressor_->compress(pieces, body_);
 }
 
-// A server that accepts a part of a request must not get it again: its refusals are counted.
+// If a server accepts a part of a message, the message must not be sent again: only the number of refused points is counted.
 void Lane::count_rejected(const std::string &body, size_t records) {
   protocols::MessageEncoder::Rejected found = message_encoder_ ? message_encoder_->rejected(body) : sample_encoder_->rejected(body);
   if (found.points == 0) return;
@@ -221,7 +221,7 @@ void Lane::build(Range range) {
   }
 }
 
-// Sends to the first server that answers. A failed server is not tried again for a while.
+// Sends the request to the first server that answers. A failed server is not used again for some time.
 Lane::Outcome Lane::send(Range range, bool details) {
   if (!sample_encoder_ && !message_encoder_) build(range);
   for (size_t tried = 0; tried <= targets_.size(); ++tried) {
@@ -276,7 +276,7 @@ bool Lane::healthy(const http_client::Url &url) {
   return false;
 }
 
-// The server refused the request. Finds the records that it refuses. False: not delivered yet.
+// Handles a refused request: finds the refused records. Returns false if the request is not delivered yet.
 bool Lane::search(Range range, const Outcome &refusal) {
   if (too_large(refusal.status, refusal.body)) {
     if (range.count() > 1) {
@@ -295,7 +295,8 @@ bool Lane::search(Range range, const Outcome &refusal) {
   return true;
 }
 
-// Records before `split_end_` belong to the request that is being searched; later ones belong to a new request.
+// Whether the request may be split further. Records before `split_end_` belong to the request that is searched, later ones to a new
+// request.
 bool Lane::can_halve(Range range) {
   if (range.first >= split_end_) {
     splits_ = 0;
@@ -320,7 +321,7 @@ void Lane::pause_servers() {
   for (size_t i = 0; i < targets_.size(); ++i) targets_.failed(i, 0, monotonic());
 }
 
-// OpenTSDB names the points that it refuses, and stores the others.
+// Uses the answer to ?details: OpenTSDB reports the points that it refuses, and stores the others.
 bool Lane::use_details(Range range) {
   const Outcome outcome = send(range, true);
   if (outcome.verdict == Verdict::retry) return false;
@@ -329,7 +330,7 @@ bool Lane::use_details(Range range) {
     auto named = refused_points(outcome.body);
     if (!named || named->empty()) {
       details_useless_ = true;
-      return true;  // the same range again, in halves
+      return true;  // sends the same range again, in halves
     }
     refused = std::move(*named);
   }
@@ -351,7 +352,7 @@ bool Lane::use_details(Range range) {
       dead_.push_back({records_[i].sample, record, outcome.status, outcome.url, http_client::error_message(found->second->error)});
     }
   }
-  if (matched < by_key.size()) {  // it names points that are not in the request: ignore the answer
+  if (matched < by_key.size()) {  // the answer has points that are not in the request: ignore it
     dead_.erase(dead_.begin() + static_cast<std::ptrdiff_t>(buried), dead_.end());
     details_useless_ = true;
     return true;
@@ -364,7 +365,7 @@ bool Lane::use_details(Range range) {
   return false;
 }
 
-// For people. The sample of a binary record is written as a line then.
+// The text of a record for dead letters. The sample of a binary record is encoded as a line.
 std::string_view Lane::text_of(size_t record) {
   const Record &found = records_[record];
   if (!sample_encoder_ && !message_encoder_) return std::string_view(text_).substr(found.begin, found.end - found.begin - 1);

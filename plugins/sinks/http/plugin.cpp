@@ -62,7 +62,7 @@ constexpr Param batch_points(atalaya_str summary) {
   return param::integer("batch_points", view(summary)).defaults("5000").range(1, 1e6).unit("points");
 }
 
-// Both components: batches become requests of a form.
+// The implementation of both sinks: converts batches to requests of a format.
 class RequestSink : public Sink {
  public:
   RequestSink(Host host, const Form &form) : host_(host), dead_letters_(host, host.integer("dead_letters")) {
@@ -93,7 +93,7 @@ class RequestSink : public Sink {
       info = {sizeof(info), found->kind, found->decimals, 0, str(found->unit), str(found->summary), str(found->source)};
       return true;
     };
-    // With weights, each server has separate lanes.
+    // If servers have weights, each server has separate lanes.
     lanes_per_server_ = senders;
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
       lanes_.push_back(
@@ -115,7 +115,7 @@ class RequestSink : public Sink {
       return deliver(samples, retry_after_ns);
     } catch (const Failure &) {
       throw;
-    } catch (const std::exception &problem) {  // such as no free thread: keep the batch
+    } catch (const std::exception &problem) {  // such as a failure to start a thread: retry the batch
       throw Failure(Code::retry, std::string("cannot send the batch now: ") + problem.what());
     }
   }
@@ -201,7 +201,7 @@ class RequestSink : public Sink {
     return files;
   }
 
-  // The value of the header. The file is read for every batch, so that a new token needs no restart.
+  // The value of the header Authorization. The file is read for each batch, so that a new token needs no restart.
   std::string authorization() const {
     if (credentials_.empty()) return {};
     const std::string text = io::read_secret(credentials_);
@@ -217,7 +217,7 @@ class RequestSink : public Sink {
     return targets_->home(hash) * lanes_per_server_ + (hash >> 40) % lanes_per_server_;
   }
 
-  // The batch is delivered: records and counts the refused points.
+  // Handles a delivered batch: writes the refused points as dead letters, and counts them.
   void settle() {
     for (const auto &lane : lanes_) {
       for (const auto &[sample, reason] : lane->without_form()) host_.dropped(reason, 1);
@@ -236,7 +236,7 @@ class RequestSink : public Sink {
   std::vector<int64_t> weights_;
   LaneOptions options_;
   http_client::ConnectionOptions connection_;
-  std::string credentials_;  // the file; empty: none
+  std::string credentials_;  // path of the file with the token; empty: none
   bool bearer_ = false;
   io::DeadLetters dead_letters_;
 
@@ -244,7 +244,7 @@ class RequestSink : public Sink {
   std::unique_ptr<http_client::Deadlines> deadlines_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t lanes_per_server_ = 1;
-  std::vector<std::vector<size_t>> shares_;  // of the current batch, by lane
+  std::vector<std::vector<size_t>> shares_;  // by lane: indices of its samples in the current batch
   std::optional<uint64_t> unfinished_;       // fingerprint of a partly delivered batch
 };
 

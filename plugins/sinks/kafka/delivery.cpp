@@ -7,9 +7,9 @@ namespace atalaya::kafka_sink {
 namespace {
 
 constexpr int64_t kSlice = 100'000'000;
-// If all messages were refused with equal errors and none was accepted, the cause is something else...
+// If this number of messages was refused with equal errors and none was accepted, the cause is the broker, not the messages.
 constexpr size_t kSuspicious = 8;
-// ... until this number of attempts, so that a batch of bad messages is not retried for ever.
+// After this number of attempts refusals are final, so that a batch of invalid messages is not retried without end.
 constexpr int kMaxTries = 10;
 constexpr int64_t kSmallestRequest = 16384;
 
@@ -61,7 +61,7 @@ std::unique_ptr<Producer> Delivery::make_producer(bool alone) {
 }
 
 void Delivery::load(const Messages &messages) {
-  if (count(State::sent) + count(State::alone) > 0) abandon();  // of an earlier batch that will not be retried
+  if (count(State::sent) + count(State::alone) > 0) abandon();  // messages in flight of an earlier batch that is not retried
   messages_ = &messages;
   states_.assign(messages.size(), State::waiting);
   std::fill(std::begin(counts_), std::end(counts_), 0);
@@ -75,7 +75,7 @@ bool Delivery::deliver(int64_t for_ns) {
   problem_.clear();
   try {
     return try_deliver(host_.monotonic() + for_ns);
-  } catch (const Failure &failure) {  // no producer could be created: keep the batch
+  } catch (const Failure &failure) {  // no producer could be created: retry the batch later
     problem_ = failure.what();
     return false;
   }
@@ -115,7 +115,7 @@ bool Delivery::send_pending(std::unique_ptr<Producer> &producer, State from, Sta
   return false;
 }
 
-// False if the producer's queue is full.
+// Queues the message; false if the queue of the producer is full.
 bool Delivery::produce(Producer &producer, size_t message, State to) {
   const rd_kafka_resp_err_t error =
       producer.produce({messages_->key(message), messages_->value(message), messages_->time_ms(message)}, message);
@@ -138,7 +138,7 @@ bool Delivery::check_fatal(int64_t until) {
     if (producer == nullptr) continue;
     const auto fatal = producer->fatal();
     if (!fatal) continue;
-    producer->wait(std::min(kSlice, until - host_.monotonic()));  // results that have arrived
+    producer->wait(std::min(kSlice, until - host_.monotonic()));  // handles results that have arrived
     problem_ = address_of(config_) + ": " + *fatal + "; creating a new producer";
     abandon();
     return true;
@@ -146,7 +146,7 @@ bool Delivery::check_fatal(int64_t until) {
   return false;
 }
 
-// Forgets messages in flight.
+// Returns messages in flight to their state before the send.
 void Delivery::abandon() {
   producer_.reset();
   single_producer_.reset();
@@ -183,7 +183,7 @@ bool Delivery::refused_everything() const {
          std::all_of(dead_.begin(), dead_.end(), [&](const Dead &dead) { return dead.error == dead_.front().error; });
 }
 
-// No single message was too large, but the request was: the topic accepts smaller requests than batch_size.
+// Reduces the size of requests: a request was too large but no single message was, so the topic's limit is below batch_size.
 void Delivery::send_smaller() {
   if (!too_large_ || batch_bytes_ <= kSmallestRequest) return;
   if (std::any_of(dead_.begin(), dead_.end(), [](const Dead &dead) { return too_large(dead.error); })) return;

@@ -46,7 +46,8 @@ void Messages::load(std::span<const atalaya_sample> samples) {
   for (size_t i = 0; i < samples.size(); ++i) append_value(samples[i], i);
 }
 
-// Independent of the order of the tags. Frames of a stack do not count, so that the stacks of a process stay together.
+// Hash of the kind and the tags, independent of their order. Frames of a stack are excluded, so that all stacks of a process have
+// the same key.
 uint64_t Messages::series_hash(const atalaya_sample &sample) {
   uint64_t hash = mix(sample.kind, 0);
   for (uint32_t i = 0; i < sample.tag_count; ++i) {
@@ -90,7 +91,7 @@ void Messages::append_value(const atalaya_sample &sample, size_t index) {
     }
     return;
   }
-  size_t end = text_.size() - 1;  // the last line's end
+  size_t end = text_.size() - 1;  // without the line end
   if (array) {
     std::replace(text_.begin() + static_cast<std::ptrdiff_t>(lines), text_.end(), '\n', ',');
     text_[end++] = ']';

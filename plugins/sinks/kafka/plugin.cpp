@@ -18,8 +18,8 @@
 namespace atalaya::kafka_sink {
 namespace {
 
-// Time limit of a write, so that the agent can stop even if the brokers hang: it waits a second for a write that began before its
-// deadline, and closing two producers takes half of that. Messages in flight stay in flight.
+// Maximum time of a write, so that the agent can stop even if the brokers do not respond: it waits 1 s for a write that started
+// before its deadline, and closing two producers takes half of that. Messages in flight remain in flight.
 constexpr int64_t kWriteLimit = 400'000'000;
 constexpr int64_t kFirstPause = 100'000'000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
@@ -165,7 +165,7 @@ class Kafka final : public Sink {
   // The file is read for every batch, so that a new password needs no restart.
   std::string password() const { return config_.sasl.on ? io::read_secret(config_.sasl.password_file) : std::string(); }
 
-  // The batch is delivered: records and counts the refused messages.
+  // Handles a delivered batch: writes the refused messages as dead letters, and counts them.
   void settle() {
     for (const auto &[sample, reason] : messages_->without_form()) host_.dropped(reason, 1);
     const std::string address = address_of(config_);

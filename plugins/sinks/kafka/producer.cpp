@@ -22,7 +22,7 @@ Level level_of(int syslog_level) {
   return syslog_level <= 6 ? Level::info : Level::debug;
 }
 
-// "[thrd:host:9092/1]: host:9092/1: Connect to ... failed: Connection refused (after 0ms in state CONNECT)" without its thread.
+// Removes the thread from a message such as "[thrd:host:9092/1]: host:9092/1: Connect to ... failed: Connection refused".
 std::string_view without_thread(std::string_view text) {
   const size_t end = text.find("]: ");
   return text.substr(0, 6) == "[thrd:" && end != std::string_view::npos ? text.substr(end + 3) : text;
@@ -36,11 +36,11 @@ struct Producer::Shared {
   Host host;
   Reported reported;
   mutable std::mutex mutex;
-  bool closed = false;  // the host may be destroyed
+  bool closed = false;  // true: the Host may be destroyed, do not log
   std::string trouble;
   std::map<std::string, int64_t, std::less<>> said;  // by facility: time of the last log line
 
-  // From any of librdkafka's threads. A failed connection is reported once, by the answer of the write that it delays.
+  // Called on any thread of librdkafka. A failed connection is not logged here: the write that it delays reports it once.
   void log(int syslog_level, std::string_view facility, std::string_view text) {
     const std::lock_guard lock(mutex);
     if (closed) return;
@@ -152,7 +152,7 @@ void Producer::on_report(rd_kafka_t * /*client*/, const rd_kafka_message_t *mess
 }
 
 void Producer::on_log(const rd_kafka_t *client, int level, const char *facility, const char *text) {
-  // During rd_kafka_new there may be no opaque pointer yet.
+  // While rd_kafka_new runs, the opaque pointer may not be set yet.
   if (auto *shared = static_cast<Shared *>(rd_kafka_opaque(client))) shared->log(level, facility, without_thread(text));
 }
 

@@ -9,7 +9,7 @@
 namespace atalaya::kafka_sink {
 namespace {
 
-// Settings that the sink controls, with the reason or the parameter to use. All others are the operator's.
+// Settings that the sink controls, with the reason or the parameter to use instead. Users may set all others.
 struct Owned {
   std::string_view setting, instead;
 };
@@ -81,14 +81,14 @@ void set_security(rd_kafka_conf_t *conf, const KafkaConfig &config) {
   set(conf, "sasl.username", config.sasl.user);
 }
 
-// Guaranteed delivery: librdkafka keeps a message until a broker has acknowledged or refused it, over any number of connections,
-// and numbers it so that a repetition is stored once.
+// Settings for exactly-once delivery to the partition: librdkafka keeps a message until a broker has acknowledged or refused it,
+// over any number of connections, and numbers it, so that a repetition is stored once.
 void set_delivery(rd_kafka_conf_t *conf, const KafkaConfig &config) {
   set(conf, "enable.idempotence", "true");
   set(conf, "acks", "all");
   set(conf, "message.timeout.ms", "0");
-  set(conf, "queue.buffering.max.messages", "0");  // the batch is in memory in any case
-  // The whole batch is queued at once and then flushed, which ignores lingering.
+  set(conf, "queue.buffering.max.messages", "0");  // no limit: the batch is in memory in any case
+  // The complete batch is queued in one call and then flushed, which ignores the linger delay.
   set(conf, "linger.ms", "1000");
   const std::string timeout = std::to_string(config.timeout_ms);
   set(conf, "request.timeout.ms", timeout);
@@ -129,7 +129,7 @@ Conf make_conf(const KafkaConfig &config) {
   set(conf.get(), "batch.size", std::to_string(config.batch_size));
   set(conf.get(), "message.max.bytes", std::to_string(config.batch_size));
   set(conf.get(), "partitioner", "murmur2_random");  // the partition that Java producers use for the same key
-  set(conf.get(), "log.connection.close", "false");  // brokers close idle connections: not worth a log line
+  set(conf.get(), "log.connection.close", "false");  // brokers close idle connections regularly
   set_delivery(conf.get(), config);
   set_security(conf.get(), config);
   for (const auto &[name, value] : config.options) set_option(conf.get(), name, value);

@@ -23,7 +23,7 @@ void append_value(std::string &out, const atalaya_field &field) {
   }
 }
 
-// In milliseconds; in OpenMetrics in seconds with three decimals.
+// Appends a timestamp: in milliseconds, or in seconds with three decimals in OpenMetrics.
 void append_time(std::string &out, int64_t time_ns, Form form) {
   const int64_t ms = time_ns / 1'000'000;
   out += ' ';
@@ -47,7 +47,8 @@ std::string_view type_text(Type type, Form form) {
   return form == Form::text ? "untyped" : "unknown";
 }
 
-// Samples of both forms have the same names; in the text form the family of a counter has _total, too. Only OpenMetrics has units.
+// Appends the metadata of a metric. In both formats a counter's samples end with _total; in the text format its family does too.
+// Only OpenMetrics has units.
 void append_head(const Metric &metric, Form form, std::string &out) {
   const bool total = metric.type == Type::counter && form == Form::text;
   const auto line = [&](std::string_view word) {
@@ -74,7 +75,7 @@ const char *content_type(Form form) {
                             : "application/openmetrics-text; version=1.0.0; charset=utf-8";
 }
 
-// Groups the series of a metric: counts them, then puts them in their places.
+// Groups the series by metric with a counting sort.
 void Exposition::sort(const Snapshot &snapshot) {
   fresh_.clear();
   first_positions_.assign(snapshot.metrics.size() + 1, 0);

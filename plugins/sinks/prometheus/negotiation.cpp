@@ -15,7 +15,7 @@ bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// The text up to the separator, which it takes away from the rest.
+// Returns the text up to the separator, and removes both from `rest`.
 std::string_view cut(std::string_view &rest, char separator) {
   const size_t end = std::min(rest.find(separator), rest.size());
   const std::string_view piece = rest.substr(0, end);
@@ -23,7 +23,7 @@ std::string_view cut(std::string_view &rest, char separator) {
   return core::trimmed(piece);
 }
 
-// One of the things a header lists: "text/plain;version=0.0.4;q=0.5".
+// An element of the list in a header: "text/plain;version=0.0.4;q=0.5".
 struct Range {
   std::string_view name, version;
   double quality = 1;

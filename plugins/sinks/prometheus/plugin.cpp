@@ -11,7 +11,7 @@
 namespace atalaya::prometheus {
 namespace {
 
-// The latest values, for servers that scrape them.
+// The sink "prometheus": stores the latest values for servers that scrape them.
 class Prometheus final : public Sink {
  public:
   static constexpr Param params[] = {
@@ -101,7 +101,7 @@ class Prometheus final : public Sink {
     return Code::ok;
   }
 
-  // Written values are exposed at once.
+  // Nothing is buffered: written values are exposed immediately.
   Code flush(int64_t /*deadline_ns*/) override { return Code::ok; }
 
  private:

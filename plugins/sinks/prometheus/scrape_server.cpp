@@ -14,11 +14,11 @@
 namespace atalaya::prometheus {
 namespace {
 
-constexpr int kGzipLevel = 1;  // the body is text that repeats itself: higher levels cost far more than they save
+constexpr int kGzipLevel = 1;  // higher levels cost much more time and save little, because the body is repetitive text
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kGzipMemory = 8;
 
-// Nothing when it cannot be compressed; it is sent as it is then.
+// Compresses the text; returns nothing on a failure: the text is sent uncompressed then.
 std::optional<std::string> gzip(const std::string &text) {
   z_stream stream{};
   if (text.size() > std::numeric_limits<uInt>::max()) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<std::string> gzip(const std::string &text) {
   return state == Z_STREAM_END ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// The text lives until the last byte of it is sent.
+// Creates a response that owns the text until its last byte is sent.
 MHD_Response *response_of(std::string text) {
   auto held = std::make_unique<std::string>(std::move(text));
   MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -62,7 +62,7 @@ ScrapeServer::ScrapeServer(const ServerOptions &options, SeriesTable &table, Hos
       exposition_(options.staleness, options.timestamps),
       daemon_(options.http, tokens, *this, [host](std::string_view text) { host.log(Level::warning, text); }) {}
 
-// Answers when the request is complete; discards its body.
+// Answers when the request is complete; ignores its body.
 MHD_Result ScrapeServer::on_request(MHD_Connection *connection, const char *url, const char *method, const char *, size_t *size,
                                     void **context) {
   if (*context == nullptr) {
@@ -110,7 +110,7 @@ std::string ScrapeServer::body(Form form) {
   std::string text;
   text.reserve(last_size_ + last_size_ / 8);
   table_.snapshot(snapshot_, {host_.monotonic(), host_.realtime()});
-  // Also without memory: removed entities are kept until then.
+  // Called also after an exception (out of memory): removed entities are kept until the release.
   const std::unique_ptr<SeriesTable, void (*)(SeriesTable *)> end(&table_, [](SeriesTable *table) { table->release_snapshot(); });
   exposition_.write(snapshot_, form, text);
   last_size_ = text.size();

@@ -10,7 +10,7 @@ namespace atalaya::prometheus {
 namespace {
 
 constexpr int64_t kSweepEvery = 1'000'000'000;
-// The nodes of the two tables, the entity itself and the overhead of the allocator.
+// Estimated memory of an entity: the nodes of the two hash tables, the entity itself and the overhead of the allocator.
 constexpr size_t kEntityBytes = sizeof(Entity) + 160;
 constexpr size_t kSeriesBytes = sizeof(Series) + 2 * sizeof(Entity::Member);
 
@@ -18,7 +18,7 @@ size_t bytes_of(const Entity &entity) {
   return kEntityBytes + entity.identity.size() + entity.labels.size();
 }
 
-// The distance of two instants, known from the newer one.
+// The length of a value's window; for instants, minus the time since the previous one (see Stamp).
 int64_t length_of(const Stamp &before, const Sample &sample) {
   if (sample.duration_ns > 0) return sample.duration_ns;
   if (before.length_ns > 0 || before.time_ns > sample.time_ns) return 0;
@@ -74,7 +74,8 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
     }
   }
   if (deferred_.empty()) return refused;
-  // All windows of the batch are known now: series that they leave out make room.
+  // All windows of the batch are recorded now, so series that are missing in them can be removed. The deferred samples get their
+  // room.
   sweep();
   for (const Sample *sample : deferred_) ++refused[static_cast<size_t>(take_sample(*sample))];
   return refused;
@@ -117,7 +118,7 @@ Refusal SeriesTable::entity_of(const Sample &sample, Entity *&entity) {
   return Refusal::none;
 }
 
-// A label without a value is none for Prometheus.
+// For Prometheus a label with an empty value is equal to a missing one.
 Refusal SeriesTable::make_labels(const Sample &sample) {
   pairs_.clear();
   for (uint32_t i = 0; i < sample.tag_count; ++i)
@@ -151,7 +152,7 @@ Refusal SeriesTable::put(Entity &entity, const Sample &sample, const atalaya_fie
   return Refusal::none;
 }
 
-// Fields come in the same order every time, mostly in the order of their metrics.
+// Finds the series of a metric. The search starts after the previous field's, because fields come in the same order in each sample.
 Series *SeriesTable::find(Entity &entity, uint32_t metric) {
   std::vector<Entity::Member> &members = entity.members;
   if (entity.next >= members.size()) entity.next = 0;
@@ -187,7 +188,8 @@ Refusal SeriesTable::add_series(Entity &entity, uint32_t metric, const Sample &s
   return Refusal::none;
 }
 
-// The answer is the same for all fields of a sample.
+// Records the window of the sample in the stream; false if it is outdated. The result is the same for all fields of a sample in a
+// stream, so it is computed once.
 bool SeriesTable::accept_window(uint32_t stream, const Sample &sample) {
   if (sample.duration_ns <= 0) return true;
   if (stream_has_sample_ && last_stream_ == stream) return stream_accepted_;
@@ -200,7 +202,7 @@ uint32_t SeriesTable::metric_of(uint32_t name) {
   return metric_by_name_.get(name, [&] { return make_metric(name); });
 }
 
-// A metric keeps its exposed name, whichever series come and go: the first one has it.
+// Adds a metric. If several metrics have the same exposed name, the first one keeps it, even when its series have ended.
 uint32_t SeriesTable::make_metric(uint32_t name) {
   Metric metric = describe(name_of_(name), info_of_(name));
   std::vector<std::string> claims{metric.family};
@@ -258,7 +260,7 @@ bool SeriesTable::has_room_for(size_t bytes) const {
   return live_ < options_.max_series && used_bytes() + bytes <= options_.max_bytes;
 }
 
-// Removes series that are no longer shown.
+// Removes stale series.
 void SeriesTable::sweep() {
   last_sweep_ns_ = now_.monotonic_ns;
   for (uint32_t i = 0; i < series_.size(); ++i) {
@@ -278,7 +280,7 @@ void SeriesTable::remove(uint32_t index) {
   if (entity.members.empty()) forget(entity);
 }
 
-// A snapshot may still read its labels.
+// Removes an entity. It is kept in removed_ while a snapshot may read its labels.
 void SeriesTable::forget(Entity &entity) {
   label_bytes_ -= bytes_of(entity);
   labels_in_use_.erase(labels_in_use_.find(entity.labels));

@@ -6,7 +6,7 @@
 namespace atalaya::prometheus {
 namespace {
 
-// Short windows come a little late when the host is busy.
+// The maximum time without a window. It has a minimum, because short windows arrive late when the host is busy.
 constexpr int64_t kMinSilence = 2'000'000'000;
 
 int64_t max_silence(int64_t interval_ns, const Staleness &staleness) {

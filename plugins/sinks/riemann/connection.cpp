@@ -38,8 +38,8 @@ protocols::Answer Connection::exchange(std::string_view message) {
   }
 }
 
-// No bytes may arrive between an answer and the next message: else the server closed the idle connection. Checking this before
-// sending leaves no doubt whether a message arrived.
+// Whether the server has closed the idle connection: then the socket is readable between an answer and the next message. The check
+// before a send avoids messages of which it is unknown whether they arrived.
 bool Connection::is_stale() {
   return socket_->poll(Poco::Timespan(0), Poco::Net::Socket::SELECT_READ | Poco::Net::Socket::SELECT_ERROR);
 }

@@ -12,9 +12,9 @@ namespace {
 constexpr int kPatientTries = 3;
 // Maximum splits of a message: enough for about thirty bad events among 1,000.
 constexpr size_t kMaxSearches = 256;
-// A server that refuses this number of single events with equal texts and accepts none has another problem.
+// If a server refuses this number of single events with equal texts and accepts none, the cause is the server, not the events.
 constexpr size_t kSuspicious = 8;
-// After this number of attempts the refusals are taken as final, so that a batch of bad events is not retried for ever.
+// After this number of attempts refusals are final, so that a batch of invalid events is not retried without end.
 constexpr int kMaxTries = 10;
 
 }  // namespace
@@ -65,7 +65,7 @@ bool Delivery::retry_refused() {
   return true;
 }
 
-// The next events, up to the limits of a message.
+// Returns the next events, up to the limits of a message.
 Delivery::Range Delivery::next_message() const {
   Range range = undelivered_.front();
   size_t bytes = 0, end = range.first;

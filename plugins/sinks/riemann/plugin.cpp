@@ -124,7 +124,7 @@ class Riemann final : public Sink {
       throw Failure(Code::bad_config, "tls.certificate and tls.key need each other; set both");
   }
 
-  // Doubles up to retry_max. Half of it is random, so that many agents do not reconnect at the same time.
+  // The delay doubles up to retry_max. Half of it is random, so that many agents do not reconnect at the same time.
   int64_t pause() {
     std::uniform_real_distribution<double> half(0.5, 1.0);
     const auto pause = static_cast<int64_t>(static_cast<double>(std::min(pause_, retry_max_)) * half(random_));
@@ -132,7 +132,7 @@ class Riemann final : public Sink {
     return std::max<int64_t>(pause, 1);
   }
 
-  // The batch is delivered: records and counts the refused events.
+  // Handles a delivered batch: writes the refused events as dead letters, and counts them.
   void settle() {
     for (const auto &[sample, reason] : events_->without_form()) host_.dropped(reason, 1);
     for (const Delivery::Dead &dead : delivery_->dead())

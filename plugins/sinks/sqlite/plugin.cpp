@@ -69,7 +69,7 @@ constexpr Param kTraces[] = {
     param::size("max_size", "Maximum size of all files; the oldest are removed").defaults("1 GiB").range(1 << 20, 1e15),
 };
 
-// Recordings of one trigger are complete within a few windows of the slowest recorder.
+// Delay before a trace file is written: the recorders of one trigger complete their recordings within a few windows.
 constexpr int64_t kSettleNs = 2'000'000'000;
 constexpr int64_t kTimeoutNs = int64_t{180} * 1'000'000'000;
 
@@ -78,14 +78,14 @@ TraceLimits read_traces(Host host) {
           static_cast<size_t>(host.integer("traces.files")), static_cast<uint64_t>(host.integer("traces.max_size"))};
 }
 
-// The folder of this plugin: the agent may have found it by --plugins.
+// The folder of this plugin, which the agent may have loaded from a folder of --plugins.
 std::string own_folder() {
   Dl_info about{};
   if (::dladdr(reinterpret_cast<void *>(&own_folder), &about) == 0 || about.dli_fname == nullptr) return "";  // NOLINT
   return std::filesystem::path(about.dli_fname).parent_path();
 }
 
-// The command reads the store, so this process needs none of its memory. Its times are in milliseconds.
+// Runs `atalaya trace` in a child process, so that its memory is not part of the agent's. Its times are in milliseconds.
 core::Status write_trace(const std::string &store, const RecordedTime &time, int file, int stop) {
   constexpr int64_t kMs = 1'000'000;
   std::vector<std::string> words = {"trace",   "--recording",
@@ -164,7 +164,7 @@ class SqliteSink final : public Sink {
     try {
       writer_->maintain_when_due(now);
     } catch (const std::exception &error) {
-      // The batch is committed; the next batch tries deletion and compression again.
+      // The batch is committed; maintenance (deletion, compression) is repeated after the next batch.
       host_.log(Level::warning, std::string("retention and compression are delayed: ") + error.what());
     }
     return Code::ok;
@@ -191,13 +191,13 @@ class SqliteSink final : public Sink {
         [store = writer_->path()](const RecordedTime &time, int file, int stop) { return write_trace(store, time, file, stop); },
         [host = host_](Level level, const std::string &text) { host.log(level, text); });
   }
-  // The span of a recording follows its samples, so the store has them all.
+  // The span of a recording is written after its samples, so the store has all of them now.
   void add_recordings(std::span<const Sample> samples) {
     for (const Sample &sample : samples)
       if (sample.kind == ATALAYA_SPAN && view(sample.text) == "recording" && find_tag(sample, recording_) != nullptr)
         if (const auto time = recorded_time(sample.time_ns, sample.duration_ns)) trace_files_->add(*time);
   }
-  // Only a start may fail for good: a batch waits for the store.
+  // Only a start may fail permanently: a batch is retried until the store is available.
   void ensure_open() {
     if (writer_) return;
     try {
@@ -206,7 +206,7 @@ class SqliteSink final : public Sink {
       throw Failure(Code::retry, error.what());
     }
   }
-  // The batch comes again, to the new store.
+  // The batch is written again, to the new store.
   void check_place() {
     if (writer_->is_in_place()) return;
     const std::string path = writer_->path();
@@ -226,7 +226,7 @@ class SqliteSink final : public Sink {
   }
 
   Host host_;
-  uint32_t recording_ = 0;  // the tag
+  uint32_t recording_ = 0;  // id of the tag `recording`
   store::Options options_;
   std::optional<TraceLimits> traces_;
   std::unique_ptr<TraceFiles> trace_files_;

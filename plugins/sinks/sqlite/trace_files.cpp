@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kNew = ".new";  // a file that is being written
+constexpr std::string_view kNew = ".new";  // suffix of an incomplete file
 constexpr std::string_view kBegin = "recording-", kEnd = ".json", kPattern = "dddd-dd-ddTdd-dd-dd.dddZ";
 constexpr mode_t kMode = 0640;
 constexpr size_t kRemembered = 16;
-// Triggers that never end would make one file ever longer.
+// Maximum length of combined recordings: otherwise continuous triggers would produce one endless file.
 constexpr int64_t kLongest = int64_t{15} * 60 * 1'000'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLongestRecording = 24 * 3600 * kSecond;  // far more than `keep` and `longest` of a recorder allow
+constexpr int64_t kLongestRecording = 24 * 3600 * kSecond;  // much more than the limits of `keep` and `longest` of a recorder
 
 RecordedTime joined(const RecordedTime &a, const RecordedTime &b) {
   return {std::min(a.from_ns, b.from_ns), std::max(a.until_ns, b.until_ns)};
@@ -45,7 +45,7 @@ struct Known {
   uint64_t bytes = 0;
 };
 
-// The files of recordings, the oldest first.
+// Lists the files of recordings, the oldest first.
 std::vector<Known> files_in(const std::string &folder) {
   std::vector<Known> files;
   std::error_code error;
@@ -59,7 +59,7 @@ std::vector<Known> files_in(const std::string &folder) {
   return files;
 }
 
-// Files of an agent that was killed.
+// Removes incomplete files of a killed agent.
 void remove_unfinished(const std::string &folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -128,42 +128,42 @@ TraceFiles::~TraceFiles() {
 }
 
 void TraceFiles::add(const RecordedTime &recording) {
-  if (const auto left_out = schedule(recording))
-    report(*left_out, core::Error{std::to_string(kRemembered) + " others wait; record less often, or shorten the recordings"});
+  if (const auto removed = schedule(recording))
+    report(*removed, core::Error{std::to_string(kRemembered) + " others wait; record less often, or shorten the recordings"});
 }
 
-// Returns one that made room and has no file.
-std::optional<TraceFiles::One> TraceFiles::schedule(const RecordedTime &recording) {
+// Adds the recording. Returns a recording without a file that was removed because the list was full.
+std::optional<TraceFiles::Entry> TraceFiles::schedule(const RecordedTime &recording) {
   const std::lock_guard lock(mutex_);
-  const auto same = std::find_if(all_.begin(), all_.end(), [&](const One &one) {
+  const auto same = std::find_if(recordings_.begin(), recordings_.end(), [&](const Entry &one) {
     const RecordedTime both = joined(one.time, recording);
     return one.time.overlaps(recording) && both.until_ns - both.from_ns <= kLongest;
   });
-  std::optional<One> left_out;
+  std::optional<Entry> removed;
   const int64_t due_ns = core::monotonic() + settle_ns_;
-  if (same != all_.end()) {
+  if (same != recordings_.end()) {
     *same = {joined(same->time, recording), same->name, due_ns, false};
   } else {
-    if (all_.size() == kRemembered) left_out = remove_oldest();
-    all_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
+    if (recordings_.size() == kRemembered) removed = remove_oldest();
+    recordings_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
   }
   changed_.notify_all();
-  return left_out;
+  return removed;
 }
 
-// The oldest one with a file. Without any, the oldest one: it is returned.
-std::optional<TraceFiles::One> TraceFiles::remove_oldest() {
-  const auto written = std::find_if(all_.begin(), all_.end(), [](const One &one) { return one.is_written; });
-  std::optional<One> left_out;
-  if (written == all_.end()) left_out = all_.front();
-  all_.erase(written == all_.end() ? all_.begin() : written);
-  return left_out;
+// Removes the oldest recording with a file. If none has a file, removes and returns the oldest one.
+std::optional<TraceFiles::Entry> TraceFiles::remove_oldest() {
+  const auto written = std::find_if(recordings_.begin(), recordings_.end(), [](const Entry &one) { return one.is_written; });
+  std::optional<Entry> removed;
+  if (written == recordings_.end()) removed = recordings_.front();
+  recordings_.erase(written == recordings_.end() ? recordings_.begin() : written);
+  return removed;
 }
 
-// The one that is to be written first; null if there is none.
-TraceFiles::One *TraceFiles::next_due() {
-  One *next = nullptr;
-  for (One &one : all_)
+// The recording that is due first; null if there is none.
+TraceFiles::Entry *TraceFiles::next_due() {
+  Entry *next = nullptr;
+  for (Entry &one : recordings_)
     if (!one.is_written && (next == nullptr || one.due_ns < next->due_ns)) next = &one;
   return next;
 }
@@ -172,7 +172,7 @@ void TraceFiles::run() {
   pthread_setname_np(pthread_self(), "traces");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    One *const next = next_due();
+    Entry *const next = next_due();
     if (next == nullptr) {
       changed_.wait(lock);
       continue;
@@ -181,22 +181,22 @@ void TraceFiles::run() {
       changed_.wait_until(lock, core::at(next->due_ns));
       continue;
     }
-    next->is_written = true;  // a recording that comes meanwhile makes it due again
-    const One one = *next;
+    next->is_written = true;  // an overlapping recording that is added during the write resets this
+    const Entry one = *next;
     lock.unlock();
     report(one, write(one));
     lock.lock();
   }
 }
 
-void TraceFiles::report(const One &one, const core::Status &written) {
+void TraceFiles::report(const Entry &one, const core::Status &written) {
   if (written) return log_(Level::info, "recording: " + limits_.folder + "/" + one.name);
   const uint64_t failed = ++failed_;
   log_(Level::warning, "no file " + one.name + " of a recording: " + written.error() + "; " + std::to_string(failed) +
                            " without a file since the start. The recording is in the store: atalaya trace --recording writes it");
 }
 
-core::Status TraceFiles::write(const One &one) const {
+core::Status TraceFiles::write(const Entry &one) const {
   if (core::Status made = core::make_folders(limits_.folder); !made) return made;
   const std::string path = limits_.folder + "/" + one.name, new_path = path + std::string(kNew);
   core::Status written = write_new(one, new_path);
@@ -205,10 +205,10 @@ core::Status TraceFiles::write(const One &one) const {
   return written;
 }
 
-core::Status TraceFiles::write_new(const One &one, const std::string &path) const {
+core::Status TraceFiles::write_new(const Entry &one, const std::string &path) const {
   const core::Descriptor file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kMode));
   if (!file) return cannot("create", path);
-  // Readers by group, whatever the mask of the agent is.
+  // The group may read the file, independent of the agent's umask.
   if (::fchmod(file.get(), kMode) != 0) return cannot("set the mode of", path);
   if (core::Status written = write_(one.time, file.get(), stop_read_.get()); !written) return written;
   struct stat info {};
@@ -217,7 +217,7 @@ core::Status TraceFiles::write_new(const One &one, const std::string &path) cons
   return make_room(one.name, static_cast<uint64_t>(info.st_size));
 }
 
-// Removes the oldest files, so that one more of this size fits.
+// Removes the oldest files until one more of this size fits the limits.
 core::Status TraceFiles::make_room(const std::string &name, uint64_t bytes) const {
   if (bytes > limits_.bytes)
     return core::Error{"it has " + std::to_string(bytes) + " bytes; raise traces.max_size, or shorten the recordings"};

@@ -54,7 +54,7 @@ class TraceFiles {
   void add(const RecordedTime &recording);
 
  private:
-  struct One {
+  struct Entry {
     RecordedTime time;
     std::string name;  // file name
     int64_t due_ns = 0;
@@ -62,12 +62,12 @@ class TraceFiles {
   };
 
   void run();
-  std::optional<One> schedule(const RecordedTime &recording);
-  std::optional<One> remove_oldest();
-  One *next_due();
-  void report(const One &one, const core::Status &written);  // without the lock
-  core::Status write(const One &one) const;
-  core::Status write_new(const One &one, const std::string &path) const;
+  std::optional<Entry> schedule(const RecordedTime &recording);
+  std::optional<Entry> remove_oldest();
+  Entry *next_due();
+  void report(const Entry &one, const core::Status &written);  // without the lock
+  core::Status write(const Entry &one) const;
+  core::Status write_new(const Entry &one, const std::string &path) const;
   core::Status make_room(const std::string &name, uint64_t bytes) const;
 
   const TraceLimits limits_;
@@ -77,7 +77,7 @@ class TraceFiles {
   core::Descriptor stop_read_, stop_write_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<One> all_;  // the last ones
+  std::vector<Entry> recordings_;  // the last ones
   bool stopping_ = false;
   std::atomic<uint64_t> failed_ = 0;
   std::thread thread_;

@@ -49,7 +49,7 @@ class Stdout final : public Sink {
       io::append_tables(samples, name_of_, options_, text_);
     }
     const int error = write_all(STDOUT_FILENO, text_);
-    if (error == EPIPE) {  // as after `| head`
+    if (error == EPIPE) {  // the reader has closed the pipe, such as `| head`
       host_.dropped("the reader of standard output has ended", samples.size());
       return Code::ok;
     }
@@ -66,7 +66,7 @@ class Stdout final : public Sink {
   core::NameOf name_of_;
   std::unique_ptr<core::Encoder> encoder_;  // null: tables
   io::TableOptions options_;
-  std::string header_;  // until it has been printed
+  std::string header_;  // empty after it was printed
   std::string text_;
   core::Refused refused_;  // of the current batch
 };
