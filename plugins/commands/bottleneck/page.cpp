@@ -15,7 +15,7 @@ using query::xml_text;
 
 constexpr size_t kMaxPictures = 24, kMaxRows = 200, kMaxMetrics = 25;
 
-// The policy protects the host of the page: no text, such as the name of a job, can load or run anything.
+// The content security policy: no text, such as the name of a job, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -36,12 +36,12 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 </style>
 )";
 
-// Below a table that was cut.
+// A note below a shortened table.
 void add_how_many(std::string &out, size_t shown, size_t all) {
   if (shown < all) out += "<p>" + std::to_string(shown) + " of " + std::to_string(all) + "; --format json has all.</p>\n";
 }
 
-// Rows of texts; columns from `numbers` on are right-aligned.
+// Adds a table of texts; columns from `numbers` on are right-aligned.
 void add_table(std::string &out, const std::vector<query::Row> &rows, size_t numbers) {
   if (rows.size() < 2) return;
   out += "<table>";

@@ -19,9 +19,9 @@ using io::JsonObject;
 
 using core::visible;
 
-constexpr size_t kMaxSteps = 30;                    // in a table
-constexpr size_t kMaxTasks = 500;                   // whose waits are read
-constexpr int64_t kLongestWindow = 60'000'000'000;  // the stacks of a task are in windows that may begin before it and end after it
+constexpr size_t kMaxSteps = 30;                    // maximum rows of the table
+constexpr size_t kMaxTasks = 500;                   // maximum tasks whose waits are read
+constexpr int64_t kLongestWindow = 60'000'000'000;  // windows of stacks may start before a task and end after it
 
 double seconds_of(int64_t ns) {
   return static_cast<double>(ns) / 1e9;
@@ -42,7 +42,7 @@ std::vector<uint32_t> path_tasks(const jobs::CriticalPath &path) {
   return tasks;
 }
 
-// Off-CPU stacks of the path's tasks, from the source perf.
+// Reads the waits of the path's tasks from off-CPU stacks of the source perf.
 std::map<std::string, int64_t> waits_of(const jobs::JobData &data, const jobs::CriticalPath &path, store::Store &store,
                                         query::Budget &budget) {
   std::map<std::string, int64_t> waits;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWidth = 520, kHeight = 280, kLeft = 76, kRight = 14, kTop = 34, kBottom = 58;
 constexpr size_t kMaxPoints = 2'000, kMaxBars = 24, kWidestName = 12;
-// From the lowest grade to the highest; distinguishable for colour-blind readers.
+// Colours from the lowest grade to the highest; distinguishable for colour-blind readers.
 constexpr std::array<const char *, jobs::kGrades> kColours = {"#d55e00", "#e69f00", "#999999", "#56b4e9", "#0072b2"};
 constexpr const char *kBefore = "#999999", *kAfter = "#0072b2";
 
@@ -59,7 +59,7 @@ class Picture {
             std::to_string(bottom + 4) + "\" stroke=\"#999\"/>\n";
     text(at_x, bottom + 15, "middle", words);
   }
-  // The label of a bar, rotated below it.
+  // Draws the label of a bar, rotated, below it.
   void name(double at_x, const std::string &words) {
     const std::string turn = " transform=\"rotate(-30 " + pixels(at_x) + " " + pixels(kHeight - kBottom + 14) + ")\"";
     text(at_x, kHeight - kBottom + 14, "end", core::cut_to_width(core::visible(words), kWidestName), turn);
@@ -84,7 +84,7 @@ std::string title_of(const jobs::JobData &data, const jobs::Group &group, const 
   return core::visible(stage + (phase.empty() ? " tasks" : " " + phase)) + ": " + measure;
 }
 
-// Axis labels of a chart that covers this number of seconds.
+// Draws the axis labels of a chart that covers `seconds`.
 void add_seconds(Picture &picture, double seconds) {
   constexpr double kShortest = 0.001;  // starts have a resolution of milliseconds
   const plot::Scale scale = plot::scale_of(0, std::max(seconds, kShortest), 6);
@@ -157,7 +157,8 @@ std::string change_of(const jobs::JobData &data, const std::vector<jobs::Compare
     picture.bar(place(0.5), place(0.85), one.after, kAfter, name + " after: " + jobs::short_text(one.after) + " KiB/s");
     picture.name(place(0.5), name);
   }
-  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7), 18);  // below, it would overlap the names
+  picture.legend({{kBefore, "before"}, {kAfter, "after"}}, Picture::x(0.7),
+                 18);  // at the top: below the bars it would overlap the names
   return picture.finished();
 }
 

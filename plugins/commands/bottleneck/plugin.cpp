@@ -29,7 +29,7 @@ std::string format_of(const std::string &file, const std::string &format) {
   std::string suffix = query::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "json") {
-    if (format != "table" && format != suffix)  // that is the default
+    if (format != "table" && format != suffix)  // the format was given explicitly
       throw Failure(Code::bad_config, "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
@@ -75,7 +75,7 @@ class BottleneckCommand final : public Command {
     if (const auto file = host.find("o")) file_ = file->text();
     format_ = format_of(file_, host.text("format"));
     if (critical_path_ && format_ == "html") throw Failure(Code::bad_config, "--critical-path: use --format table or json");
-    // A single job is searched at any time.
+    // The default range of one job is all time.
     any_time_ = job_ != "all" && read_.experiment.empty() && read_.from.empty() && read_.to.empty();
   }
 
@@ -111,7 +111,7 @@ class BottleneckCommand final : public Command {
     return ids;
   }
 
-  // The time range that has jobs.
+  // A hint with the time range of the stored jobs.
   void report_no_points(query::Reading &reading) const {
     query::report_no_points("tasks of jobs", reading.range);
     if (any_time_) return;

@@ -30,7 +30,7 @@ constexpr Param kFormat =
     param::choice("format", "table|json|names", "Output format; names: the first column, without names that a terminal cannot show")
         .defaults("table");
 
-// Parameters and output of the three commands.
+// The common parameters and output of the three commands.
 class Contents : public Command {
  protected:
   explicit Contents(Host host)
@@ -147,7 +147,7 @@ class Processes final : public Contents {
         return found == series.tags.end() ? std::string() : found->second;
       };
       for (const store::Series &series : series_of({}, tags, reading)) {
-        if (!series.tags.contains("process")) continue;  // a negated pattern passes without the tag
+        if (!series.tags.contains("process")) continue;  // a negated pattern also matches series without the tag
         Seen &seen = processes[tag(series, "process")];
         seen.hosts.insert(tag(series, "host"));
         seen.metrics.insert(series.metric);

@@ -15,7 +15,7 @@ namespace atalaya::experiment_command {
 Child::Child() {
   sigemptyset(&forwarded_signals_);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&forwarded_signals_, signal);
-  ::signal(SIGCHLD, SIG_DFL);  // a parent may have set it to be ignored
+  ::signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it; then waitpid fails
   pthread_sigmask(SIG_BLOCK, &forwarded_signals_, &previous_mask_);
 }
 
@@ -50,7 +50,7 @@ int Child::wait() {
   for (pid_t ended = 0; ended == 0;) {
     siginfo_t info{};
     const int signal = sigwaitinfo(&forwarded_signals_, &info);
-    // The terminal sends signals to all its processes, the child included.
+    // Signals of the terminal are not forwarded: the child gets them too.
     const bool of_terminal = info.si_code == SI_KERNEL;
     if (signal > 0 && signal != SIGCHLD && !of_terminal) ::kill(pid_, signal);
     ended = ::waitpid(pid_, &status, WNOHANG);

@@ -70,7 +70,7 @@ void print_table(const std::vector<Experiment> &experiments) {
   }
 }
 
-// One a line. A name that is not one visible line is left out.
+// Prints one name per line. Names with line breaks are omitted.
 void print_names(const std::vector<Experiment> &experiments) {
   std::set<std::string> names;
   for (const Experiment &one : experiments) names.insert(one.name);
@@ -201,7 +201,7 @@ class ExperimentCommand final : public Command {
     return status;
   }
 
-  // The experiment of a workload, which is opened with it: a new one, or the one before again. Nothing if it is open.
+  // Opens the experiment of a workload: a new one, or the last one again. Nothing if it is open already.
   std::optional<Experiment> opened_around(ExperimentLog &writer, const Experiment &workload) const {
     if (workload.workload.empty()) return std::nullopt;
     Experiment whole = workload;

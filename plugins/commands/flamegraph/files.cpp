@@ -13,10 +13,10 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// Longer lines are not stacks.
+// Maximum length of a line; longer lines are malformed.
 constexpr size_t kMaxLine = size_t{16} << 20;
 
-// Reads a line into limited memory. False at the end.
+// Reads a line of limited length; false at the end.
 bool next_line(std::istream &in, std::string &line) {
   line.clear();
   std::streambuf &bytes = *in.rdbuf();

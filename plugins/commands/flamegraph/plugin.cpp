@@ -161,7 +161,7 @@ class FlamegraphCommand final : public Command {
                     "--folded uses all stacks of the file; omit times, hosts, processes, tasks, phases, --tag and --by");
   }
 
-  // Executors differ in their pids: the same code of two of them is one frame.
+  // Groups processes by name: the same code in executors with different pids becomes one frame.
   void check_tasks() {
     if (!against_median_) return;
     if (stage_.empty()) throw Failure(Code::bad_config, "--slow-against-median: needs --stage");
@@ -296,15 +296,15 @@ class FlamegraphCommand final : public Command {
 
   const query::ReadOptions options_;
   const std::string folded_, diff_, file_;
-  store::Range range_{0, 0};  // of the stored stacks
+  store::Range range_{0, 0};  // range of the stored stacks
   std::string nothing_;       // the reason for an empty result
   std::string format_;
   const size_t top_;
   const std::string keep_;
   const std::string task_, stage_, job_, phase_;
   const bool against_median_;
-  bool differs_not_ = false;  // no task of the stage is slow
-  Values parts_{};            // tasks of both sides
+  bool differs_not_ = false;  // true: no task of the stage is slow, so there is no difference
+  Values parts_{};            // number of tasks of each side
   Wanted wanted_;
   Style style_;
 };

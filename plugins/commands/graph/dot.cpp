@@ -14,7 +14,7 @@
 namespace atalaya::graph {
 namespace {
 
-// Heights in inches, widths in points: for values of zero, and for the largest value of the drawing.
+// Heights in inches and widths in points of the value 0, and of the largest value of the drawing.
 constexpr double kLowest = 0.4, kHighest = 2.4, kThinnest = 1, kThickestNode = 8, kThickestEdge = 14;
 constexpr size_t kWidestNode = 40;
 
@@ -104,7 +104,7 @@ class Dot {
             colour_of(node.command) + "\" tooltip=" + quoted(node.name + used_text(node.used)) + "];\n";
   }
 
-  // The empty line keeps the label clear of a thick edge.
+  // The empty line separates the label from a thick edge.
   void add_edge(const Ends &ends, double bytes) {
     const Node &a = graph_.nodes[ends.first], &b = graph_.nodes[ends.second];
     out_ += "  " + name(ends.first) + " -- " + name(ends.second) +

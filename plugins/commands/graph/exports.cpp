@@ -48,7 +48,7 @@ std::string number(double value) {
   return text;
 }
 
-// Whole numbers: the decimals of estimates have no meaning.
+// Rounds to an integer: the decimals of estimates have no meaning.
 int64_t whole(double bytes) {
   return std::llround(bytes);
 }

@@ -62,7 +62,7 @@ std::string omitted_rows_text(size_t all, size_t shown) {
   return all > shown ? "... and " + std::to_string(all - shown) + " more: --top\n" : "";
 }
 
-// Leaves out columns without values.
+// Formats a table without empty columns.
 std::string columns(std::vector<Row> rows) {
   for (size_t column = rows.front().size(); column-- > 0;) {
     const bool empty = std::all_of(rows.begin() + 1, rows.end(), [&](const Row &row) { return row[column].empty(); });
@@ -82,7 +82,7 @@ std::string jvm_table(const Overview &overview, size_t top) {
   return columns(std::move(rows)) + omitted_rows_text(overview.jvms.size(), top);
 }
 
-// The meaning of the profiles that have values.
+// An explanation of each profile that has values.
 std::string legend(bool self, bool samples) {
   std::string text;
   if (samples) text += std::string(kSamples) + ": by source perf, without bias; prefer them\n";
@@ -94,7 +94,7 @@ std::string legend(bool self, bool samples) {
   return text;
 }
 
-// With the rest, if there is any.
+// Appends a row with the sum of the omitted rows.
 std::string function_table(const std::vector<Function> &functions, const std::optional<double> &rest = {},
                            const std::optional<double> &rest_share = {}) {
   std::vector<Row> rows = {{"function", kSamples, kShare, kSelf, kShare}};
@@ -105,12 +105,12 @@ std::string function_table(const std::vector<Function> &functions, const std::op
   return columns(std::move(rows));
 }
 
-// 10 digits: shares and rates are ratios of counts.
+// 10 significant digits, because shares and rates are ratios of counts.
 void add_number(JsonObject &object, std::string_view name, const std::optional<double> &value) {
   if (value) object.key(name).raw(query::rounded_text(*value));
 }
 
-// The bias is next to every value that has it.
+// Writes a value together with its bias, if it has one.
 void add_profiles(JsonObject &object, const std::optional<double> &self, const std::optional<double> &self_share,
                   const std::optional<double> &samples, const std::optional<double> &samples_share) {
   if (self || self_share) {
@@ -131,7 +131,7 @@ void add_function(JsonObject &object, const Function &function) {
   add_profiles(object, function.self, function.self_share, function.samples, function.samples_share);
 }
 
-// Of a JVM, one of its exemplars, or a function in it.
+// The command for details of a JVM, of one of its exemplars, or of a function in it.
 template <class Owned>
 void add_owner(JsonObject &object, const Owned &owned) {
   object.text("host", owned.host);

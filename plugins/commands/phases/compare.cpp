@@ -19,7 +19,7 @@
 namespace atalaya::phases {
 namespace {
 
-// The other one is of the same process, without a pause that begins another run.
+// Whether both runs are parts of one run: the same process, and no pause between them that starts a new run.
 bool are_one_run(const ProgramRun &one, const ProgramRun &other) {
   const auto pause_ns = [](const ProgramRun &first, const ProgramRun &second) {
     return second.steps.front().of.start_ns - first.steps.back().of.end_ns;
@@ -33,7 +33,7 @@ class NormalRuns {
  public:
   explicit NormalRuns(std::vector<ProgramRun> runs) : runs_(std::move(runs)), all_(runs_) {}
 
-  // A run is no measure of itself: models and number of the others.
+  // Returns the models and the number of the other runs: a run must not be compared with itself.
   const Models &models(const ProgramRun &run) {
     const auto is_own = [&](const ProgramRun &other) { return are_one_run(run, other); };
     if (std::none_of(runs_.begin(), runs_.end(), is_own)) return all_;
@@ -49,10 +49,10 @@ class NormalRuns {
  private:
   const std::vector<ProgramRun> runs_;
   const Models all_;
-  std::optional<Models> of_others_;  // of the last call
+  std::optional<Models> of_others_;  // result of the last call
 };
 
-// The runs of the range, by program. Each has its phases before the range as well.
+// The runs of the range by program, including their phases before the range.
 std::map<std::string, std::vector<ProgramRun>> whole_runs(const PhasesOptions &asked, query::Reading &reading,
                                                           const PhaseDatabase &database) {
   const Wanted wanted = asked.wanted(reading.range);
@@ -69,14 +69,14 @@ std::map<std::string, std::vector<ProgramRun>> whole_runs(const PhasesOptions &a
   return programs;
 }
 
-// Reads the functions of the phases from the first one that was asked for on, and of those that it is predicted from.
+// Reads the functions of the requested phases (from `first` on) and of the phases from which they are predicted.
 void read_needed_functions(query::Reading &reading, ProgramRun &run, const Models &models) {
   for (const size_t input : inputs_of(run, run.first, models.dependent()))
     read_functions(*reading.store, run, run.steps[input], reading.budget);
   for (size_t i = run.first; i < run.steps.size(); ++i) read_functions(*reading.store, run, run.steps[i], reading.budget);
 }
 
-// Calls visit(runs, normal runs) for each program that ran in the range. False: there is none.
+// Calls visit(runs, normal runs) for each program that ran in the range; false if there is none.
 template <class Visit>
 bool for_each_program(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
   auto checked = whole_runs(asked, reading, database);

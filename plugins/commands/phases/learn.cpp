@@ -20,7 +20,7 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
   return found;
 }
 
-// A segment, or its parts beside gaps, in which nobody knows what the process did. A part is as long as a new phase.
+// Adds a segment as occurrences of its phase, split at gaps without samples. A part needs the minimum length of a phase.
 void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t least) {
   Segment part = segment;
   const auto add = [&](size_t end) {
@@ -48,7 +48,7 @@ KnownPhases phases_of(const std::string &program, Key key, const PhaseDatabase &
   return found;
 }
 
-// Adds the phases to the database; their ids.
+// Adds the phases to the database; returns their ids.
 std::vector<std::string> add_phases(const std::vector<MinedPhase> &phases, const KnownPhases &earlier, const std::string &program,
                                     Key key, int64_t learned_ns, PhaseDatabase &database) {
   std::vector<std::string> ids;

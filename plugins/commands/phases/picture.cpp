@@ -40,7 +40,7 @@ double largest(const std::vector<double> &values) {
   return most;
 }
 
-// The resources that the run used at all.
+// The resources that the run used; others are not drawn.
 std::vector<size_t> used_resources(const ProcessTrace &trace) {
   std::vector<size_t> used;
   for (size_t r = 0; r < kResources; ++r)
@@ -54,7 +54,7 @@ SeriesSet series_of(const ProcessTrace &trace, const std::vector<size_t> &resour
   return series;
 }
 
-// Of a value for people: the CPU time of a process may be more than one core.
+// The unit in a label. It says "of one core", because the CPU time of a process may exceed 100 %.
 std::string unit_of(size_t resource) {
   return resource == kCpu ? "% of one core" : io::shown_unit(kResourceUnits[resource]);
 }
@@ -88,7 +88,7 @@ class RunPicture {
     std::string label, colour;
   };
 
-  // Windows do not overlap in the picture: one that was merged over time begins where the one before ended.
+  // Windows must not overlap in the picture: a window that was merged over time starts at the end of the previous one.
   int64_t start_of(size_t sample) const {
     const int64_t start_ns = trace_.time_ns(sample) - run_.trace.durations_ns[sample];
     return sample == 0 ? start_ns : std::max(start_ns, trace_.time_ns(sample - 1));
@@ -135,7 +135,7 @@ class RunPicture {
             "\" stroke-width=\"1.3\" stroke-linecap=\"round\"/>\n";
   }
 
-  // A value is drawn in the middle of its window; unknown ones and missing windows are gaps.
+  // A value is drawn in the middle of its window; unknown values and missing windows are gaps.
   template <class YOf>
   std::string path_of(const std::vector<double> &values, YOf &&y_of) const {
     std::string path;
@@ -181,7 +181,7 @@ class RunPicture {
     return braces;
   }
 
-  // Labels that do not fit next to each other are on two lines in turn.
+  // Labels that do not fit next to each other alternate between two lines.
   double braces(double y, const std::string &name, const std::vector<Brace> &all) {
     add_text(out_, kLeft - 6, y + 10, "end", name, " font-weight=\"bold\"");
     size_t labelled = 0;
@@ -203,7 +203,7 @@ class RunPicture {
     return y + (has_labels ? 52 : 24);
   }
 
-  // The functions of each phase.
+  // Draws the functions of each phase.
   double code(double y) {
     y += 12;
     constexpr double kColumn = (kWidth - kLeft - kRight) / 2.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command phases: what programs do when, what their next part will cost, and what is not normal.
+// Command phases: the phases of programs over time, predictions of their cost, and anomalies.
 #include <atalaya/plugin.hpp>
 
 #include <algorithm>

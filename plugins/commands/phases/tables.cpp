@@ -37,7 +37,7 @@ std::string heading_of(const Context &context) {
   return text;
 }
 
-// The inputs of a linear model with the largest effect in the range of training, at most three.
+// The inputs of a linear model with the largest effects over the range of the training data, maximum three.
 std::vector<std::string> strongest_inputs(const Model &model) {
   std::vector<std::pair<double, std::string>> strongest;
   for (size_t i = 0; model.is_linear && i < model.inputs.size(); ++i)
@@ -49,7 +49,7 @@ std::vector<std::string> strongest_inputs(const Model &model) {
   return names;
 }
 
-// Rows in columns below headings, in 80 columns where the names allow it.
+// A table with groups of rows below headings, at most 80 columns wide unless names are too long.
 class Groups {
  public:
   explicit Groups(query::Row header) : rows_{std::move(header)} {}
@@ -59,7 +59,7 @@ class Groups {
     cells[0] = "  " + cells[0];
     rows_.push_back(std::move(cells));
   }
-  // Words below the last row; a word that is longer than a line is cut.
+  // Adds words below the last row; a word that is longer than a line is cut.
   void note(std::string first, const std::vector<std::string> &words) {
     constexpr size_t kColumns = 80;
     std::string &text = notes_[rows_.size() - 1];
@@ -91,7 +91,7 @@ class Groups {
 
  private:
   std::vector<query::Row> rows_;
-  std::map<size_t, std::string> heads_, notes_;  // before and after the row of this number
+  std::map<size_t, std::string> heads_, notes_;  // by row number: headings before and notes after the row
 };
 
 }  // namespace

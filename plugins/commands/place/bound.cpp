@@ -9,7 +9,7 @@
 namespace atalaya::place {
 namespace {
 
-// The least number of hosts in use, so that this resource is enough.
+// The minimum number of hosts in use with enough of this resource.
 size_t fewest_hosts(const Problem &problem, const ResourceOf &resource) {
   double needed = 0;
   for (const Item &item : problem.items) needed += item.used.*resource.used;
@@ -29,7 +29,7 @@ size_t fewest_hosts(const Problem &problem, const ResourceOf &resource) {
   return std::max<size_t>(count, problem.items.empty() ? 0 : 1);
 }
 
-// The least sum of the free shares of so many hosts in use.
+// The minimum sum of the free shares if `count` hosts are in use.
 double min_free(const Problem &problem, size_t hosts, const ResourceOf &resource) {
   double load = 0, smallest = std::numeric_limits<double>::infinity();
   for (const Item &item : problem.items) load += item.used.*resource.used;

@@ -12,11 +12,12 @@ namespace {
 // The role of a node of the graph.
 struct Part {
   enum class Role { item, stays, elsewhere } role = Role::elsewhere;
-  size_t index = 0;  // of the item or of the host; hosts outside the problem have the last indices
+  size_t index = 0;  // index of the item or of the host; hosts outside the problem have the last indices
 };
 
-// Containers or processes. Processes outside containers belong to the host and stay.
-bool is_of_kind(graph::By by, const graph::Node &node) {
+// Whether the node is of the placed kind: a container, or a process. If containers are placed, processes outside containers stay on
+// their host.
+bool is_placed_kind(graph::By by, const graph::Node &node) {
   return by == graph::By::container ? node.contained : !node.pid.empty();
 }
 
@@ -58,7 +59,7 @@ Problem problem_of(const graph::Graph &graph, const std::vector<graph::Worker> &
       problem.fixed[host->second].cpu -= node.used.cpu;
       problem.fixed[host->second].memory -= node.used.memory;
     } else if (!node.outside) {
-      if (host != numbers.end() && host->second < problem.hosts.size() && is_of_kind(graph.by, node))
+      if (host != numbers.end() && host->second < problem.hosts.size() && is_placed_kind(graph.by, node))
         problem.kept[host->second] = true;
       parts.push_back({Part::Role::stays, numbers.try_emplace(node.host, numbers.size()).first->second});
     } else {

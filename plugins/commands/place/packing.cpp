@@ -71,7 +71,7 @@ graph::Resources needs_of(const Problem &problem, const std::vector<size_t> &gro
   return needs;
 }
 
-// The larger of its shares of the first host.
+// The size of an item for sorting: the larger of its shares of CPU and memory of the first host.
 double size_of(const Problem &problem, const std::vector<size_t> &group) {
   const graph::Resources needs = needs_of(problem, group);
   return std::max(part_of(needs.cpu, problem.hosts[0].cpu), part_of(needs.memory, problem.hosts[0].memory));
@@ -86,7 +86,7 @@ class Packer {
         placed_on_(problem.hosts.size(), false),
         placement_(problem.items.size(), 0) {}
 
-  // `whole`: a group is placed on one host if one has room.
+  // `whole`: each group is placed on one host if a host has room for it.
   Placement pack(const Groups &groups, bool whole) {
     for (const std::vector<size_t> &group : groups) {
       const std::optional<size_t> host = whole ? first_with_room(needs_of(problem_, group)) : std::nullopt;
@@ -104,7 +104,7 @@ class Packer {
     return std::nullopt;
   }
 
-  // The first host with room, or the one that is overloaded least.
+  // The first host with room, or the host with the smallest overload.
   size_t host_for(size_t item) const {
     const graph::Resources &needs = problem_.items[item].used;
     if (const auto host = first_with_room(needs)) return *host;
@@ -149,7 +149,7 @@ Problem with_more(const Problem &problem, size_t more) {
   return larger;
 }
 
-// Copies of the last host with which all items fit; nothing if no number of them is enough.
+// The number of copies of the last host with which all items fit; nothing if no number is enough.
 std::optional<size_t> hosts_missing(const Problem &problem) {
   size_t enough = 1;
   while (!fits_all(with_more(problem, enough)))

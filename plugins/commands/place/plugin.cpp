@@ -74,7 +74,7 @@ class PlaceCommand final : public Command {
     search_.population = static_cast<unsigned>(host.integer("population"));
     search_.generations = static_cast<unsigned>(host.integer("generations"));
     search_.seed = static_cast<unsigned>(host.integer("seed"));
-    if (const auto hosts = host.find("hosts")) take_hosts(std::string(hosts->text()));
+    if (const auto hosts = host.find("hosts")) parse_hosts(std::string(hosts->text()));
     if (format_ == "kubernetes" && !by_container_)
       throw Failure(Code::bad_config, "--format kubernetes: pod templates have containers; omit --by process");
     auto names = io::MatcherList::parse(host.texts("move"));
@@ -103,8 +103,8 @@ class PlaceCommand final : public Command {
   }
 
  private:
-  // A number or a file.
-  void take_hosts(const std::string &text) {
+  // Parses --hosts: a number or the name of a file.
+  void parse_hosts(const std::string &text) {
     size_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc() || end != text.data() + text.size()) {
@@ -123,7 +123,7 @@ class PlaceCommand final : public Command {
     return graph_of(flows, graph::paired(flows, translations), workers, by_container_ ? graph::By::container : graph::By::process);
   }
 
-  // A process without a pid has ended, or is a sum of processes.
+  // A process without a pid is not placed: it has ended, or is a sum of processes.
   std::function<bool(const graph::Node &)> movable() const {
     return [this](const graph::Node &node) {
       return (by_container_ ? node.contained : !node.pid.empty()) && names_.matches(node.name);
@@ -146,7 +146,7 @@ class PlaceCommand final : public Command {
     warn("no data about the use of these; they are placed as if it were zero", unknown);
   }
 
-  // The current load and traffic, including hosts that may not get items.
+  // The current state, including hosts on which no item may be placed.
   CurrentState present(const Problem &problem, const graph::Graph &graph, const std::vector<graph::Worker> &workers,
                        query::Reading &reading) const {
     const std::vector<std::string> unlisted = unlisted_hosts(problem);
@@ -215,7 +215,7 @@ class PlaceCommand final : public Command {
   const std::string format_;
   const std::vector<store::TagFilter> tags_;
   const graph::Translations translations_;
-  std::string file_;             // with hosts
+  std::string file_;             // file with the hosts
   std::optional<size_t> count_;  // maximum hosts
   SearchOptions search_;
   io::MatcherList names_;

@@ -29,7 +29,7 @@ double crossing_of(const Problem &problem, const Placement &placement) {
   return bytes;
 }
 
-// Surplus hosts with items, those with the fewest items first.
+// The hosts with items that exceed the maximum number of hosts: those with the fewest items.
 std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vector<size_t>> &on) {
   std::vector<size_t> used;
   for (size_t host = 0; host < on.size(); ++host)
@@ -39,7 +39,7 @@ std::vector<size_t> too_many(const Problem &problem, const std::vector<std::vect
   return used;
 }
 
-// Places each of these where it fits best, given the placed ones.
+// Places each of these items where it fits best, given the items placed so far.
 void settle(const Problem &problem, const std::vector<size_t> &items, Placement &placement, query::Budget &budget) {
   Score score;
   for (const size_t item : items) {
@@ -59,7 +59,7 @@ void settle(const Problem &problem, const std::vector<size_t> &items, Placement 
 
 }  // namespace
 
-// A placement that fits has at least 1 / (1 + hosts) for CPU and for memory, and 1 / 2 for the network.
+// A placement without overload has a factor of at least 1 / (1 + hosts) for CPU and for memory, and of 1 / 2 for the network.
 double overflow_of(const Problem &problem) {
   const auto kept = static_cast<size_t>(std::count(problem.kept.begin(), problem.kept.end(), true));
   const double hosts = 1 + static_cast<double>(std::min(problem.hosts.size(), problem.items.size() + kept));
@@ -144,7 +144,7 @@ Placement current(const Problem &problem, query::Budget &budget) {
     (home == numbers.end() ? homeless : on[home->second]).push_back(item);
   }
   for (const size_t host : too_many(problem, on)) homeless.insert(homeless.end(), on[host].begin(), on[host].end());
-  // Until its turn, an item is on the host with most items, so that no surplus host is in use.
+  // An item that is not placed yet is on the host with most items, so that no surplus host is in use.
   const auto fullest = std::max_element(on.begin(), on.end(), [](const auto &a, const auto &b) { return a.size() < b.size(); });
   for (const size_t item : homeless) placement[item] = static_cast<size_t>(fullest - on.begin());
   settle(problem, homeless, placement, budget);

@@ -70,7 +70,7 @@ std::string quality_text(const Score &best, const Quality &quality) {
   return "no placement has a higher fitness than " + short_number(quality.bound, 4) + "\n";
 }
 
-// The future of a current host.
+// The state of a current host in the new placement.
 const char *fate(bool now, bool proposed) {
   if (proposed) return "in use";
   return now ? "could be emptied" : "not needed";
@@ -135,7 +135,7 @@ std::string as_kubernetes(const Problem &problem, const Placement &after) {
   struct Nodes {
     std::set<std::string> now, proposed;
   };
-  std::map<std::string, Nodes> named;  // replicas share a name and a template
+  std::map<std::string, Nodes> named;  // by item name: replicas have the same name and template
   for (size_t i = 0; i < problem.items.size(); ++i) {
     Nodes &nodes = named[problem.items[i].name];
     nodes.now.insert(problem.items[i].host);

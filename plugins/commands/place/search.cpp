@@ -19,9 +19,9 @@ namespace {
 
 using pagmo::vector_double;
 
-constexpr size_t kMaxSteps = 50'000'000;           // of a walk, and of all rounds of the genetic algorithm
+constexpr size_t kMaxSteps = 50'000'000;           // maximum steps of a local search, and of all runs of the genetic algorithm
 constexpr double kMaxEnumerated = 1 << 21;         // placements
-constexpr double kEqual = 1e-12, kRounded = 1e-9;  // tolerances: of one evaluation, of sums over many moves
+constexpr double kEqual = 1e-12, kRounded = 1e-9;  // tolerances of one evaluation, and of sums over many moves
 
 bool is_better(double fitness, double than, double tolerance) {
   return fitness > than + tolerance * std::abs(than);
@@ -51,7 +51,7 @@ struct Genome {
   vector_double::size_type get_nix() const { return problem->items.size(); }
 };
 
-// A walk to the nearest optimum in small steps, which mutation finds late.
+// Local search (hill climbing) to the nearest optimum: the genetic algorithm alone finds small improvements late.
 class Polish {
  public:
   Polish(const Problem &problem, const Groups &groups, const Placement &start, query::Budget &budget)
@@ -63,14 +63,14 @@ class Polish {
       for (size_t item = 0; item < problem_.items.size(); ++item) any = move(item) || exchange(item) || any;
       for (const std::vector<size_t> &group : groups_) any = move_together(group) || any;
       for (size_t host = 0; host < problem_.hosts.size(); ++host) any = clear(host) || any;
-      now_ = IncrementalFitness(problem_, now_.placement());  // without the rounding of its sums
+      now_ = IncrementalFitness(problem_, now_.placement());  // removes the rounding errors of incremental sums
       fitness_ = now_.fitness();
     }
     return now_.placement();
   }
 
  private:
-  // False when the steps are used up: large problems end in time, with the same answer on every machine.
+  // False when all steps are used. The limit counts steps, not time, so that the result is the same on every machine.
   bool spend(size_t item) {
     const size_t cost = now_.cost(item);
     if (steps_ < cost) return false;
@@ -118,7 +118,8 @@ class Polish {
     return false;
   }
 
-  // Moves all items of a host to where each fits best: single moves away from a host in use are worse at first.
+  // Moves all items of a host to where each fits best. Single moves do not empty a host, because the first of them decrease the
+  // fitness.
   bool clear(size_t host) {
     const Placement before = now_.placement();
     for (size_t item = 0; item < before.size(); ++item)
@@ -149,9 +150,9 @@ class Polish {
   size_t steps_ = kMaxSteps;  // remaining
 };
 
-// The best of all placements.
+// Evaluates all placements and returns the best one.
 Placement enumerate(const Problem &problem, query::Budget &budget) {
-  constexpr size_t kBetweenRounding = 4096;  // moves, after which the sums are made anew
+  constexpr size_t kBetweenRounding = 4096;  // moves between two exact computations of the sums
   IncrementalFitness now(problem, Placement(problem.items.size(), 0));
   Placement best = now.placement();
   double fitness = now.fitness();
@@ -171,7 +172,7 @@ Placement enumerate(const Problem &problem, query::Budget &budget) {
   }
 }
 
-// Among equally good placements, the one with the fewest moves: equal hosts may exchange all their items.
+// Among placements with equal fitness, finds the one with the fewest moves: equal hosts may exchange all their items.
 void stay(const Problem &problem, const Placement &start, Placement &best, query::Budget &budget) {
   Score score;
   const double fitness = fitness_of(problem, best, score);
@@ -191,7 +192,7 @@ void stay(const Problem &problem, const Placement &start, Placement &best, query
   };
   for (bool any = true; any;) {
     any = false;
-    // Only an exchange that returns an item to its host saves moves.
+    // Only an exchange that returns an item to its current host saves moves.
     for (size_t item = 0; item < best.size(); ++item) {
       if (best[item] == start[item]) continue;
       budget.work(steps_of(problem));
@@ -203,7 +204,7 @@ void stay(const Problem &problem, const Placement &start, Placement &best, query
   }
 }
 
-// The genetic algorithm from this placement and random ones.
+// Runs the genetic algorithm on a population of this placement and random ones.
 Placement evolved(const Problem &problem, const Placement &start, const SearchOptions &options, unsigned seed,
                   query::Budget &budget) {
   const double mutation = std::max(0.02, 1.0 / static_cast<double>(problem.items.size()));
@@ -214,7 +215,7 @@ Placement evolved(const Problem &problem, const Placement &start, const SearchOp
   return placement_of(algorithm.evolve(population).champion_x());
 }
 
-// Rounds whose steps stay within the limit, at least one.
+// Number of runs within the limit of steps, at least one.
 unsigned rounds_of(const Problem &problem, const SearchOptions &options) {
   const double steps = static_cast<double>(steps_of(problem)) * options.population * options.generations;
   return static_cast<unsigned>(std::clamp(static_cast<double>(kMaxSteps) / steps, 1.0, static_cast<double>(options.rounds)));

@@ -46,7 +46,7 @@ void IncrementalFitness::add(const Terms &terms, double sign) {
   sums_.memory.overload += sign * terms.memory.overload;
 }
 
-// Bytes of the item that stay within this host if the item is there.
+// Bytes of the item's traffic that do not leave `host` if the item is placed there.
 double IncrementalFitness::traffic_of(size_t item, size_t host) const {
   double bytes = 0;
   for (const auto &[other, of_pair] : pairs_[item])
@@ -63,7 +63,7 @@ void IncrementalFitness::move(size_t item, size_t host) {
   const graph::Resources &needs = problem_->items[item].used;
   add(terms_of(from), -1);
   add(terms_of(host), -1);
-  // The load of an empty host is exactly the fixed one again.
+  // An empty host gets exactly its fixed usage, without rounding errors.
   if (--items_on_[from] == 0) {
     used_[from] = problem_->fixed[from];
     --placed_on_;
@@ -89,7 +89,7 @@ double IncrementalFitness::fitness() const {
   const double cpu = 1 / (1 + std::max(0.0, sums_.cpu.sum)) / (1 + always_cpu_);
   const double memory = 1 / (1 + std::max(0.0, sums_.memory.sum)) / (1 + always_memory_);
   const double network = problem_->total > 0 ? 1 / (1 + std::max(0.0, crossing_) / problem_->total) : 1;
-  // Less is the rounding of sums.
+  // A smaller overload is a rounding error.
   constexpr double kRounding = 1e-12;
   const double overload = sums_.cpu.overload + sums_.memory.overload;
   return fitness_from(*problem_, cpu * memory * network, overload > kRounding ? overload : 0, placed_on_);

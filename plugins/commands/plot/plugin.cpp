@@ -24,7 +24,7 @@ namespace {
 using namespace atalaya::literals;
 
 constexpr size_t kMaxLines = 500;
-constexpr size_t kAreas = 8;  // of a stack, by default
+constexpr size_t kAreas = 8;  // default number of areas of a stacked chart
 
 class PlotCommand final : public Command {
  public:

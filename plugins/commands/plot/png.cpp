@@ -38,7 +38,7 @@ constexpr int kOpaque = 1;  // CAIRO_FORMAT_RGB24
   throw Failure(Code::unsupported, problem + "; FILE.svg needs no library");
 }
 
-// Stays open: the library registers types that cannot be unregistered.
+// Never closed: the library registers types that cannot be unregistered.
 void *opened() {
   void *library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) failed("PNG needs librsvg: " + std::string(::dlerror()) + "; install librsvg2-2 (Debian)");

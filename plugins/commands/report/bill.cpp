@@ -16,16 +16,16 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// The metrics of a resource. Their sums are added up and multiplied by `scale`.
+// The metrics of a resource: the sum of their sums, times `scale`, is the amount.
 struct Source {
   std::vector<std::string> processes, machine, idle;
   std::string_view sum_unit;
   double scale = 1;
-  std::string device;  // the tag of the machine's metrics that names a disk or an interface
+  std::string device;  // tag of the machine's metrics with the name of a disk or an interface
 };
 
 std::array<Source, kResources.size()> sources() {
-  constexpr double kMib = 0.125;  // of Mibit
+  constexpr double kMib = 0.125;  // MiB per Mibit
   return {{{{"proc.cpu.user", "proc.cpu.kernel"},
             {"sys.cpu.user", "sys.cpu.kernel", "sys.cpu.irq", "sys.cpu.softirq", "sys.cpu.steal", "sys.cpu.idle", "sys.cpu.wait"},
             {"sys.cpu.idle", "sys.cpu.wait"},
@@ -49,7 +49,7 @@ class BillReader {
       : key_(std::move(key)), processes_(tags), range_(range), store_(store), budget_(budget) {
     for (const store::TagFilter &filter : tags)
       if (filter.key == "host") machines_.push_back(filter);
-    // CPU time of no process has these names instead of a process's.
+    // Names in the tag process for CPU time that belongs to no process.
     processes_.push_back({"process", {"!irq", "!unattributed"}});
   }
 
@@ -97,7 +97,7 @@ class BillReader {
   static void add(Amounts &amounts, size_t resource, double amount) {
     if (!std::isnan(amount)) amounts[resource] = known(amounts[resource]) + amount;
   }
-  // By the first resource that differs.
+  // Sorts by the first resource that differs.
   static bool larger(const Amounts &a, const Amounts &b) {
     for (size_t i = 0; i < a.size(); ++i)
       if (known(a[i]) != known(b[i])) return known(a[i]) > known(b[i]);
@@ -127,7 +127,7 @@ class BillReader {
       return {};
     }
   }
-  // Not a number if the store has none.
+  // NaN if the store has no data.
   double of_machines(const std::string &metric, const std::string &device) {
     if (device.empty()) {
       const auto found = usages(metric, machines_, {});
@@ -147,7 +147,7 @@ class BillReader {
   const query::Range range_;
   store::Store &store_;
   query::Budget &budget_;
-  const Source *source_ = nullptr;         // that is read now
+  const Source *source_ = nullptr;         // the one that is being read
   std::map<std::string, Amounts> groups_;  // "": processes without the tag
   Amounts total_ = unknown(), idle_ = unknown();
   std::set<std::string> undeclared_;

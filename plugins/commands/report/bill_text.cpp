@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of a bill.
+// Formats a bill as table, CSV and JSON.
 #include <cmath>
 
 #include "core/base/text/safe_text.h"

@@ -17,7 +17,7 @@ namespace {
 using query::Experiment;
 using query::xml_text;
 
-// The policy protects the host of the page: no text, such as the name of a process, can load or run anything.
+// The content security policy: no text, such as the name of a process, can load or run anything.
 constexpr const char *kHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -37,7 +37,7 @@ tr.total td{font-weight:600}.note{font-size:12px}.frames text{pointer-events:non
 </style>
 )";
 
-// The classes: "n" numbers, "t" times, "" texts, which may wrap.
+// CSS classes of columns: "n" for numbers, "t" for times, "" for texts, which may wrap.
 void add_cell(std::string &out, std::string_view text, std::string_view kind = "") {
   out += kind.empty() ? "<td>" : "<td class=\"" + std::string(kind) + "\">";
   out += xml_text(text) + "</td>";
@@ -50,7 +50,7 @@ void add_header(std::string &out, const std::vector<std::string> &names, const s
   out += "</tr>\n";
 }
 
-// All times of the page, to seconds.
+// Formats the times of the page, rounded to seconds.
 class Times {
  public:
   explicit Times(const Page &page) {
@@ -66,7 +66,7 @@ class Times {
   }
   std::string text(int64_t time_ns) const { return times_.text(time_ns / kSecond * kSecond); }
   std::string range(const query::Range &range) const { return text(range.from_ns) + " to " + text(range.to_ns); }
-  // Of all times that have none.
+  // The time zone, printed once if it is the same for all times of the page.
   std::string zone(const Page &page) const { return times_.one_zone() ? ", times in " + io::zone_text(page.now_ns) : ""; }
 
  private:
@@ -97,7 +97,7 @@ void add_experiments(std::string &out, const Page &page, const Times &times) {
   out += "</table>\n";
 }
 
-// The bar of a share.
+// Draws a share as a bar.
 void add_bar(std::string &out, double share) {
   out += "<td class=\"b\">";
   if (std::isfinite(share) && share > 0) {
@@ -115,7 +115,7 @@ void add_numbers(std::string &out, const Part &part, const query::Usage &usage) 
   out += "</tr>\n";
 }
 
-// The rows after the last one of a metric.
+// Adds the rows below the last one of a metric.
 void add_totals(std::string &out, const Page &page, const Part &part, const std::string &metric) {
   const auto found = part.totals.find(metric);
   if (found == part.totals.end() || page.usages.keys.empty()) return;
@@ -136,7 +136,7 @@ void add_totals(std::string &out, const Page &page, const Part &part, const std:
   add_numbers(out, part, total.whole);
 }
 
-// A table per metric of a part, with the unit in its heading.
+// Adds a table per metric of a part, with the unit in its heading.
 void add_usages(std::string &out, const Page &page, const Part &part) {
   for (size_t i = 0; i < part.usages.size(); ++i) {
     const query::Usage &usage = part.usages[i];

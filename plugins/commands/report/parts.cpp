@@ -52,7 +52,7 @@ query::Row row_of(const Usages &usages, const Part &part, const Usage &usage, co
   return row;
 }
 
-// Ten letters are the whole.
+// A bar of block characters for a share in %; 100 % has ten characters.
 std::string bar_of(double share) {
   constexpr std::array<const char *, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (!std::isfinite(share) || share <= 0) return "";
@@ -62,7 +62,7 @@ std::string bar_of(double share) {
   return bar + kEighths[eighths % 8];
 }
 
-// The rows after the last one of a metric: the rest, and the total.
+// Adds the rows below the last one of a metric: the sum of the rest, and the total.
 void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &part, const Usage &last, const Texts &texts) {
   const auto found = part.totals.find(last.metric);
   if (found == part.totals.end() || usages.keys.empty()) return;

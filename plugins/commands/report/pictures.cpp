@@ -11,7 +11,7 @@
 namespace atalaya::report_command {
 namespace {
 
-// Areas if they add up: neither counters since a start nor values below 0.
+// Whether a chart may stack the series as areas: not for totals and values below 0, whose sum has no meaning.
 bool adds_up(const plot::Plot &picture) {
   const auto is_area = [](const plot::Line &line) {
     return line.from_zero &&

@@ -30,14 +30,14 @@ using query::Usage;
 
 const std::vector<std::string> kUsual = {"proc.cpu.user", "proc.cpu.kernel", "proc.mem.resident", "proc.disk.reads.mb",
                                          "proc.disk.writes.mb"};
-constexpr size_t kMaxLines = 10;  // of a chart; tables have more
+constexpr size_t kMaxLines = 10;  // maximum lines of a chart; tables have more rows
 
 // The format that the suffix of the file selects, else `format`.
 std::string format_of(const std::string &file, const std::string &format) {
   std::string suffix = query::suffix_of(file);
   if (suffix == "htm") suffix = "html";
   if (suffix == "html" || suffix == "csv" || suffix == "json") {
-    if (format != "table" && format != suffix)  // that is the default
+    if (format != "table" && format != suffix)  // the format was given explicitly
       throw Failure(Code::bad_config, "-o " + file + " selects " + suffix + ", but --format is " + format + "; omit one of them");
     return suffix;
   }
@@ -157,7 +157,7 @@ class Report final : public Command {
     return format_ == "table" ? as_table(bill) : as_page(bill, reading.range, reading.store->name(), reading.now_ns);
   }
 
-  // A tag of processes that groups them.
+  // Whether the value of --by is a tag of processes.
   static bool is_tag(std::string_view by) {
     static constexpr std::array<std::string_view, 8> kTags = {"job",  "application", "executor", "stage",
                                                               "user", "container",   "unit",     "cgroup"};
@@ -198,7 +198,7 @@ class Report final : public Command {
     return by_ == "experiment" ? std::vector<std::string>{"experiment", "workload"} : keys();
   }
 
-  // The default metrics that the store has.
+  // The default metrics, as far as the store has them.
   template <class Body>
   void of_metric(Body &&body) const {
     try {

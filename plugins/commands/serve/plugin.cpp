@@ -136,7 +136,7 @@ class Serve final : public Command {
   ServerOptions options_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  core::Descriptor stop_{::eventfd(0, EFD_CLOEXEC)};  // of messages
+  core::Descriptor stop_{::eventfd(0, EFD_CLOEXEC)};  // ends the loop of MCP messages
   bool mcp_ = false, stopping_ = false;
 };
 

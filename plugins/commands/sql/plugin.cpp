@@ -92,12 +92,13 @@ class Printer {
   std::vector<query::Row> rows_;
 };
 
-// Statements read this database only: VACUUM INTO writes another file, and ATTACH reads one.
+// Authorizer: statements may read this database only. It refuses VACUUM INTO, which writes another file, and ATTACH, which reads
+// one.
 int authorize(void *, int action, const char *, const char *, const char *, const char *) {
   return action == SQLITE_ATTACH || action == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
 }
 
-// Bounds the time that SQLite takes for a statement, without that of the reader of its rows.
+// Limits the time that SQLite uses for a statement; the time in which its rows are printed does not count.
 class Stopwatch {
  public:
   Stopwatch(sqlite3 *database, int64_t limit_ns) : limit_ns_(limit_ns) {

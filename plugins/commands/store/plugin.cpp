@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command store: finds damage in the embedded store, and saves what is good.
+// Command store: finds damage in the embedded store, and saves the readable data.
 #include <atalaya/plugin.hpp>
 #include <cstdio>
 #include <string>

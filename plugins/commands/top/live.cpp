@@ -29,7 +29,7 @@ core::Descriptor open_temporary(const std::string &path, std::string_view text) 
   return file;
 }
 
-// The environment with its state and its socket in the folder.
+// The environment of the child agent, which has its state and its socket in the folder.
 std::vector<std::string> environment_in(const std::string &folder) {
   std::vector<std::string> all;
   for (char **entry = environ; *entry != nullptr; ++entry) {
@@ -138,7 +138,7 @@ void Live::start(bool net) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
-  // In a process group of its own: keys of the terminal do not end it before this command has restored the screen.
+  // The agent has a separate process group, so that keys of the terminal do not end it before this command has restored the screen.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -165,7 +165,7 @@ void Live::start(bool net) {
 void Live::end() {
   if (child_ < 0) return;
   const pid_t child = std::exchange(child_, -1);
-  output_ = core::Descriptor();  // it must not wait for a reader
+  output_ = core::Descriptor();  // closed, so that the agent does not wait for a reader
   ::kill(child, SIGTERM);
   const core::Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   pollfd wait{handle.get(), POLLIN, 0};
@@ -173,7 +173,7 @@ void Live::end() {
   ::waitpid(child, nullptr, 0);
 }
 
-// The agent has closed its output.
+// Handles the end of the agent, which has closed its output.
 void Live::report_end() {
   std::string text;
   char piece[4096];
@@ -192,7 +192,7 @@ std::optional<Window> Live::read() {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return newest;
     if (size <= 0) {
       end();
-      // Without the plugin of the network, or without its privileges: processes alone.
+      // The source of network traffic is unavailable or lacks privileges: starts again with processes only.
       if (net_ && !any_output_) {
         start(false);
         return std::nullopt;

@@ -32,7 +32,7 @@ constexpr int kEscape = 27;
 constexpr const char *kLiveKeys = "q quit  / filter  c m r w i o t sort  n name  arrows scroll  space pause";
 constexpr const char *kReplayKeys = "q quit  left right windows  / filter  c m r w i o t sort  n name";
 
-// The column that a key sorts by.
+// The sort column that a key selects.
 std::optional<Column> column_of_key(int key) {
   switch (key) {
     case 'c':
@@ -129,7 +129,7 @@ class Top final : public Command {
     return 0;
   }
 
-  // A file or a pipe has no width.
+  // Output to a file or a pipe has no maximum width.
   static size_t terminal_width() {
     winsize size{};
     return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 132;
@@ -172,14 +172,14 @@ class Top final : public Command {
     return 0;
   }
 
-  // Rates need two readings: the first window that has a length.
+  // Waits for the first window with a length: rates need two readings.
   Window first_with_rates(Live &source) {
     while (!stopping_)
       if (auto window = next(source, -1); window && window->length_ns > 0) return std::move(*window);
     return {};
   }
 
-  // The newest window within the time; -1: waits for one.
+  // Waits for the newest window, maximum `wait_ms`; -1: without a maximum.
   std::optional<Window> next(Live &source, int wait_ms) {
     while (!stopping_) {
       pollfd wait{source.descriptor(), POLLIN, 0};
@@ -210,7 +210,7 @@ class Top final : public Command {
     }
   }
 
-  // False: quit.
+  // Handles a key; false: quit.
   bool handle(int key, const Screen &screen) {
     if (editing_) return edit(key);
     if (key == 'q' || key == 3) return false;

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstReach = 120 * kSecond, kReach = 86'400 * kSecond;
-constexpr size_t kSeries = 500;  // in which the last window is looked for
+constexpr size_t kSeries = 500;  // maximum series in which the last window is searched
 
 const std::vector<std::string> kShown = {"proc.cpu.user",       "proc.cpu.kernel",    "proc.mem.resident",  "proc.disk.reads.mb",
                                          "proc.disk.writes.mb", "proc.net.tcp.in.mb", "proc.net.udp.in.mb", "proc.net.tcp.out.mb",
                                          "proc.net.udp.out.mb", "proc.threads"};
 
-// The newest point and the length of its window, the shortest of those that end then: idle processes have longer ones.
+// The newest point. The length is that of the shortest window that ends then, because merged windows of idle processes are longer.
 class Newest final : public store::PointVisitor {
  public:
   void points(size_t, const store::Points &points) override {
@@ -65,7 +65,7 @@ Window Replay::read(const WindowEnd &place) {
                            {}};
         builder.add(metric, usage.average, identity);
       }
-    } catch (const query::UnknownMetric &) {  // not collected
+    } catch (const query::UnknownMetric &) {  // the metric is not collected
     }
   }
   return {place.time_ns, place.length_ns, builder.take()};
@@ -83,7 +83,7 @@ Window Replay::at(int64_t time_ns) {
 Window Replay::step(const Window &window, bool forward) {
   WindowEnd place;
   if (forward) {
-    // The first window behind this one: within a few lengths, else the next one in a day.
+    // The first window after this one: searched within a few lengths, then within a day.
     for (int64_t reach = window.length_ns; place.length_ns == 0 && reach < kReach; reach *= 4)
       if (const WindowEnd found = last_before(window.time_ns + reach, reach); found.time_ns > window.time_ns) place = found;
   } else {

@@ -26,7 +26,7 @@ const std::vector<std::string> kUsualMetrics = {"proc.cpu.user", "proc.cpu.kerne
 
 using store::tag_of;
 
-// "h1: java-7"; a span of no process is one of its job, or of its host.
+// The group of lanes of a span: "h1: java-7", or its job or host if it has no process.
 std::string process_of(const store::Tags &tags) {
   const std::string host = tag_of(tags, "host");
   const std::string process = tag_of(tags, "process");
@@ -37,13 +37,13 @@ std::string process_of(const store::Tags &tags) {
   return name.empty() ? host : host + ": " + name;
 }
 
-// A recorder records some hours at most: a longer span is of another program.
+// Maximum length of a recording; a longer span is from another program.
 bool is_recording(const store::Span &span) {
   constexpr int64_t kLongest = int64_t{24} * 3600 * 1'000'000'000;
   return span.name == "recording" && span.duration_ns >= 0 && span.duration_ns <= kLongest;
 }
 
-// The most specific of the tags that make spans different things.
+// The category of a span: the most specific of the tags that distinguish kinds of spans.
 std::string category_of(const store::Tags &tags) {
   for (const char *key :
        {"alert", "anomaly", "event", "recording", "phase", "region", "attempt", "task", "stage", "workload", "experiment", "job"})
@@ -111,7 +111,8 @@ class Trace final : public Command {
   }
 
  private:
-  // Sets the range to that of the newest recording. Several recorders record at the same time: what overlaps it belongs to it.
+  // Sets the range to that of the newest recording, including the recordings that overlap it: several recorders record at the same
+  // time.
   static bool choose_recording(query::Reading &reading) {
     store::Selection selection;
     selection.range = reading.range;
@@ -166,7 +167,7 @@ class Trace final : public Command {
       query::select_top(answers, top_, reading.budget);
       for (const query::Answer &answer : answers)
         for (const query::Point &point : answer.points)
-          // The value of a window is drawn from its begin.
+          // The value of a window is drawn from the start of the window.
           if (std::isfinite(point.value)) {
             const int64_t length_ns = point.duration_ns > 0 ? point.duration_ns : answer.window_ns;
             timeline.add(Value{process_of(answer.tags), answer.metric, core::begin_of(point.time_ns, length_ns), point.value});
@@ -176,7 +177,7 @@ class Trace final : public Command {
     }
   }
 
-  // CPU samples have equal weights. Waits and thread dumps are weighted by time.
+  // Adds the stacks of the profile. The weights of CPU samples are equal; waits and thread dumps are weighted by time.
   void add_stacks(Timeline &timeline, query::Reading &reading) const {
     const std::string field = profile_ == "cpu" ? "profile.samples" : "profile.ns";
     store::Selection selection;
@@ -187,7 +188,7 @@ class Trace final : public Command {
     reading.store->stacks(selection, [&](const store::Stack &stack) {
       reading.budget.work(1);
       const double value = store::field_of(stack.fields, field);
-      // Without a window there is nothing to divide.
+      // A stack without a window has no time to divide.
       if (value <= 0 || stack.duration_ns <= 0) return;
       const std::string process = process_of(stack.tags);
       if (lanes.add({process, core::begin_of(stack.time_ns, stack.duration_ns), stack.time_ns, stack.folded, value}))

@@ -8,7 +8,7 @@
 namespace atalaya::trace {
 namespace {
 
-constexpr int64_t kMinimumParts = 1000;  // of a window
+constexpr int64_t kMinimumParts = 1000;  // minimum share of a drawn frame: 1 / kMinimumParts of the window
 
 using Frames = std::vector<std::string_view>;
 
@@ -22,7 +22,7 @@ Frames frames_of(std::string_view folded) {
   return frames;
 }
 
-// Stacks with common callers are neighbours.
+// Sorted stacks with common callers are adjacent.
 std::vector<std::pair<Frames, double>> in_order(const std::map<std::string_view, double> &stacks) {
   std::vector<std::pair<Frames, double>> sorted;
   for (const auto &[folded, value] : stacks) sorted.emplace_back(frames_of(folded), value);
@@ -64,7 +64,7 @@ void StackLanes::draw_window(Timeline &timeline, const Window &window, const Sta
   for (const auto &[folded, value] : stacks) sum += value;
   const std::string lane = "stacks " + profile_;
   std::vector<Slice> drawn{{std::string(process), lane, profile_, start, end, false, {}, {{field_, sum}}}};
-  std::vector<size_t> open;  // indices of drawn, the caller first
+  std::vector<size_t> open;  // indices of the open slices in `drawn`, the caller first
   Frames before;
   double passed = 0;
   int64_t at = start;

@@ -11,7 +11,7 @@
 namespace atalaya::trace {
 namespace {
 
-// Microseconds with all nanoseconds, which a double of today's times would lose.
+// Microseconds with three decimals, written as text: a double of current times would lose the nanoseconds.
 void append_microseconds(std::string &out, int64_t ns) {
   char text[40];
   const std::lldiv_t parts = std::lldiv(std::llabs(ns), 1000);
@@ -27,7 +27,8 @@ int Timeline::number_of(const std::string &process) {
   return at->second;
 }
 
-// The first lane in which it is behind the other slices, or inside the last one. Slices come by start, longer ones first.
+// The first lane in which the slice starts after all other slices, or is inside the last one. Slices come by start, longer ones
+// first.
 int Timeline::lane_for(const Slice &slice) {
   auto &lanes = lanes_[{slice.process, slice.category}];
   for (Lane &lane : lanes) {

@@ -28,9 +28,10 @@ std::vector<LearnedRun> learned(const PhasesOptions &asked, query::Reading &read
   return learn(std::move(traces), asked.key, {database.likeness(), asked.least}, database);
 }
 
-using ProgramPhase = std::pair<std::string, std::string>;  // program and id
+using ProgramPhase = std::pair<std::string, std::string>;  // program and id of the phase
 
-// The definitions and occurrences that the store lacks. The samples of a run that was recognised are in its phases already.
+// The definitions and occurrences that the store does not have yet. Occurrences of runs that were recognised live are stored
+// already.
 std::vector<SpanToWrite> new_spans(const std::vector<LearnedRun> &runs, const std::vector<ProgramRun> &recognised,
                                    const std::set<ProgramPhase> &known, const PhaseDatabase &database) {
   std::set<std::tuple<std::string, std::string, std::string>> processes;

@@ -18,7 +18,8 @@ std::string line_of(const ProgramRun &run, const Step &step, int64_t at_ns, cons
          core::visible(step.phase) + " " + change + "\n";
 }
 
-// A phase that differs for a moment ends, and continues if its epochs match again.
+// Whether the phase has ended. A recognised phase that does not match for a short time ends, and continues if it matches again, so
+// the end is reported after a delay.
 bool has_ended(const ProgramRun &run, const Step &step, int64_t now_ns) {
   constexpr double kWindows = 10;
   if (step.of.is_open) return false;
@@ -62,7 +63,8 @@ std::string Watcher::news(const ProgramRun &run, int64_t from_ns, int64_t now_ns
   return text;
 }
 
-// The phases that it is predicted from, and its own begin, may be older than what was read. Then the store is read further back.
+// Reports the end of a phase. If its start, or the phases from which it is predicted, are older than the runs read so far, it reads
+// older runs from the store.
 std::string Watcher::end_of(ProgramRun run, size_t position, int64_t from_ns) {
   const Models &normal = models(run.process);
   const std::optional<size_t> inputs = normal.inputs(run.steps[position].phase);
@@ -89,7 +91,7 @@ std::string Watcher::anomalies(ProgramRun run, const Models &normal, size_t inpu
 const Models &Watcher::models(const std::string &process) {
   if (const auto known = models_.find(process); known != models_.end()) return known->second;
   std::vector<ProgramRun> runs = source_.normal(process);
-  // A run that was in progress at the first look is judged, and is no measure.
+  // A run that was in progress at the first call is compared, but is not used as a normal run.
   std::erase_if(runs, [&](const ProgramRun &run) {
     return !run.steps.empty() && (run.steps.back().of.is_open || run.steps.back().of.end_ns > watching_since_ns_);
   });

@@ -14,7 +14,7 @@ namespace {
 
 class StoredRuns final : public WatchedRuns {
  public:
-  // `normal`: the range of normal runs.
+  // `normal`: range of the normal runs.
   StoredRuns(const PhasesOptions &asked, store::Store &store, const store::Range &normal, const PhaseDatabase &database)
       : asked_(asked), store_(store), normal_(normal), database_(database) {}
 

@@ -28,7 +28,7 @@ namespace {
 
 using query::Wrong;
 
-// The filters that Grafana shows.
+// The filter types that Grafana offers.
 constexpr const char *kFilters = R"~({
 "literal_or":{"examples":"host=literal_or(a|b)","description":"One of these texts."},
 "iliteral_or":{"examples":"host=iliteral_or(a|b)","description":"The same in any case."},
@@ -40,7 +40,8 @@ constexpr const char *kFilters = R"~({
 constexpr const char *kVersion =
     R"({"version":"2.4.0","short_revision":"","full_revision":"","repo":"atalaya","host":"","user":""})";
 
-// CPU time and waiting time must not be mixed in one graph. Stacks of other senders may lack the profile's name.
+// Selects stacks of one profile: CPU time and waiting time must not be mixed in one graph. Stacks of other senders may lack the tag
+// profile.
 bool is_of_cpus(const store::Stack &stack) {
   const auto profile = stack.tags.find("profile");
   return profile == stack.tags.end() || profile->second == "cpu";
@@ -65,7 +66,7 @@ bool reads(const Request &request) {
   return request.method == "GET" || request.method == "HEAD" || request.method == "POST";
 }
 
-// In the form of the reference design's profiler: "java-7;a;b".
+// A folded stack in the format of the reference design's profiler: "java-7;a;b".
 std::string reference_stack(const store::Stack &stack) {
   const auto process = stack.tags.find("process");
   const auto pid = stack.tags.find("pid");
@@ -275,7 +276,7 @@ Answer Api::experiments(const Request &request) {
   else if (!name.empty())
     return not_found();
   if (request.method == "GET" || request.method == "HEAD") return list_experiments(request, workloads, name);
-  // A page of another site can make a browser send a form, but not JSON.
+  // Protects against cross-site requests: the page of another site can make a browser send a form, but not JSON.
   if (!request.content_type.starts_with("application/json") && request.method == "POST")
     return error_answer(415, "Content-Type must be application/json");
   if (request.method == "POST" && name.empty()) return put_experiments(request);

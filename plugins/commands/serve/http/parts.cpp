@@ -10,7 +10,7 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr size_t kBytesPerPoint = 8;  // at least; an answer with less is sent whole
+constexpr size_t kBytesPerPoint = 8;  // minimum size of a point; a smaller answer is sent completely
 constexpr size_t kMaxDamage = 4096;
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string QueryParts::next(store::Store &store) {
   return text;
 }
 
-// An error of a later query must have a status.
+// Checks the remaining queries before the first part is sent, because an error must set the status of the answer.
 void QueryParts::check_rest(store::Store &store) {
   timed([&] {
     query::Budget budget(limits_);

@@ -11,9 +11,10 @@ namespace {
 using http_server::Daemon;
 using http_server::header;
 
-constexpr size_t kSmall = size_t{64} << 10;  // bytes of an answer that is never refused: the number of connections is limited
-constexpr size_t kBlock = size_t{64} << 10;  // of an answer in parts, in the memory of its connection
-// Points of a part, of 20 bytes or so. Smaller parts cost more queries, and are for the time in which many clients read slowly.
+constexpr size_t kSmall =
+    size_t{64} << 10;  // bytes; a smaller answer is never refused, because the number of connections is limited
+constexpr size_t kBlock = size_t{64} << 10;  // bytes of an answer in parts that the connection buffers
+// Points per part; a point has approximately 20 bytes. Small parts need more queries and are used while many clients read slowly.
 constexpr size_t kPartPoints = 131'072, kSmallPartPoints = 65'536;
 
 MHD_Result add_argument(void *request, enum MHD_ValueKind, const char *key, const char *value) {
@@ -23,14 +24,15 @@ MHD_Result add_argument(void *request, enum MHD_ValueKind, const char *key, cons
 
 }  // namespace
 
-// A request during receipt and answer.
+// A request, from its receipt until its answer is sent.
 struct Server::Call {
   Server *server = nullptr;
   Request request;
   std::optional<Answer> answer;
   MHD_Connection *connection = nullptr;
-  size_t held = 0;  // bytes of the answer, or of its part, until its client has read them
-  // Of an answer in parts, whose part is the body: how much of it was read. A connection that waits for the next part is suspended.
+  size_t held = 0;  // size of the answer, or of its current part, until the client has read it
+  // For an answer in parts: the body is the current part, and this is the number of bytes that were read of it. A connection that
+  // waits for the next part is suspended.
   size_t read = 0;
   bool ended = false, cut = false;
 };
@@ -194,7 +196,7 @@ MHD_Result Server::send(MHD_Connection *connection, Call &call) {
   return queued;
 }
 
-// The answer lives as long as its call.
+// Creates a response that points to the answer of the call, which lives longer.
 MHD_Response *Server::make_response(Call &call) {
   std::string &body = call.answer->body;
   if (call.answer->rest) return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlock, &Server::read_part, &call, nullptr);
@@ -207,7 +209,7 @@ ssize_t Server::read_part(void *call, uint64_t, char *to, size_t size) {
   return read.server->copy_part(read, to, size);
 }
 
-// 0: later, when the connection is resumed.
+// Returns 0 if no data is available yet: it is called again when the connection is resumed.
 ssize_t Server::copy_part(Call &call, char *to, size_t size) {
   if (call.cut) return MHD_CONTENT_READER_END_WITH_ERROR;
   if (call.ended) return MHD_CONTENT_READER_END_OF_STREAM;

@@ -16,9 +16,9 @@ namespace {
 using simdjson::dom::element;
 using Ask = std::function<Answer(const Request &)>;
 
-// The newest first. They agree in all that this server uses.
+// Supported versions of the protocol, the newest first. All that this server uses is equal in them.
 constexpr std::array<std::string_view, 3> kVersions = {"2025-06-18", "2025-03-26", "2024-11-05"};
-constexpr size_t kMaxText = size_t{64} << 10;  // bytes: the reader pays for each
+constexpr size_t kMaxText = size_t{64} << 10;  // maximum bytes of a result: language models pay per token
 
 constexpr const char *kInstructions =
     "Atalaya has measurements of hosts, processes, JVMs and jobs. Begin with info and metrics. Times in answers are Unix "
@@ -93,7 +93,7 @@ class Message {
     return json.key("instructions").text(kInstructions).end_object().take();
   }
 
-  // A wrong argument is an answer that the caller can read, not an error of the protocol.
+  // An invalid argument is reported as a result that the model can read, not as an error of the protocol.
   std::string call() {
     std::string_view name;
     if (root_["params"]["name"].get(name) != simdjson::SUCCESS) throw Refused{Fault::params, "params.name is missing"};
@@ -116,7 +116,7 @@ class Message {
     return json.key("isError").boolean(is_error).end_object().take();
   }
 
-  // An answer of the client: this server asks nothing.
+  // Ignores an answer of the client: this server sends no requests.
   bool is_answer() const { return root_["result"].error() == simdjson::SUCCESS || root_["error"].error() == simdjson::SUCCESS; }
 
   std::string error(const Refused &refused) const { return error_json(id_, refused); }

@@ -12,7 +12,7 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr size_t kMaxMessage = size_t{1} << 20;  // as of a body over HTTP
+constexpr size_t kMaxMessage = size_t{1} << 20;  // equal to the limit of a body over HTTP
 
 bool write_line(int fd, std::string text) {
   text += '\n';
@@ -29,7 +29,7 @@ class Lines {
  public:
   Lines(int in, int stop) : in_(in), stop_(stop) {}
 
-  // False at the end. A line that is too long has its beginning only.
+  // Reads a line; false at the end of the input. Of a line that is too long only the start is kept.
   bool next(std::string &line) {
     line.clear();
     for (;;) {

@@ -95,7 +95,7 @@ constexpr std::array kTools = {
     McpTool{"health", "State of the agent on the server's host: its ledger of samples, queues and losses", "health", {}},
 };
 
-// Defaults that differ from the page's: its answers are for a screen.
+// Defaults that differ from those of the page, whose answers are made for a screen.
 struct Default {
   std::string_view path, name, value;
 };
@@ -120,7 +120,7 @@ void write_schema(io::JsonWriter &json, const McpTool &tool) {
   json.end_list().key("additionalProperties").boolean(false).end_object();
 }
 
-// "": it fits; else the error.
+// Checks an argument; returns an error message, or "" if it is valid.
 std::string read_argument(const McpParam &param, const element &value, Request &request) {
   std::string name(param.name);
   std::string_view text;

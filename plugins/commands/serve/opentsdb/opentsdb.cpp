@@ -28,7 +28,7 @@ using simdjson::dom::element;
 constexpr size_t kMaxQueries = 64;
 constexpr size_t kMaxFilters = 64;
 
-// As a pattern: a star matches any text, other characters themselves.
+// Converts a wildcard filter to a pattern: a star matches any text, other characters match themselves.
 std::string wildcard(std::string_view text) {
   std::string pattern;
   for (const std::string &part : parts_of(text, '*')) pattern += exactly(part) + "*";
@@ -36,7 +36,7 @@ std::string wildcard(std::string_view text) {
   return pattern;
 }
 
-// As a case-insensitive expression.
+// Converts a text to a case-insensitive regular expression.
 std::string any_case(std::string_view text, bool stars) {
   std::string pattern = "~^";
   for (const char c : text) {
@@ -76,7 +76,7 @@ void add_filter(Query &query, const std::string &key, const std::string &type, s
   if (group) query.group_by.push_back(key);
 }
 
-// A tag value: "*", "web*", "a|b", "a", or "wildcard(web*)".
+// Parses a tag value: "*", "web*", "a|b", "a" or "wildcard(web*)".
 void add_tag(Query &query, const std::string &key, const std::string &value, bool group) {
   const size_t open = value.find('(');
   if (open != std::string::npos && value.back() == ')')
@@ -92,7 +92,7 @@ double number_of(const std::string &text) {
   return number;
 }
 
-// "rate", "rate{counter}", "rate{counter,100,10}", "rate{dropcounter}".
+// Parses "rate", "rate{counter}", "rate{counter,100,10}" and "rate{dropcounter}".
 query::Rate rate_of(const std::string &text) {
   query::Rate rate;
   rate.counter = false;
@@ -105,7 +105,7 @@ query::Rate rate_of(const std::string &text) {
   return rate;
 }
 
-// Splits at colons outside braces.
+// Splits the text at colons outside braces.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   int depth = 0;
@@ -119,7 +119,7 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// "metric{a=b,c=d}{e=f}": tags in the second braces do not group.
+// Parses "metric{a=b,c=d}{e=f}": tags in the second braces filter only, they do not group.
 void set_metric(Query &query, std::string_view text) {
   const size_t brace = std::min(text.find('{'), text.size());
   query.metrics = {exactly(text.substr(0, brace))};

@@ -13,7 +13,8 @@
 namespace atalaya::serve {
 namespace {
 
-// The page loads nothing from elsewhere, and runs no script that is not its own, whatever the names in the store contain.
+// The content security policy: the page loads only from this server and runs only its own scripts, whatever names the store
+// contains.
 constexpr const char *kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";
@@ -32,14 +33,14 @@ const File *file_of(std::string_view path) {
   return nullptr;
 }
 
-// "1a2b3c4d-5678", in quotes.
+// The entity tag (ETag) of the page, in quotes: "1a2b3c4d-5678".
 std::string tag_of(std::string_view body) {
   std::array<char, 48> text{};
   std::snprintf(text.data(), text.size(), "\"%08x-%zu\"", core::crc32c(body), body.size());
   return text.data();
 }
 
-// If-None-Match is a list, or *.
+// Whether If-None-Match, a list of entity tags or *, contains the tag.
 bool has_tag(std::string_view list, std::string_view tag) {
   return list == "*" || list.find(tag) != std::string_view::npos;
 }

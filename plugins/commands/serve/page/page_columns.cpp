@@ -23,7 +23,7 @@ query::Tags key_of(const query::Answer &answer, const std::vector<std::string> &
   return key;
 }
 
-// The sum of the answers, in the first one.
+// Adds all answers to the first one.
 void add_up(std::vector<query::Answer> &answers, query::Budget &budget) {
   std::vector<std::vector<query::Point>> points;
   points.reserve(answers.size());
@@ -55,14 +55,14 @@ std::vector<query::Answer> summed(std::vector<query::Answer> answers, const std:
   sums.reserve(groups.size());
   for (auto &[key, group] : groups) {
     if (group.size() > 1) add_up(group, budget);
-    group.front().metric = "";  // a list of one kind, for select_top
+    group.front().metric = "";  // select_top requires answers of one metric
     sums.push_back(std::move(group.front()));
   }
   return sums;
 }
 
 TopSeries top_series(std::vector<query::Answer> answers, size_t top, query::Budget &budget) {
-  query::select_top(answers, answers.size(), budget);  // sorts them
+  query::select_top(answers, answers.size(), budget);  // sorts the answers
   TopSeries shown;
   shown.omitted_count = answers.size() > top ? answers.size() - top : 0;
   std::vector<std::vector<query::Point>> rest;

@@ -15,15 +15,15 @@ namespace {
 
 struct FunctionTime {
   double self = 0;
-  double total = 0;    // of the stacks that contain it, once each
-  uint32_t depth = 0;  // how often it is on the current path
+  double total = 0;    // value of the stacks that contain the function; each stack counts once
+  uint32_t depth = 0;  // number of its frames on the current path (recursion)
 };
 using FunctionTimes = std::unordered_map<std::string_view, FunctionTime>;
 
-// Adds the functions of all nodes; frames of hosts and processes are none.
+// Adds the functions of all nodes. Frames of hosts and processes are not functions.
 FunctionTimes function_times(const flamegraph::Tree &tree, uint32_t group_depth) {
   FunctionTimes times;
-  // A node is entered, and left after its children.
+  // Depth-first traversal: a node is entered, and left after its children.
   std::vector<std::pair<uint32_t, bool>> path = {{0, false}};
   while (!path.empty()) {
     const auto [number, entered] = path.back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agent on this host, by its status socket: its ledger, and the features of the host as its doctor sees them.
+// The status of the agent on this host, from its status socket: its ledger and its report of the host's features (doctor).
 #include <simdjson.h>
 
 #include "core/base/status_socket.h"
@@ -11,13 +11,13 @@ namespace {
 
 using Element = simdjson::dom::element;
 
-// Another program may listen there: what is no JSON must not become a part of the answer.
+// Another program may listen on the socket: only valid JSON may become a part of the answer.
 class Parsed {
  public:
   explicit Parsed(const std::string &text) : known_(parser_.parse(text).get(root_) == simdjson::SUCCESS) {}
   bool is_object() const { return known_ && root_.is_object(); }
   bool is_list() const { return known_ && root_.is_array(); }
-  // A text of an object; "": missing.
+  // The text member of an object; "" if it is missing.
   std::string_view text(std::string_view name) const {
     std::string_view found;
     return is_object() && root_.at_key(name).get(found) == simdjson::SUCCESS ? found : std::string_view();
@@ -33,7 +33,7 @@ std::string socket_of(const PageCall &call) {
   return call.status_socket.empty() ? core::default_status_socket() : call.status_socket;
 }
 
-// {NAME: the answer or null, "reason": why it is null}
+// Writes NAME: the answer or null, and "reason": the reason for null.
 std::string answer_of(std::string_view name, const core::Result<std::string> &answer, bool known, std::string_view reason) {
   io::JsonWriter json;
   json.object().key(name);

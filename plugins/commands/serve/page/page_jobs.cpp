@@ -23,7 +23,7 @@ using jobs::JobData;
 
 constexpr size_t kMaxJobs = 1000, kMaxTasks = 10'000;
 
-// From the first start to the last end, and the number of tasks; an open part has no end.
+// The time from the first start to the last end, and the number of tasks; a part that has not ended has no end.
 struct JobExtent {
   int64_t from_ns = std::numeric_limits<int64_t>::max();
   int64_t to_ns = 0;
@@ -46,7 +46,7 @@ std::vector<JobExtent> extents_of(const JobData &data) {
   for (size_t i = 0; i < data.jobs.size(); ++i) {
     if (!data.jobs[i].has_span) continue;
     const size_t tasks = extents[i].tasks;
-    extents[i] = {};  // its own span is more exact
+    extents[i] = {};  // the span of the job itself is more exact
     extents[i].add(data.jobs[i].work);
     extents[i].tasks = tasks;
   }
@@ -90,7 +90,7 @@ void write_task(io::JsonWriter &json, const Analysis &all, uint32_t index, bool 
   json.key("from").milliseconds(task.work.start_ns);
   write_end(json, task.work.duration_ns < 0, task.work.end_ns());
   json.key("state").text_or_null(jobs::outcome_text(task.outcome));
-  // 5: the slowest.
+  // Grades of speed from 1 to 5; 5 is the slowest.
   json.key("grade");
   if (std::isnan(all.speeds[index]))
     json.null();
@@ -101,7 +101,7 @@ void write_task(io::JsonWriter &json, const Analysis &all, uint32_t index, bool 
   json.end_object();
 }
 
-// A gap has no task.
+// A step of the critical path; a gap has no task.
 void write_step(io::JsonWriter &json, const JobData &data, const jobs::PathStep &step) {
   const jobs::Task &task = data.tasks[step.task];
   const bool is_task = step.kind == jobs::PathStep::Kind::task;
@@ -110,7 +110,7 @@ void write_step(io::JsonWriter &json, const JobData &data, const jobs::PathStep 
   json.key("from").milliseconds(step.begin_ns).key("to").milliseconds(step.end_ns).end_object();
 }
 
-// Its parts add up to the length of the job.
+// The parts of the critical path add up to the duration of the job.
 void write_path(io::JsonWriter &json, const JobData &data, uint32_t job, const std::optional<jobs::CriticalPath> &path) {
   json.key("path");
   if (!path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store holds: hosts, metrics, tags, experiments, spans.
+// Lists of the contents of a store: hosts, metrics, tags, experiments, spans.
 #include <algorithm>
 #include <ctime>
 #include <map>
@@ -19,8 +19,8 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr size_t kMaxValues = 1000;   // of a list for a person
-constexpr size_t kMaxSpans = 10'000;  // of an answer
+constexpr size_t kMaxValues = 1000;   // maximum values of a list
+constexpr size_t kMaxSpans = 10'000;  // maximum spans of an answer
 
 int offset_minutes(int64_t now_ns) {
   const std::time_t seconds = now_ns / 1'000'000'000;
@@ -31,7 +31,7 @@ int offset_minutes(int64_t now_ns) {
 
 using TagValues = std::map<std::string, std::set<std::string>>;
 
-// Values beyond the limit are left out; returns whether some were.
+// Writes values up to the limit; returns whether some were omitted.
 bool add_tags(const store::Series &series, TagValues &values) {
   bool more = false;
   for (const auto &[key, value] : series.tags) {

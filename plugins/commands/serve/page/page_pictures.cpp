@@ -28,8 +28,8 @@ namespace {
 
 using flamegraph::Side;
 
-constexpr size_t kMaxFrames = 10'000;                // in a picture of the page
-constexpr size_t kMaxNodes = 400, kMaxEdges = 2000;  // in a list
+constexpr size_t kMaxFrames = 10'000;                // maximum frames of a flame graph
+constexpr size_t kMaxNodes = 400, kMaxEdges = 2000;  // maximum nodes and edges of a graph
 
 // The range to compare with; nothing without diff_from.
 std::optional<query::Range> compared_range(const PageCall &call) {
@@ -111,8 +111,8 @@ std::vector<std::pair<double, std::string>> largest_groups(const flamegraph::Tre
 
 struct Drawn {
   flamegraph::Tree tree;
-  std::string subtitle, empty;  // of the picture; why there is none
-  std::string differences;      // one function per line
+  std::string subtitle, empty;  // of the picture; reason why there is no picture
+  std::string differences;      // text with one function per line
 };
 
 // The slow tasks of a stage, compared with the middle half of its tasks.
@@ -167,7 +167,7 @@ std::string page_flamegraph(PageCall &call) {
   if (stage.empty()) {
     draw_range(call, before, wanted, drawn);
   } else {
-    if (wanted.by == flamegraph::By::process) wanted.by = flamegraph::By::name;  // the same code of two executors is one frame
+    if (wanted.by == flamegraph::By::process) wanted.by = flamegraph::By::name;  // so the same code of two executors is one frame
     style.compared = true;
     draw_stage(call, stage, wanted, drawn);
     style.subtitle = drawn.subtitle;
@@ -184,7 +184,8 @@ std::string page_flamegraph(PageCall &call) {
   return json.end_object().take();
 }
 
-// Where a task waited (profile offcpu, by reason), and for whom (profile waker, by owner), in seconds; the longest first.
+// The waiting times of a task in seconds, in descending order: by reason (profile offcpu), and by the process waited for (profile
+// waker).
 std::string page_task(PageCall &call) {
   const std::string task = call.request.text("task");
   if (task.empty()) throw query::Wrong("parameter task is missing");

@@ -23,7 +23,7 @@ namespace {
 
 using query::Wrong;
 
-// Each value is the sum of the metrics over the whole range, divided by its length: what `query --every 0all` returns.
+// Each value is the sum of the metrics over the complete range, divided by its length, as `query --every 0all` returns it.
 struct ProcessColumn {
   const char *name, *label, *unit;
   int decimals;
@@ -41,7 +41,7 @@ constexpr std::array kProcessColumns = {
 };
 using ProcessValues = std::array<std::optional<double>, kProcessColumns.size()>;
 
-// Host, pid, process, container.
+// The key of a row: host, pid, process, container.
 constexpr std::array<const char *, 4> kProcessKeys = {"host", "pid", "process", "container"};
 using ProcessId = std::array<std::string, kProcessKeys.size()>;
 
@@ -50,7 +50,7 @@ struct ProcessRow {
   ProcessValues values;
 };
 
-// A metric that few sources report has no container.
+// Rows without a container are added to the row of the same process: some sources do not report the container.
 using ProcessTable = std::map<std::array<std::string, 3>, ProcessRow>;
 
 void add_value(const query::Answer &answer, size_t column, ProcessTable &table) {
@@ -74,7 +74,7 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
     for (const char *metric : kProcessColumns[i].metrics)
       if (metric != nullptr && std::binary_search(known.begin(), known.end(), metric)) columns.emplace(metric, i);
   if (columns.empty()) return {};
-  // All at once: the metrics of a process are in the same rows of the store.
+  // Reads all metrics in one query: those of a process are in the same rows of the store.
   for (const auto &[metric, column] : columns) wanted.metrics.push_back(query::exactly(metric));
   ProcessTable table;
   const auto answers = query::run_query(wanted, call.store, call.budget);
@@ -87,7 +87,7 @@ std::vector<ProcessRow> process_rows(PageCall &call, const query::Range &range) 
   return rows;
 }
 
-// ASCII letters in any case.
+// Whether the text contains the part; the case of ASCII letters is ignored.
 bool contains(std::string_view text, std::string_view part) {
   const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
@@ -129,7 +129,7 @@ void write_columns(io::JsonWriter &json) {
   json.end_list();
 }
 
-struct Found {};  // ends a scan early
+struct Found {};  // thrown to end a scan early
 
 bool has_stacks(PageCall &call, const store::Selection &selection) {
   try {

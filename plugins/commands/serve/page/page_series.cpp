@@ -49,7 +49,7 @@ std::vector<query::Answer> query_answers(const PageCall &call, query::Query want
   if (metrics.size() > kMaxMetrics) throw Wrong("more than 16 metrics");
   const std::vector<std::string> known = call.store.metrics();
   for (const std::string &metric : metrics) {
-    // Of several, those that the store has: not every host measures the network.
+    // Several metrics: missing ones are ignored, because not every host measures the network.
     if (metrics.size() > 1 && !std::binary_search(known.begin(), known.end(), metric)) continue;
     wanted.metrics.push_back(query::exactly(metric));
   }
@@ -57,7 +57,8 @@ std::vector<query::Answer> query_answers(const PageCall &call, query::Query want
   return query::run_query(wanted, call.store, budget);
 }
 
-// The values of the keys that it was grouped by; else the tags in which it differs from the others; else the metric.
+// The label of a series: the values of the grouping keys; without them, the tags in which the series differ; without these, the
+// metric.
 std::string name_of(const query::Tags &tags, const query::Query &wanted, const query::Tags &common, const std::string &metric) {
   std::string name;
   for (const std::string &key : wanted.group_by)
@@ -69,7 +70,7 @@ std::string name_of(const query::Tags &tags, const query::Query &wanted, const q
   return own.empty() ? metric : query::tags_text(own);
 }
 
-// Where each time is in the columns.
+// Position of each time in the columns.
 class TimeColumn {
  public:
   explicit TimeColumn(const TopSeries &shown) {

@@ -9,7 +9,7 @@
 namespace atalaya::serve {
 namespace {
 
-// Deeper frames are merged into the last one: the tree is walked recursively.
+// Maximum depth, because the tree is traversed recursively; deeper frames are merged into the last one.
 constexpr size_t kMaxDepth = 1000;
 
 struct Node {

@@ -19,7 +19,7 @@ int64_t time_or(const char *otherwise, const Request &request, const char *name)
   return query::time_of(name, text.empty() ? otherwise : text, core::realtime());
 }
 
-// Prometheus' start and end; the whole range without them.
+// The parameters start and end; default: the complete range of the store.
 query::Range range_of(const Request &request) {
   query::Range range;
   if (!request.text("start").empty()) range.from_ns = time_or("", request, "start") - 1;
@@ -27,13 +27,13 @@ query::Range range_of(const Request &request) {
   return range;
 }
 
-// A delta is not a counter: each value is the amount of one window.
+// The Prometheus type of a metric. A delta is not a counter: each value is the amount of one window.
 std::string_view prometheus_type(store::Kind kind) {
   if (kind == store::Kind::unknown) return "unknown";
   return kind == store::Kind::total ? "counter" : "gauge";
 }
 
-// Its values may be exact counts, beyond what a double holds.
+// Its values may be integers that a double cannot represent exactly.
 bool is_plain(const Expression &expression) {
   return expression.kind == Expression::Kind::selector && expression.offset_ns == 0;
 }
@@ -121,7 +121,8 @@ Answer Api::instant(const Request &request) {
   return success(out + "]}");
 }
 
-// Applies `add` to the series that match[] selects in the range; nothing without match[]. Holds the series of one match[] only.
+// Applies `add` to the series that match[] selects in the range; returns nothing without match[]. Only the series of one match[]
+// are in memory at a time.
 std::optional<Api::Texts> Api::matched(const Request &request, const AddTexts &add) {
   const auto matches = request.texts("match[]");
   if (matches.empty()) return std::nullopt;

@@ -42,7 +42,7 @@ bool is_empty_text(const LabelMatcher &matcher) {
   return matcher.value.empty() && matcher.sign.front() == '=';
 }
 
-// A name in the store, or in Prometheus' form. No name is empty.
+// Whether the name equals the metric's name in the store, or its name in Prometheus' alphabet. Names are never empty.
 bool has_name(const std::string &metric, const LabelMatcher &matcher) {
   if (matcher.value.empty()) return !is_empty_text(matcher);
   const auto pattern = io::Matcher::parse(pattern_of(matcher.sign.back() == '~' ? "=~" : "=", matcher.value));
@@ -97,7 +97,7 @@ Query query_of(const Expression &selector, const std::vector<std::string> &known
   for (const std::string &metric : known)
     if (std::all_of(names.begin(), names.end(), [&](const LabelMatcher &one) { return has_name(metric, one); }))
       query.metrics.push_back(exactly(metric));
-  if (query.metrics.empty())  // an unknown metric; no metric has the name of the label
+  if (query.metrics.empty())  // an unknown metric: selects a name that no metric has
     query.metrics.push_back(exactly(names.front().value.empty() ? kNameOfMetric : names.front().value));
   return query;
 }

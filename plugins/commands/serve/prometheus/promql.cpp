@@ -27,7 +27,7 @@ class Evaluation {
   Evaluation(const Steps &steps, bool instant, store::Store &store, query::Budget &budget)
       : steps_(steps), instant_(instant), store_(store), budget_(budget), known_(store.metrics()) {}
 
-  // A column without labels for a number.
+  // A number is a column without labels.
   Columns value(const Expression &expression) {
     switch (expression.kind) {
       case Expression::Kind::number:
@@ -157,7 +157,7 @@ void append_at(std::string &out, int64_t time_ns, double value) {
 
 PromqlResult evaluated(const Expression &expression, const Steps &steps, bool instant, store::Store &store, query::Budget &budget) {
   PromqlResult result{expression.type == ValueType::scalar, Evaluation(steps, instant, store, budget).value(expression)};
-  // The largest first.
+  // In descending order of values.
   if (instant && expression.word == "topk")
     std::stable_sort(result.columns.begin(), result.columns.end(),
                      [](const Column &a, const Column &b) { return a.values.front() > b.values.front(); });

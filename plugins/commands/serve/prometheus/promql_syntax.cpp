@@ -43,7 +43,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Higher binds closer; 0: no operator.
+// Precedence of an operator: a higher one binds closer; 0: not an operator.
 int rank_of(std::string_view sign) {
   if (is_comparison(sign)) return 1;
   if (sign == "+" || sign == "-") return 2;
@@ -358,7 +358,7 @@ class Reader {
     return value;
   }
 
-  // 1h30m. From 0 to 100 years.
+  // Parses a duration such as 1h30m, from 0 to 100 years.
   int64_t duration() {
     constexpr std::array<std::pair<std::string_view, double>, 7> kUnits = {
         {{"ms", 1e6}, {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}, {"d", 8.64e13}, {"w", 6.048e14}, {"y", 3.1536e16}}};

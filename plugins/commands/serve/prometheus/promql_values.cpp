@@ -16,7 +16,7 @@
 namespace atalaya::serve {
 namespace {
 
-constexpr uint64_t kAbsentBits = 0x7ff0000000000002;  // as Prometheus marks the end of a series
+constexpr uint64_t kAbsentBits = 0x7ff0000000000002;  // Prometheus' marker of a stale series
 
 using Samples = std::span<const query::Point>;
 
@@ -38,7 +38,7 @@ std::optional<double> increase(Samples samples, int64_t step_ns, int64_t range_n
   return risen * (whole / sampled);
 }
 
-// NaN only if there is nothing else.
+// The minimum or maximum; NaN only if all values are NaN.
 double extreme(Samples samples, bool largest) {
   double found = samples.front().value;
   for (const query::Point &point : samples)
@@ -46,7 +46,7 @@ double extreme(Samples samples, bool largest) {
   return found;
 }
 
-// By time, if all samples have windows.
+// The average, weighted by time if all samples have windows.
 double average(Samples samples, int64_t step_ns, int64_t range_ns) {
   const bool has_windows = std::all_of(samples.begin(), samples.end(), [](const query::Point &one) { return one.duration_ns > 0; });
   double mean = 0, weights = 0;
@@ -88,7 +88,7 @@ query::Tags kept_labels(const query::Tags &labels, bool keeps, const std::vector
   return kept;
 }
 
-// Of a group at one step.
+// The aggregation of a group at one step.
 class Sum {
  public:
   void add(double value, std::string_view function) {
@@ -112,7 +112,7 @@ class Sum {
   double value_ = 0;
 };
 
-// Marks all but the largest of each group as absent, step by step.
+// Keeps the largest values of each group at each step, and marks the others as absent.
 void keep_largest(Columns &columns, const std::vector<std::vector<size_t>> &groups, const std::vector<double> &counts) {
   for (size_t step = 0; step < counts.size(); ++step) {
     const double wanted = counts[step] >= 1 ? std::floor(counts[step]) : 0;
@@ -131,7 +131,7 @@ void keep_largest(Columns &columns, const std::vector<std::vector<size_t>> &grou
   }
 }
 
-// A comparison keeps the left value or nothing; with bool it is 1 or 0.
+// The result of a comparison is the left value or absent; with bool it is 1 or 0.
 double result_of(const Expression &binary, double left, double right, double kept) {
   if (is_absent(left) || is_absent(right)) return absent();
   const double value = calculated(binary.word, left, right);
@@ -158,7 +158,7 @@ double absent() {
 }
 
 bool is_absent(double value) {
-  // The quiet bit may have been set on the way.
+  // Arithmetic may have set the quiet bit of the NaN.
   return (std::bit_cast<uint64_t>(value) & ~(uint64_t{1} << 51)) == kAbsentBits;
 }
 
