@@ -20,26 +20,27 @@
 namespace atalaya::query {
 namespace {
 
-// 0, or why not all is in the file: the first reason.
+// Returns 0, or the first error number if the file is incomplete.
 int write_all(std::FILE *out, std::string_view bytes) {
   if (out == nullptr) return errno;
   const int error = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size() ? 0 : errno;
   return std::fclose(out) == 0 || error != 0 ? error : errno;
 }
 
-// Another file can take its place: nothing is there, or a plain file of this user that may be written and has no other name.
+// Whether a rename may replace the path: it does not exist, or is a writable regular file of this user without other hard links.
 bool replaceable(const std::string &file) {
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return errno == ENOENT;
   return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1 && ::access(file.c_str(), W_OK) == 0;
 }
 
-// Writes a new file next to it first: the old content stays until all is written.
+// Writes a new file in the same folder and renames it: the old contents remain until all is written.
 int replace(const std::string &file, std::string_view bytes) {
   const std::string beside = file + "." + std::to_string(::getpid()) + ".part";
   std::FILE *out = std::fopen(beside.c_str(), "wxe");
   if (out == nullptr)
-    return write_all(std::fopen(file.c_str(), "we"), bytes);  // the file may be writable, though its folder is not
+    return write_all(std::fopen(file.c_str(), "we"),
+                     bytes);  // writes in place: the file may be writable although its folder is not
   struct stat before {};
   if (::stat(file.c_str(), &before) == 0) (void)::fchmod(::fileno(out), before.st_mode & 07777);
   int error = write_all(out, bytes);
@@ -48,7 +49,7 @@ int replace(const std::string &file, std::string_view bytes) {
   return error;
 }
 
-// Names may have bytes that act on a terminal.
+// Names may contain control characters of terminals, which are escaped.
 std::string visible_lines(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -17,7 +17,7 @@ namespace {
 
 std::string value_text(const Answer &answer, const Point &point) {
   std::string text;
-  if (std::isfinite(point.value)) append_value(text, answer, point);  // a sum of the largest numbers is none
+  if (std::isfinite(point.value)) append_value(text, answer, point);  // a sum that overflowed is not printed
   return text;
 }
 
@@ -38,7 +38,7 @@ std::vector<std::string> tag_keys(const std::vector<Answer> &answers) {
   return {keys.begin(), keys.end()};
 }
 
-// Or nothing: an empty cell does not make a column one of texts.
+// Whether the cell is a number or empty: an empty cell does not make its column a text column.
 bool is_number(const std::string &text) {
   return text.find_first_not_of("0123456789.-+e") == std::string::npos;
 }

@@ -10,7 +10,7 @@
 namespace atalaya::evidence {
 namespace {
 
-// Twice the rank of each value among all; equal values share the mean of their ranks.
+// Twice the rank of each value among all values (so that ranks are integers); equal values have the mean of their ranks.
 std::vector<size_t> doubled_ranks(const std::vector<double> &values) {
   std::vector<size_t> order(values.size()), ranks(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -24,7 +24,7 @@ std::vector<size_t> doubled_ranks(const std::vector<double> &values) {
   return ranks;
 }
 
-// The exact distribution of the sum of the ranks of `count` values: the share of choices by sum.
+// The exact distribution of the sum of the ranks of `count` values: by sum, the share of all possible choices.
 std::vector<double> distribution(const std::vector<size_t> &ranks, size_t count) {
   const size_t largest = std::accumulate(ranks.begin(), ranks.end(), size_t{0});
   size_t so_far = 0;
@@ -52,7 +52,7 @@ double rank_sum_chance(std::span<const double> before, std::span<const double> a
   return std::min(1.0, 2 * std::min(low, high));
 }
 
-// The chance that the `beyond` largest of all values are in the second group.
+// The probability that the `beyond` largest of all values are in the second group by chance.
 double beyond_chance(size_t before, size_t after, size_t beyond) {
   double chance = 1;
   for (size_t i = 0; i < beyond; ++i) chance *= static_cast<double>(after - i) / static_cast<double>(before + after - i);
@@ -66,7 +66,7 @@ double far_values_chance(std::span<const double> before, std::span<const double>
   return std::min(1.0, 2 * beyond_chance(before.size(), after.size(), std::max(above, below)));
 }
 
-// The probability that |t| is smaller, for whole degrees of freedom. Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+// The probability of a smaller |t| for integer degrees of freedom. Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double student_within(double t, size_t freedom) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
   const double sine = std::sin(angle), square = std::cos(angle) * std::cos(angle);

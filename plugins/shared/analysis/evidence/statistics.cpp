@@ -9,7 +9,7 @@
 namespace atalaya::evidence {
 namespace {
 
-// The regularised incomplete beta function's continued fraction, by Lentz' method; x is below (a + 1) / (a + b + 2).
+// The continued fraction of the regularised incomplete beta function by Lentz' method; x must be below (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300, kExact = 1e-15;
   constexpr int kMaxSteps = 10'000;
@@ -72,7 +72,7 @@ std::vector<double> chances_below(const std::vector<double> &values, size_t most
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> own;  // of the lowest, the second lowest, ...: each among all values above it
+  std::vector<double> own;  // p-values: of the lowest value among all, of the second lowest among the values above it, and so on
   double count = 0, mean = 0, squares = 0;
   for (size_t i = values.size(); i-- > 0;) {
     const double value = values[order[i]], degrees = prior.values + std::max(0.0, count - 1);

@@ -34,7 +34,7 @@ void add_seconds(std::string &out, std::string_view key, int64_t time_ns) {
   throw Wrong("not JSON of experiments: " + what);
 }
 
-// The text at the first of the keys that the object has; "" when it has none, or null.
+// The text of the first of the keys that exists in the object; "" if none exists or its value is null.
 std::string text_at(const element &object, std::initializer_list<const char *> keys) {
   for (const char *key : keys) {
     element value;

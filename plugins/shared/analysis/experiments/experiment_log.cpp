@@ -64,7 +64,7 @@ size_t ExperimentLog::remove(const std::string &name, const std::string &workloa
   std::vector<Experiment> removed;
   for (const Experiment &known : experiments(*store_, name))
     if (workload.empty() || known.workload == workload) removed.push_back(known);
-  if (removed.empty()) find_experiment(*store_, name, workload);  // says that there is none
+  if (removed.empty()) find_experiment(*store_, name, workload);  // throws the error that there is no such experiment
   put(removed, true);
   return removed.size();
 }
@@ -73,7 +73,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
   for (const Experiment &experiment : experiments) check(experiment);
   atalaya_field field{host_.intern(kDeleted), ATALAYA_I64, {}};
   field.value.i64 = 1;
-  // A span points to its texts and its tags.
+  // The span only points to its texts and tags, which must live as long.
   std::deque<Tags> texts;
   std::deque<std::vector<atalaya_tag>> tags;
   std::vector<atalaya_sample> spans;
@@ -87,7 +87,7 @@ void ExperimentLog::put(std::span<const Experiment> experiments, bool deleted) {
     span.fields = &field;
     span.field_count = deleted ? 1 : 0;
     span.time_ns = experiment.start_ns;
-    // A deleted one must not stay open: retention keeps open spans.
+    // Closes a deleted span, because retention never deletes open spans.
     span.duration_ns = deleted ? 0 : experiment.duration_ns;
     span.text = str(span_name(experiment));
   }

@@ -21,7 +21,7 @@ std::string taken(Tags &tags, std::string_view key) {
   return value;
 }
 
-// From the start of the first workload to the end of the last.
+// The range from the start of the first workload to the end of the last one.
 Experiment around(const std::vector<Experiment> &workloads) {
   Experiment all;
   all.name = workloads.front().name;

@@ -12,7 +12,7 @@
 namespace atalaya::query {
 namespace {
 
-// Of "EXPERIMENT+2m". Names may contain a plus, so the last one counts.
+// Splits "EXPERIMENT+2m". Names may contain a plus, so it splits at the last one.
 std::optional<size_t> plus_in(std::string_view text) {
   const size_t plus = text.rfind('+');
   return plus == std::string_view::npos || plus == 0 ? std::nullopt : std::optional(plus);
@@ -26,7 +26,7 @@ bool is_time(std::string_view text, int64_t now_ns) {
 
 using Ends = std::pair<std::string, std::string>;
 
-// Two dots are in no time. Of several colons, one has a time on both sides.
+// Splits a range at ".." (times contain no two dots) or at the colon that has a valid time on both sides.
 std::optional<Ends> ends_of(const std::string &place, const std::string &text, int64_t now_ns) {
   if (const size_t dots = text.find(".."); dots != std::string::npos) return Ends{text.substr(0, dots), text.substr(dots + 2)};
   std::optional<Ends> found;

@@ -20,7 +20,7 @@ void set_other_host(Request &request, const std::string &host) {
   request.by_host = false;
 }
 
-// The same pattern, negated, has all other hosts.
+// The negated pattern of the host selects all other hosts.
 void set_all_others(Request &request) {
   const auto has_host = [](const store::TagFilter &filter) { return filter.key == "host"; };
   const auto &tags = request.window.tags;

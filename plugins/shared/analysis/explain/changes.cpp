@@ -32,13 +32,13 @@ Difference difference_of(const Values &before, const Values &after) {
   return difference;
 }
 
-// Large enough to be a finding, if chance does not explain it.
+// Whether the change is large enough for a finding; a separate test excludes chance.
 bool is_large(const Difference &difference, const Change &change) {
   const double size = std::abs(difference.change());
   return size >= change.least() && size > kSpreads * difference.spread && size >= kMinPart * std::abs(difference.before);
 }
 
-// A part that no peer has: all of them use nothing.
+// A part that no peer has: the usage of each peer is 0.
 double chance_among(const PeerMeans &peers, const Tags &part, double value) {
   const auto known = peers.parts.find(part);
   return known == peers.parts.end() ? 0 : evidence::one_more_chance(known->second, value);
@@ -130,7 +130,7 @@ size_t tests_of(const Change &change) {
 void judge(Change &change, size_t tests, size_t most) {
   judge(change.total, change, tests);
   for (PartChange &part : change.parts) judge(part.difference, change, tests);
-  // Parts that follow the total come first; the order within both groups is by size.
+  // Parts that change in the same direction as the total come first; both groups are sorted by size.
   const bool grows = change.total.change() >= 0;
   std::stable_sort(change.parts.begin(), change.parts.end(), [&](const PartChange &a, const PartChange &b) {
     const auto order = [&](const PartChange &part) {

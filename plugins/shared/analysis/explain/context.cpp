@@ -15,14 +15,14 @@ namespace {
 
 using store::tag_of;
 
-// The series of a process: its name, its host, and its pid if it has one.
+// Filters for the series of a process: name, host, and pid if it has one.
 std::vector<store::TagFilter> filters_of(const Tags &process, const Side &side) {
   std::vector<store::TagFilter> filters = side.tags;
   for (const char *key : {"host", "process", "pid"}) {
     const std::string value = tag_of(process, key);
     if (value.empty()) continue;
     std::erase_if(filters, [&](const store::TagFilter &filter) { return filter.key == key; });
-    // As a regular expression: names may contain the signs of globs.
+    // As a regular expression, because names may contain the characters * and ? of globs.
     std::string quoted = "~^";
     for (const char c : value) {
       if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) quoted += '\\';
@@ -39,7 +39,7 @@ struct FactValue {
   int64_t start_ns = 0;
 };
 
-// By host and fact: the first value in the range, or the last one.
+// By host and fact: the value at the start of the range, or at its end.
 std::map<FactKey, FactValue> facts_in(const Side &side, bool first, Reader &reader) {
   std::map<FactKey, FactValue> facts;
   store::Selection selection;
@@ -49,7 +49,7 @@ std::map<FactKey, FactValue> facts_in(const Side &side, bool first, Reader &read
   selection.range = side.range;
   reader.store.spans(selection, [&](const store::Span &span) {
     reader.budget.work(1);
-    if (span.tags.contains("job")) return;  // a setting of a job, not of the host
+    if (span.tags.contains("job")) return;  // the span has settings of a job, not of the host
     FactValue value{tag_of(span.tags, "value"), span.start_ns};
     const auto [known, is_new] = facts.try_emplace({tag_of(span.tags, "host"), tag_of(span.tags, "fact")}, value);
     if (!is_new && (first ? span.start_ns < known->second.start_ns : span.start_ns > known->second.start_ns))

@@ -15,8 +15,8 @@ namespace atalaya::explain {
 namespace {
 
 constexpr size_t kMostSteps = 30, kMinSteps = 8;
-constexpr size_t kMinOthers = 3;   // with two, hardly any difference is beyond chance
-constexpr double kComplete = 0.9;  // the measured share of a complete step
+constexpr size_t kMinOthers = 3;   // with two hosts almost no difference is statistically significant
+constexpr double kComplete = 0.9;  // minimum measured share of a complete step
 
 struct Capacities {
   double cores = 1, memory = 1024, disk = 200, network = 1000;
@@ -43,7 +43,7 @@ struct Capacities {
   }
 };
 
-// The mean of each part, by its name.
+// The mean of each part by its name.
 std::map<Tags, double> means_of(const Resource &resource, const Side &side, Reader &reader) {
   std::map<Tags, double> means;
   for (const auto &[tags, part] : parts_of(resource, side, Steps(side.range, 0, 1), true, reader))
@@ -65,7 +65,7 @@ double sum_of(const std::map<Tags, double> &means) {
   return sum;
 }
 
-// A disk that is busy for a share of the time could do its throughput divided by that share.
+// Estimates the capacity of a disk: its throughput divided by the share of the time in which it is busy.
 double disk_capacity(const Request &request, Reader &reader) {
   constexpr double kUsual = 200, kMinBusy = 5, kLeast = 1;
   double capacity = kUsual, busiest = kMinBusy;
@@ -90,7 +90,7 @@ Capacities capacities_of(const Request &request, Reader &reader) {
   return capacities;
 }
 
-// One word for a shell.
+// Quotes a text as one word for a shell.
 std::string quoted(const std::string &text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -127,7 +127,7 @@ class Explainer {
       in_window = presence_of(request_.window, window, reader_);
       in_baseline = presence_of(request_.baseline, baseline, reader_);
     }
-    // A store without metrics of hosts does not show its gaps.
+    // A store without metrics of hosts has no information about gaps.
     const bool shows_gaps = !in_window.covered.empty() || !in_baseline.covered.empty();
     choose_hosts(in_window, in_baseline, baseline);
     result_.names_hosts = request_.by_host && result_.hosts.size() != 1;
@@ -146,7 +146,7 @@ class Explainer {
            static_cast<std::ptrdiff_t>(kMinSteps);
   }
 
-  // Hosts that were measured in one of the ranges only would be all of the difference.
+  // Excludes hosts that were measured in only one of the ranges: their usage would appear as a change.
   void choose_hosts(Presence &window, Presence &baseline, const Steps &baseline_steps) {
     if (request_.others) return choose_others(window, baseline, baseline_steps);
     if (!request_.by_host) {
@@ -184,7 +184,7 @@ class Explainer {
                          " hosts with this name were measured");
     const size_t all = baseline.covered.size();
     std::erase_if(baseline.covered, [](const auto &host) { return !is_measured(host.second); });
-    // Of a large fleet some host has a gap in any step; the others are enough.
+    // In a large fleet some host has a gap in each step; the steps of the other hosts are enough.
     mark_complete(steps, baseline);
     const auto has_gap = [](const auto &host) {
       return std::any_of(host.second.begin(), host.second.end(), [](double share) { return share < kComplete; });
@@ -219,13 +219,13 @@ class Explainer {
                               " steps of " + name + " are left out: they have no samples, or some are missing");
   }
 
-  // Of a resource without samples: its source ran, so nothing was used.
+  // Whether the resource was collected although it has no samples: its source ran, so the usage is 0.
   bool was_collected(const Resource &resource, const std::vector<std::string> &hosts, const Side &side, const Steps &steps) {
     return !resource.witness.empty() &&
            hosts_with(resource.witness, side, steps, reader_).size() >= std::max<size_t>(hosts.size(), 1);
   }
 
-  // The others that collect the resource: a host that does not is not one that uses nothing.
+  // The other hosts that collect the resource. A host that does not collect it must not count as usage 0.
   std::vector<std::string> peers_with(const Resource &resource, const Parts &by_host) {
     std::set<std::string> known;
     if (!resource.witness.empty()) known = hosts_with(resource.witness, result_.baseline, result_.baseline_steps, reader_);
@@ -236,13 +236,13 @@ class Explainer {
     return peers;
   }
 
-  // A disk of one host is not that of all others together.
+  // The capacity of one host's disk must not be compared with that of all other hosts together.
   Capacities capacities() {
     const Side &baseline = request_.others ? result_.window : result_.baseline;
     return capacities_of({result_.window, baseline, request_.by, request_.by_host, request_.top}, reader_);
   }
 
-  // Why the resource is not compared, or "".
+  // The reason why the resource is not compared; "" if it is.
   std::string missing_side(const Resource &resource, const Parts &before, const Parts &after,
                            const std::vector<std::string> &peers) {
     const bool is_after = !after.empty() || was_collected(resource, result_.hosts, result_.window, result_.window_steps);
@@ -296,7 +296,7 @@ class Explainer {
     return found == result_.findings.end() ? nullptr : &*found;
   }
 
-  // Requests take longer, though there are not more of them: the disk itself is the cause.
+  // Requests take longer although their number has not increased: the disk itself is the cause.
   Finding *slow_disk() {
     Finding *const time = find("waiting.disk");
     if (time == nullptr || time->change.total.change() <= 0) return nullptr;
@@ -307,7 +307,7 @@ class Explainer {
   }
 
   void sort() {
-    // Of causes with equal parts of their capacities the more specific one comes first.
+    // Among causes with equal shares of their capacities the more specific one comes first.
     const auto weight = [](const Finding &finding) { return finding.change.severity() * (1 + 0.1 * finding.change.resource.rank); };
     std::stable_sort(result_.findings.begin(), result_.findings.end(), [&](const Finding &a, const Finding &b) {
       return a.is_cause != b.is_cause ? a.is_cause : weight(a) > weight(b);

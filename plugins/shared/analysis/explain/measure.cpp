@@ -24,7 +24,7 @@ std::string host_of(const Tags &tags) {
   return found == tags.end() ? "" : found->second;
 }
 
-// Metrics of the host alone: processes and other entities come and go.
+// Metrics of the host itself: series of processes and other entities start and end.
 constexpr const char *kPresenceMetrics[] = {"sys.mem.total", "sys.mem.available", "sys.load.1m"};
 
 void add_common(Tags &common, const Tags &tags, bool is_first) {

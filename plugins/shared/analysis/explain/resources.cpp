@@ -14,7 +14,7 @@ std::vector<Resource> resources(std::string_view by) {
     resource.witness = witness;
     all.push_back(std::move(resource));
   };
-  // Most specific first: the rank falls.
+  // In descending order of rank: the most specific resource first.
   add({"forks", "processes started and ended", "per second", {"proc.exits"}, 1, started, Role::cause, C::forks, 1, 0.02, 9},
       "proc.cpu.user");
   add({"throttled",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An explanation for people.
+// An explanation as text.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ std::string share(const Difference &part, const Difference &total) {
   return text.data();
 }
 
-// Tags that tell more about a process.
+// Tags with further details of a process.
 std::string details(const PartChange &part) {
   std::string text;
   for (const char *key : {"pid", "user", "container", "unit", "cgroup"})

@@ -32,7 +32,8 @@ bool is_java_path(std::string_view name) {
   return starts_with_any_of(name, kPackages);
 }
 
-// "long W.fib(int)", the notation of JDK 17 and later: a dot between words; C compilers use dots only before marks of their own.
+// "long W.fib(int)", the notation of JDK 17 and later: a dot between words. C compilers use dots only before suffixes such as
+// ".isra.0".
 bool is_java_dotted(std::string_view name) {
   name = name.substr(0, name.find('('));
   const size_t dot = name.rfind('.');
@@ -48,14 +49,14 @@ bool is_c_library(std::string_view name) {
   return std::find(kThreads.begin(), kThreads.end(), name) != kThreads.end() || name.starts_with("__") || name.starts_with("_dl_");
 }
 
-// Placeholders for the callers of an incomplete stack.
+// Placeholder frames for the missing callers of an incomplete stack.
 constexpr std::array<std::string_view, 3> kEarlyEnds = {"[unwind failed]", "[truncated]", "[stack lost]"};
 
 bool is_early_end(std::string_view name) {
   return std::find(kEarlyEnds.begin(), kEarlyEnds.end(), name) != kEarlyEnds.end();
 }
 
-// "[libc.so.6]": in that file, in a function without a name.
+// "[libc.so.6]": an unknown function in that file.
 Class file_class(std::string_view name, const Company &company) {
   if (is_early_end(name) || name == "[unknown]") return Class::unknown;
   if (name == "[libjvm.so]") return Class::runtime;
@@ -69,7 +70,7 @@ bool is_made(std::string_view frame) {
 
 constexpr std::string_view kModule = "_[";
 
-// Files of runtimes. The C library is of every process, others are of a program's choice.
+// Files of language runtimes. The C library is excluded, because each process has it.
 bool is_runtime(std::string_view module) {
   constexpr std::array<std::string_view, 17> kRuntimes = {
       "libjvm.", "libjli.",   "libjava.", "libverify.", "libnio.", "libnet.",    "libzip.", "libjimage.", "libjsvml.",
@@ -94,7 +95,7 @@ std::string_view module_of(std::string_view frame) {
   if (begin == std::string_view::npos || begin == 0) return {};
   const std::string_view module = frame.substr(begin + kModule.size(), frame.size() - begin - kModule.size() - 1);
   const bool is_name = module.find_first_of("[]") == std::string_view::npos;
-  return is_name && module.size() > 1 ? module : std::string_view();  // one letter is a class
+  return is_name && module.size() > 1 ? module : std::string_view();  // a name of one letter is a class, not a module
 }
 
 bool is_application(Class kind) {

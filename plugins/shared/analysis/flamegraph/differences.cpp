@@ -11,11 +11,11 @@
 namespace atalaya::flamegraph {
 namespace {
 
-constexpr double kDeviations = 3;  // of counts: smaller changes are chance
-constexpr double kLeast = 0.05;    // of the largest change
+constexpr double kDeviations = 3;  // in standard deviations of counts: smaller changes are chance
+constexpr double kLeast = 0.05;    // minimum share of the largest change
 constexpr size_t kMaxFunctions = 10;
 
-// The part of the change that is not explained by the function being there before, too.
+// The rank of a difference: the change times its share of the function's value, so that new functions rank first.
 double weight(const Difference &one) {
   return one.change() * one.change() / one.shown;
 }

@@ -43,7 +43,7 @@ class Table {
       rows_.push_back({amount(one.self[0]), share(one.self, 0), amount(one.total[0]), share(one.total, 0), one.name});
   }
 
-  // The rest has time of its own only: the totals of functions overlap.
+  // The row of the rest has only self time, because the totals of functions overlap and cannot be added.
   void add_rest(const std::string &label, const Values &self) {
     if (self[0] == 0 && self[1] == 0) return;
     query::Row row(rows_.front().size());

@@ -80,7 +80,7 @@ void add_stored(Tree &tree, Side side, store::Store &store, const Wanted &wanted
                 const Visitor &visitor) {
   const store::Selection selection = selected(wanted, range);
   const std::string_view field = wanted.counts_time() ? "profile.ns" : "profile.samples";
-  // Equal stacks have equal ids, and processes equal entities: their texts are read once.
+  // Equal stacks have equal ids, and equal processes have equal entities, so their texts are parsed once.
   std::unordered_map<int64_t, uint32_t> processes;
   std::map<std::pair<int64_t, int64_t>, uint32_t> known;
   store.stacks(selection, [&](const store::Stack &stack) {

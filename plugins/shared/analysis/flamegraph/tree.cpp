@@ -18,7 +18,7 @@ uint32_t Tree::interned(std::string_view name) {
   return added->second;
 }
 
-// Moves to it. False: a limit is reached.
+// Moves to the child, which is added if necessary; false if a limit is reached.
 bool Tree::child(uint32_t &node, std::string_view name) {
   const bool full = nodes_.size() >= limits_.nodes || nodes_[node].depth >= limits_.depth;
   const auto number = numbers_.find(name);

@@ -22,7 +22,7 @@ std::optional<std::string_view> value_of(std::string_view word, std::string_view
   return word.substr(key.size() + 1);
 }
 
-// In the form of flows: the kernel's table has IPv6 addresses with all digits.
+// Converts an address to the notation of flows: the kernel's table has IPv6 addresses with all digits.
 std::string address_of(std::string_view text) {
   std::string own(text);
   in6_addr address{};

@@ -29,8 +29,8 @@ Node node_of(By by, const std::string &host, const std::string &process, const s
   return node;
 }
 
-// Host and pid, or the name without a pid. The name of samples may differ from that of flows: it is of their first window, or of
-// another pipeline.
+// Key of a process: host and pid, or host and name if there is no pid. The name is not part of the first key, because samples and
+// flows of a process may have different names.
 using ProcessKey = std::tuple<std::string, std::string, std::string>;
 
 template <class T>
@@ -49,7 +49,7 @@ class Projection {
     }
   }
 
-  // The node of the process's flows: their tags may differ from those of its samples.
+  // Finds the node of the process's flows, whose tags may differ from those of its samples.
   Node of(const Worker &worker) const {
     if (const auto process = processes_.find(process_key_of(worker)); process != processes_.end()) return of(process->second);
     return node_of(by_, worker.host, worker.process, worker.pid, worker.container, worker.command);
@@ -60,11 +60,11 @@ class Projection {
     return node_of(by_, own.host, own.process, own.pid, own.container, own.command);
   }
 
-  // The unreported end of a flow: a process of a known host, or an address outside.
+  // The node of the unreported end of a flow: a process of a known host, or an outside address.
   Node peer_of(size_t index) const {
     const Flow &flow = flows_[index];
     const auto owner = owners_.find(flow.remote);
-    // Several hosts may have the same private address: this host's own comes first.
+    // Several hosts may have the same private address: prefers the reporting host.
     const bool here =
         is_loopback(flow.remote) || flow.protocol == "unix" || (owner != owners_.end() && owner->second.count(flow.host) > 0);
     if (here || (owner != owners_.end() && owner->second.size() == 1))
@@ -79,8 +79,8 @@ class Projection {
  private:
   const std::vector<Flow> &flows_;
   const By by_;
-  std::map<std::string, std::set<std::string>> owners_;  // of addresses
-  std::map<ProcessKey, size_t> processes_;               // one flow each
+  std::map<std::string, std::set<std::string>> owners_;  // by address: the hosts that have it
+  std::map<ProcessKey, size_t> processes_;               // by process: one of its flows
 };
 
 const std::string &largest(const std::map<std::string, double> &amounts) {
@@ -100,7 +100,7 @@ std::optional<By> by_of(std::string_view name) {
 Graph graph_of(const std::vector<Flow> &flows, const std::vector<Link> &links, const std::vector<Worker> &workers, By by) {
   const Projection projection(flows, by);
   std::map<Node, Resources> used;
-  std::map<Node, std::map<std::string, double>> moved;  // by process of a container
+  std::map<Node, std::map<std::string, double>> moved;  // by container: bytes of each process name in it
   std::map<std::pair<Node, Node>, double> bytes;
   Graph graph;
   graph.by = by;

@@ -27,7 +27,7 @@ struct Group {
   std::vector<size_t> clients, servers;
 };
 
-// Traffic with the client's directions.
+// Traffic as sent and received by the client.
 struct Direction {
   double Amount::*of_client;
   double Amount::*of_server;
@@ -254,7 +254,8 @@ class Pairing {
 
   // Received without the sender's address: from one of the servers that the process sends to.
   void unnamed_replies() {
-    std::map<ProcessKey, std::set<std::pair<ProcessKey, std::string>>> asked;  // server processes and their ports
+    std::map<ProcessKey, std::set<std::pair<ProcessKey, std::string>>>
+        asked;  // the server processes and ports to which the process sends
     for (const Link &one : links_)
       if (one.client != kUnknown && one.server != kUnknown && is_udp(flows_[one.client]))
         asked[process_of(flows_[one.client])].insert({process_of(flows_[one.server]), flows_[one.server].port});
@@ -281,7 +282,7 @@ class Pairing {
     return total;
   }
 
-  // Amounts that are divided among the flows of one process are no estimate: they are the process's.
+  // Amounts that are divided only among flows of one process are not estimates: their sum is exact for the process.
   bool several_processes(const std::vector<size_t> &side) const {
     return std::any_of(side.begin(), side.end(),
                        [&](size_t i) { return process_of(flows_[i]) != process_of(flows_[side.front()]); });
@@ -350,7 +351,7 @@ class Pairing {
   const Translations &translations_;
   const Owners owners_;
   std::vector<Amount> left_;   // by flow: traffic without a known other end
-  std::vector<bool> divided_;  // by flow: whether that is an estimate
+  std::vector<bool> divided_;  // by flow: whether the result is an estimate
   std::vector<Link> links_;
 };
 

@@ -21,7 +21,7 @@ const std::vector<std::string> kWorkerTags = {"host", "pid", "process", "contain
 const std::vector<std::string> kTranslationTags = {"protocol",     "local",         "remote",     "port",
                                                    "server_local", "server_remote", "server_port"};
 
-// Tags whose values may change: translators know more about a process after its first window.
+// Tags whose values may change, because translators add tags after the first window of a process.
 const std::vector<std::string> kNames = {"process", "container", "command"};
 
 struct FlowTotal {
@@ -56,7 +56,7 @@ double length_of(const query::Range &range) {
   return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
 }
 
-// A metric that is not in the store has no sums.
+// Sums of a metric; empty if the store does not have it.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
                            query::Budget &budget, const store::MetricInfo *undeclared = nullptr) {
@@ -80,7 +80,7 @@ std::map<Tags, Amount> by_last_names(const std::map<Tags, FlowTotal> &flows) {
   std::map<Tags, Amount> amounts;
   for (const auto &[tags, total] : flows) {
     Tags named = tags;
-    // Without a pid it is a sum of several processes, which have only a name.
+    // A flow without a pid is a sum over several processes with the same name.
     if (tags.contains("pid"))
       for (const auto &[key, name] : last[process_of(tags)]) named[key] = name.second;
     amounts[named].out += total.moved.out;
@@ -135,14 +135,14 @@ std::vector<Worker> read_workers(const query::Range &range, store::Store &store,
   add("proc.cpu.user", &Resources::cpu, 0.01);
   add("proc.cpu.kernel", &Resources::cpu, 0.01);
   add("proc.mem.resident", &Resources::memory, 1);
-  // If a filter removes idle processes, windows without any active one have only this metric.
+  // If a filter removes idle processes, a window without active processes has only this metric.
   for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
     coverage[value(usage.tags, "host")].add(usage.covered);
   std::vector<Worker> workers;
   workers.reserve(used.size());
   for (auto &[tags, resources] : used) {
     const std::string host = value(tags, "host");
-    // An average over the time with reports of the host; without an agent nothing is known.
+    // An average over the time in which the host reported; the usage at other times is unknown.
     const double part = length_of(range) / static_cast<double>(coverage[host].length_ns());
     workers.push_back({host,
                        value(tags, "pid"),

@@ -9,13 +9,13 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kMaxReasons = 10, kMaxAttempts = 5;  // of a job; named for a reason
+constexpr size_t kMaxReasons = 10, kMaxAttempts = 5;  // maximum reasons of a job, and attempts listed per reason
 
 std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Errors that differ only in numbers, such as ids, have the same cause.
+// Replaces numbers: errors that differ only in numbers, such as ids, have the same cause.
 std::string with_equal_numbers(std::string_view text) {
   std::string out;
   for (const char c : first_line(text)) {
@@ -42,7 +42,7 @@ class Reasons {
     std::string before;
     for (const auto &[key, group] : groups_) {
       const std::string &error = data_.name(group.front()->error);
-      // The reason of a stage is repeated as that of its job.
+      // Frameworks repeat the error of a stage as that of its job: it is listed once.
       if (group.front()->of == JobError::Of::stage && before.find(first_line(error)) != std::string::npos) continue;
       if (reasons.size() == kMaxReasons) {
         reasons.push_back("more reasons: --format json has all");

@@ -27,7 +27,7 @@ Key key_of(const store::Tags &tags) {
   return {tag_of(tags, "host"), tag_of(tags, "pid")};
 }
 
-// The share of thread dumps that was on a CPU, for dumps that include waiting threads.
+// The share of threads in thread dumps that was on a CPU, for dumps that include waiting threads.
 double cpu_ns(const store::Stack &stack) {
   const bool has_part =
       std::any_of(stack.fields.begin(), stack.fields.end(), [](const store::Field &field) { return field.name == "profile.cpu"; });
@@ -38,7 +38,7 @@ double seconds_of(const store::Range &range) {
   return (static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns)) / 1e9;
 }
 
-// Empty for a metric that is not in the store.
+// Series of a metric; empty if the store does not have it.
 std::vector<Usage> usage_of(const char *metric, const std::vector<std::string> &by, store::Store &store,
                             const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
   try {
@@ -61,7 +61,7 @@ store::Selection dumps_of(const char *profile, const std::vector<store::TagFilte
 // Sums of CPU samples by function. Stacks repeat in every window: each text is parsed once.
 class CpuSamples {
  public:
-  // Known JVMs; other processes are recognised by their stacks.
+  // Adds known JVMs; other JVMs are recognised by their stacks.
   CpuSamples(const std::vector<Jvm> &jvms, query::Budget &budget) : budget_(budget) {
     for (const Jvm &jvm : jvms) known_.emplace(jvm.host, jvm.pid);
   }
@@ -88,7 +88,7 @@ class CpuSamples {
     });
   }
 
-  // Of all JVMs: Place is nothing for samples outside Java.
+  // Sums over all JVMs; Place is nothing for samples outside Java.
   template <class Visitor>
   void visit(Visitor &&visitor) const {
     for (const auto &[entity, process] : processes_) {
@@ -104,7 +104,7 @@ class CpuSamples {
   };
   struct Process {
     bool is_jvm = false;
-    std::unordered_map<int64_t, double> samples;  // by stack
+    std::unordered_map<int64_t, double> samples;  // by id of the stack
   };
   void hold() {
     budget_.hold(1);
@@ -135,7 +135,7 @@ class Jvms {
       sum.covered.add(usage.covered);
     }
   }
-  // Spans are sorted by start: the last one counts.
+  // Spans are sorted by start; the last one is used.
   void add_facts(store::Store &store, const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
     store.spans({{"jvm"}, tags, range}, [&](const store::Span &span) {
       budget.work(1);
@@ -171,7 +171,7 @@ class Jvms {
   struct Known {
     Jvm jvm;
     int64_t last_ns = 0;
-    Sum sums[2];  // rate and cost
+    Sum sums[2];  // sums of the rate and of the cost
   };
   std::map<Key, Known> jvms_;
 };
@@ -219,7 +219,7 @@ void add_samples(Overview &overview, std::map<std::string, Function> &functions,
 
 void add_dump_callers(std::map<std::string, Caller> &callers, const std::string &function, const store::Range &range,
                       store::Store &store, const std::vector<store::TagFilter> &tags, query::Budget &budget) {
-  // Nothing: the stack does not end in the function.
+  // Returns nothing if the stack does not end in the function.
   std::unordered_map<int64_t, std::optional<std::string>> known;
   std::map<std::string, double> sums;
   double all = 0;
@@ -265,7 +265,7 @@ std::vector<Caller> sorted(const std::map<std::string, Caller> &callers) {
   return all;
 }
 
-// Sums windows. The exemplar is the stack with most time over all of them, from the process where it had most.
+// Sums windows. The exemplar is the stack with the most time over all windows, in the process in which it had the most time.
 std::optional<Exemplar> exemplar_of(const std::string &function, const store::Range &range, store::Store &store,
                                     std::vector<store::TagFilter> tags, query::Budget &budget) {
   struct Sum {

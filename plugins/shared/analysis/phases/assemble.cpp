@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// A window with at least this share in collections belongs to them.
+// A window with at least this share of time in garbage collections is a window of the phase GC.
 constexpr double kMostlyGc = 50;
 
 constexpr std::array<std::pair<std::string_view, Resource>, 9> kMetrics = {{{"proc.cpu.user"sv, kCpu},
@@ -106,7 +106,7 @@ bool Undumped::keep(int64_t time_ns, Assembled &window) {
   const bool follows =
       kept_ && std::abs(begin_ns - end_ns_) <= window.duration_ns / 2 && kept_->duration_ns <= kMaxWindows * window.duration_ns;
   is_jvm_ = is_jvm_ || window.gc_percent;
-  const bool is_absent = is_jvm_ && !window.gc_percent && !window.has_stacks;  // the source jvm was late
+  const bool is_absent = is_jvm_ && !window.gc_percent && !window.has_stacks;  // the source jvm has not delivered its values yet
   if (follows) window.join(*kept_);
   kept_.reset();
   if (!is_absent && !window.is_without_dump()) return false;
@@ -117,7 +117,7 @@ bool Undumped::keep(int64_t time_ns, Assembled &window) {
 
 Ready ready(const Assembled &window, bool is_wall, uint32_t gc_symbol, uint32_t idle_symbol) {
   Ready sample;
-  // Samples on CPUs do not count threads.
+  // CPU samples do not contain the number of threads.
   const double dumps = window.dumps && *window.dumps > 0.5 ? std::round(*window.dumps) : 1;
   sample.threads = is_wall ? window.samples / dumps : 0;
   if (window.gc_percent.value_or(0) >= kMostlyGc)

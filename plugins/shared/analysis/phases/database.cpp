@@ -10,7 +10,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Of the name of a function: "void org.shop.Cart.add(int)_[j]" -> "Cart.add".
+// The short name of a function: "Cart.add" for "void org.shop.Cart.add(int)_[j]".
 std::string short_name(std::string_view text) {
   if (text.size() > 2 && text.front() == '[' && text.back() == ']') return std::string(text.substr(1, text.size() - 2));
   if (const size_t leaf = text.rfind(';'); leaf != std::string_view::npos) text.remove_prefix(leaf + 1);
@@ -47,7 +47,8 @@ std::string_view text_of(Key key) {
   return key == Key::function ? "function" : "stack";
 }
 
-// The function that most of the threads are in, and few of other phases; of several the most special one.
+// The function for the name of a phase: most of its threads are in it, and few threads of other phases. Among functions with
+// similar scores, the one with the smallest share.
 std::string id_of(const Profile &profile, const std::vector<const Profile *> &others, const Symbols &symbols) {
   constexpr double kInSet = 0.1, kMaximum = 0.5, kNearly = 0.7;
   struct Candidate {
@@ -71,7 +72,7 @@ std::string id_of(const Profile &profile, const std::vector<const Profile *> &ot
   const Candidate *chosen = nullptr;
   for (const Candidate &one : candidates) {
     if (one.score < best - (1 - kNearly) * std::abs(best)) continue;
-    // Callees have higher numbers than their callers.
+    // Callees have higher symbol numbers than their callers.
     if (chosen == nullptr || std::pair(one.share, ~one.symbol) < std::pair(chosen->share, ~chosen->symbol)) chosen = &one;
   }
   char hash[16];
@@ -85,7 +86,7 @@ void PhaseDatabase::add(const KnownPhase &phase) {
     if (known.id != phase.id && !match(known.phase.profile, phase.phase.profile, likeness_)) continue;
     if (known.id == phase.id && !nearly_match(known.phase.profile, phase.phase.profile, likeness_) &&
         known.learned_ns <= phase.learned_ns) {
-      known.phase = phase.phase;  // a later version
+      known.phase = phase.phase;  // replaces an earlier version of the phase
     } else {
       known.phase.profile.add(phase.phase.profile);
       known.phase.epoch = std::max(known.phase.epoch, phase.phase.epoch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a definition.
+// Parses and writes the JSON text of a definition.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 constexpr size_t kMaxParts = 256, kMaxNames = size_t{64} << 10, kMaxFilePhases = 100'000, kMaxText = 4096, kMaxBefore = 4096;
-constexpr double kMaxTimeMs = 7'258'118'400'000;  // the begin of 2200
+constexpr double kMaxTimeMs = 7'258'118'400'000;  // the start of the year 2200
 constexpr double kMaxNumber = 1e15;
 
 void add_instants(std::string &out, std::string_view key, const Moments &moments) {

@@ -29,7 +29,7 @@ struct Collected {
   std::map<std::string, std::map<int64_t, Assembled>> windows;  // by profile and end
 };
 
-// Puts the points of metrics into the windows of their processes.
+// Adds the points of metrics to the windows of their processes.
 class MetricReader final : public store::PointVisitor {
  public:
   MetricReader(std::map<Process, Collected> &processes, const std::vector<store::Series> &series, query::Budget &budget)
@@ -80,14 +80,14 @@ std::vector<ProcessTrace> traces_of(const Process &process, const std::string &p
   return traces;
 }
 
-// Windows before the first and after the last stack are not of the profile.
+// Removes the windows before the first and after the last stack: they are outside of the profile.
 void trim(std::map<int64_t, Assembled> &windows) {
   const auto is_empty = [](const auto &window) { return !window.second.has_stacks; };
   while (!windows.empty() && is_empty(*windows.begin())) windows.erase(windows.begin());
   while (!windows.empty() && is_empty(*windows.rbegin())) windows.erase(std::prev(windows.end()));
 }
 
-// A phase that continues after a short pause, in which nothing was recognised, is one.
+// Joins occurrences of a phase with a short pause between them in which no phase was recognised.
 void add_step(ProgramRun &run, Step step) {
   constexpr double kShort = 0.2;
   if (!run.steps.empty() && run.steps.back().phase == step.phase && !run.steps.back().of.is_open) {

@@ -8,7 +8,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Without rounding errors, which would look like an input.
+// Rounds the value, because rounding errors would act as an input of the models.
 double clean(double value) {
   constexpr double kSmallest = 1e-6;
   return std::round(value / kSmallest) * kSmallest;
@@ -32,7 +32,7 @@ void add_step(Features &features, const std::string &place, const Step &step) {
   for (const auto &[function, threads] : step.functions) features[place + "threads:" + function] = threads;
 }
 
-// The run that has this phase, which may be longer there.
+// The run that contains this phase, whose occurrence may be longer there.
 std::optional<ProgramRun> with_phase(std::vector<ProgramRun> runs, const Occurrence &of) {
   for (ProgramRun &run : runs)
     for (run.first = 0; run.first < run.steps.size(); ++run.first)
@@ -45,7 +45,7 @@ double variation(const Moments &moments) {
   return moments.count > 1 && moments.mean > 0 ? moments.deviation() / moments.mean : 0;
 }
 
-// By one of the phases before: `place` counts from 1, the nearest.
+// Adds the features of a preceding phase; `place` 1 is the nearest.
 Observation with_one(const Observation &observation, size_t place) {
   Observation one{{observation.context.phase, {observation.context.before[place - 1]}}, {}, observation.step};
   const std::string prefix = std::to_string(place) + ".";

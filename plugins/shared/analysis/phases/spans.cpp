@@ -19,7 +19,7 @@ void add_instants(NumberFields &fields, const std::string &name, const Moments &
   fields.emplace_back(name + ".skewness", moments.skewness());
 }
 
-// The inverse.
+// The inverse function.
 Moments instants_of(double count, double mean, double deviation, double skewness) {
   Moments moments{count, mean, 0, 0};
   if (count < 2) return moments;

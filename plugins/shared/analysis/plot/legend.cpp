@@ -10,7 +10,7 @@
 namespace atalaya::plot {
 namespace {
 
-constexpr int kRow = 18, kSwatch = 30;  // pixels; a swatch shows the look of a line
+constexpr int kRow = 18, kSwatch = 30;  // pixels; a swatch is a sample of a line
 constexpr size_t kMaxShown = 60, kMaxLabel = 100;
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace atalaya::plot {
 namespace {
 
-constexpr int64_t kPoints = 720;  // about one per two pixels
+constexpr int64_t kPoints = 720;  // maximum points of a line: approximately one per two pixels
 
-// The name of a group is its group-by tags, not tags that its members happen to share.
+// The name of a group consists of its group-by tags; other tags that all members have are not part of it.
 query::Tags naming_tags(const query::Answer &answer, const query::Query &query) {
   const bool all = query.group_by.empty() || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
   if (all || !query.group) return answer.tags;

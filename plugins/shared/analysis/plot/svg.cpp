@@ -23,11 +23,11 @@ constexpr int kTop = 14, kBottom = 40, kTitle = 34, kSubtitle = 12;  // pixels
 struct Axis {
   std::string dimension;
   AxisUnit unit;
-  Scale scale;  // of values in that unit
+  Scale scale;  // scale of values in this unit
   std::vector<size_t> lines;
-  Stack stack;  // of a stacked plot
+  Stack stack;  // the areas of a stacked plot
 
-  // A value of this line, in the unit of the axis.
+  // Converts a value of this line to the unit of the axis.
   double scaled(const Line &line, double value) const { return value * base_factor(line.unit) / unit.factor; }
 };
 
@@ -66,7 +66,7 @@ Axis axis_of(const Plot &plot, const std::string &dimension) {
   return axis;
 }
 
-// Areas of a stacked plot would hide those of a second axis.
+// A stacked plot has one axis, because its areas would hide those of a second one.
 std::vector<Panel> panels_of(const Plot &plot) {
   const size_t axes = plot.stacked ? 1 : 2;
   std::vector<std::string> dimensions;
@@ -82,7 +82,7 @@ std::vector<Panel> panels_of(const Plot &plot) {
   return panels;
 }
 
-// The areas of each panel begin with the first colour; lines have one colour in all panels.
+// The colour index of a line: the areas of each panel start with the first colour; a line has the same colour in all panels.
 size_t style_of(const Plot &plot, const Axis &axis, size_t place) {
   return plot.stacked ? place : axis.lines[place];
 }
@@ -95,8 +95,8 @@ Legend legend_of(const Plot &plot, const Panel &panel) {
   return Legend(plot, std::move(entries));
 }
 
-// The usual distance of two points; a much longer distance is a gap. The 80 % quantile, because series with pauses have more long
-// distances than short ones.
+// The usual distance of two points; a much longer distance is a gap. It is the 80 % quantile, because series with pauses have many
+// long distances.
 int64_t usual_distance(const std::vector<int64_t> &times) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
@@ -113,10 +113,10 @@ int64_t usual_distance(const std::vector<query::Point> &points) {
   return usual_distance(times);
 }
 
-// Fewer points do not show the interval of a series.
+// Minimum points from which the interval of a series is estimated.
 constexpr size_t kFewPoints = 8;
 
-// The shortest usual distance of all lines with one; 0: none.
+// The minimum of the usual distances of all lines; 0: unknown.
 int64_t shortest_distance(const std::vector<Line> &lines) {
   int64_t shortest = 0;
   for (const Line &line : lines) {
@@ -230,7 +230,8 @@ class Drawing {
             "</title></path>\n" + dots;
   }
 
-  // The area of one line of a stack: forward on its top, back on the top of the line below. Time without any sample is a gap.
+  // Draws the area of one line of a stack: forward along its top, back along the top of the line below. Time without samples is a
+  // gap.
   void area(const Axis &axis, size_t place) {
     const Stack &stack = axis.stack;
     const Line &line = plot_.lines[axis.lines[place]];
@@ -245,7 +246,7 @@ class Drawing {
             "</title></path>\n";
   }
 
-  // The points [begin, end) of a stack without a gap. One point alone has the width of a bar.
+  // Draws the points [begin, end) of a stack, which have no gap. A single point has the width of a bar.
   std::string piece(const Axis &axis, size_t place, size_t begin, size_t end) const {
     constexpr double kBar = 1.5;
     const Stack &stack = axis.stack;

@@ -35,7 +35,7 @@ void walk(const Tree &tree, const Enter &enter, const Leave &leave) {
   }
 }
 
-// Never with an exponent, which other tools cannot read.
+// Formats a number without an exponent, which other tools cannot read.
 void append_plain(std::string &out, double value) {
   std::array<char, 512> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);

@@ -112,7 +112,7 @@ class ProfileWriter {
     const int64_t value[] = {std::llround(tree_.node(leaf).self[0])};
     uint32_t group = leaf;
     while (group != 0 && tree_.node(group).depth > info_.group_depth) group = tree_.node(group).parent;
-    // Texts and locations are complete: the message of a sample may begin now.
+    // All texts and locations are written, so the message of a sample may start now.
     const int64_t process = text("process"), process_name = text(tree_.name(group));
     const uint32_t above = tree_.node(group).parent;
     const int64_t host = above == 0 ? 0 : text("host"), host_name = above == 0 ? 0 : text(tree_.name(above));
@@ -135,7 +135,7 @@ class ProfileWriter {
   protozero::pbf_writer out_{bytes_};
   std::unordered_map<std::string_view, int64_t> numbers_;
   std::vector<std::string_view> texts_;
-  std::vector<bool> written_;  // locations, by id
+  std::vector<bool> written_;  // by id of a location
   std::vector<uint64_t> path_;
 };
 

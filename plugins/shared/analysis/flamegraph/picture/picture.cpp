@@ -19,12 +19,12 @@
 namespace atalaya::flamegraph {
 namespace {
 
-// Pixels. The controls are next to the root, which a browser shows first in an image of any height.
+// In pixels. The controls are next to the root, because a browser shows that part of a tall image first.
 constexpr int kSide = 10, kHead = 46, kControls = 48, kRow = 16;
 constexpr double kGap = 0.5;       // between neighbours
-constexpr double kLetter = 7.25;   // of the font of frames
+constexpr double kLetter = 7.25;   // width of a character of the frames' font
 constexpr size_t kMaxName = 1000;  // columns
-// Of an image alone; a page has its own. Frames keep their colours and dark texts.
+// Style sheet of a separate image; a page has its own. Frames keep their colours and dark texts.
 constexpr const char *kDarkRules =
     "@media (prefers-color-scheme:dark){.flamegraph>rect{fill:#16181c}.flamegraph>text{fill:#d6d9de}"
     ".flamegraph .frames rect{stroke:#16181c}.flamegraph .frames g:hover rect{stroke:#fff}.flamegraph .reset{fill:#8ab4f8}}";
@@ -45,10 +45,11 @@ std::string fixed(double value, int decimals) {
 
 struct Frame {
   uint32_t node = 0;
-  double begin = 0;  // sum of the values before it
+  double begin = 0;  // sum of the values of the preceding siblings
 };
 
-// The minimum width that limits the frames to the maximum. A parent is never narrower than its children.
+// The minimum width of a frame such that at most the maximum number of frames is drawn. A parent is never narrower than its
+// children.
 double min_width(const Tree &tree, size_t most) {
   std::vector<double> widths;
   widths.reserve(tree.size());
@@ -60,7 +61,7 @@ double min_width(const Tree &tree, size_t most) {
   return std::nextafter(*first_excluded, HUGE_VAL);
 }
 
-// Parents first.
+// Lays out the frames, parents first.
 std::vector<Frame> frames_of(const Tree &tree, size_t most) {
   const double least = min_width(tree, most);
   std::vector<Frame> frames;
@@ -76,7 +77,7 @@ std::vector<Frame> frames_of(const Tree &tree, size_t most) {
   return frames;
 }
 
-// 0 to 1, equal for equal names: distinguishes neighbours, and gives a function one colour in all images.
+// A hash of the name from 0 to 1. It distinguishes adjacent frames and gives a function the same colour in all images.
 double shade_of(std::string_view name) {
   uint32_t hash = 2166136261;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
@@ -112,7 +113,7 @@ std::string class_colour(Class kind, double shade) {
   return colour(208 + 14 * shade, 214 + 14 * shade, 226 + 14 * shade);
 }
 
-// Red: more than before, blue: less. `largest`: the largest change in the image.
+// The colour of a change: red for an increase, blue for a decrease. `largest`: the largest change in the image.
 std::string change_colour(double change, double largest) {
   const double rest = largest > 0 ? 255 - 165 * std::min(1.0, std::abs(change) / largest) : 255;
   if (rest > 250) return "#f4f4f4";
@@ -223,7 +224,7 @@ class Drawing {
     return text;
   }
 
-  // A narrow image explains the colours that it has.
+  // The legend has only the colours that the image uses.
   std::string class_legend(size_t room) const {
     std::set<Class> shown;
     for (const Frame &frame : frames_) shown.insert(classes_.of(frame.node));

@@ -20,7 +20,7 @@ namespace {
 constexpr double kMinRadius = 150, kArc = 30, kNameRoom = 250, kHead = 44, kFoot = 30;
 constexpr double kSmallest = 4, kBiggest = 14, kThinLine = 1, kThickLine = 6, kThinEdge = 1, kThickEdge = 16;
 constexpr size_t kMaxNameLength = 30;
-constexpr double kHostGap = 0.6;  // in arcs of nodes
+constexpr double kHostGap = 0.6;  // in multiples of a node's arc
 
 struct Spot {
   size_t node = 0;
@@ -53,7 +53,7 @@ class Circle {
   }
 
  private:
-  // Hosts together; addresses outside of known hosts last.
+  // Sorts nodes by host; addresses outside of known hosts come last.
   std::pair<bool, std::string> key(const Spot &spot) const {
     const Node &node = graph_.nodes[spot.node];
     return {node.outside, node.host};
@@ -97,7 +97,7 @@ class Circle {
     const Node &one = graph_.nodes[a], &other = graph_.nodes[b];
     const std::string x = short_number(centre(), 1), y = short_number(kHead + centre(), 1);
     out_ += "<path d=\"M" + short_number(from.x, 1) + " " + short_number(from.y, 1);
-    if (a == b) {  // a loop outwards
+    if (a == b) {  // a loop, drawn outside the circle
       const double reach = radius_ + 46, turn = 0.12;
       for (const double side : {-turn, turn})
         out_ += (side < 0 ? " C" : " ") + short_number(centre() + reach * std::cos(from.angle + side), 1) + " " +
@@ -123,7 +123,7 @@ class Circle {
             short_number(spot.y, 1) + "\" r=\"" + short_number(size, 1) + "\" class=\"paper\" fill=\"white\" stroke=\"" +
             (node.outside ? "#555555" : colour_of(node.command)) + "\" stroke-width=\"" + short_number(line, 1) + "\"" +
             (node.outside ? " stroke-dasharray=\"3 2\"" : "") + "/>";
-    // Outwards, and never upside down.
+    // Draws the label outside the circle, never upside down.
     const bool left = std::cos(spot.angle) < 0;
     const double away = radius_ + size + line + 6, degrees = spot.angle * 180 / std::numbers::pi + (left ? 180 : 0);
     const std::string x = short_number(centre() + away * std::cos(spot.angle), 1);
@@ -146,7 +146,7 @@ class Circle {
   const Graph &graph_;
   const Edges edges_;
   std::vector<Spot> spots_;
-  std::vector<size_t> at_;  // of each node, its spot
+  std::vector<size_t> at_;  // by node: its position on the circle
   Resources most_;
   double radius_ = kMinRadius;
   std::string out_;

@@ -28,7 +28,7 @@ std::string padded(const std::string &text, size_t width, bool right) {
   return right ? room + text : text + room;
 }
 
-// Darkness of a cell, 0 to 1: small amounts stay visible next to large ones.
+// Darkness of a cell from 0 to 1, on a scale that keeps small amounts visible next to large ones.
 double shade(double bytes, double most) {
   return bytes <= 0 || most <= 0 ? 0 : std::sqrt(bytes / most);
 }
@@ -38,7 +38,7 @@ const char *block(double bytes, double most) {
   return kBlocks[bytes <= 0 ? 0 : 1 + std::min<size_t>(3, static_cast<size_t>(shade(bytes, most) * 4))];
 }
 
-// White to dark blue; the text has the opposite colour.
+// The colour of a cell from white to dark blue; its text has a contrasting colour.
 std::string fill(double how) {
   const auto part = [how](double full) { return std::to_string(std::lround(255 + (full - 255) * how)); };
   return "rgb(" + part(8) + "," + part(48) + "," + part(107) + ")";

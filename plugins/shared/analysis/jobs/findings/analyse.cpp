@@ -17,7 +17,7 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kMaxExplained = 20;  // each reads all metrics of its nodes
+constexpr size_t kMaxExplained = 20;  // maximum explained findings: each reads all metrics of its nodes
 
 std::vector<JobTotals> totals_of(const JobData &data) {
   std::vector<JobTotals> totals(data.jobs.size());
@@ -108,7 +108,7 @@ void append(std::vector<Finding> &all, std::vector<Finding> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// Nodes by loss, largest first, then tasks.
+// Sorts findings: nodes in descending order of loss, then tasks.
 std::vector<Finding> find_all(const Analysis &all, const DetectOptions &options) {
   std::vector<double> seconds;
   for (const JobTotals &job : all.totals) seconds.push_back(job.seconds);

@@ -13,21 +13,22 @@ namespace atalaya::jobs {
 namespace {
 
 // Minimum differences between a node and the others.
-constexpr double kPoints = 15;          // percentage points: busy, pressure
-constexpr double kStealPoints = 5;      // percentage points of CPU used by other guests
-constexpr double kThrottledMs = 100;    // per second
-constexpr double kProgramCpu = 20;      // % of a core that a program uses here
-constexpr double kCoresShare = 0.1;     // of the node's cores: a program that uses less slows nothing down
-constexpr double kProgramDisk = 1;      // MiB/s
-constexpr double kDiskShare = 0.2;      // of the traffic of the node's disks
-constexpr double kBusy = 85;            // % of all cores: no capacity left
-constexpr double kElsewhere = 0.25;     // of its use here: below it, it is a program of this node
-constexpr double kShare = 0.1;          // of bytes that are remote, of time in garbage collection
-constexpr double kSlownessShare = 0.5;  // of the node's slowness: remote tasks are at least so much slower than local ones
-constexpr double kReasonChance = 0.05;  // of that difference, as the node is known to be slow
+constexpr double kPoints = 15;        // percentage points: busy, pressure
+constexpr double kStealPoints = 5;    // percentage points of CPU used by other guests
+constexpr double kThrottledMs = 100;  // per second
+constexpr double kProgramCpu = 20;    // % of a core that a program uses here
+constexpr double kCoresShare = 0.1;   // share of the node's cores: a program that uses less does not delay tasks
+constexpr double kProgramDisk = 1;    // MiB/s
+constexpr double kDiskShare = 0.2;    // share of the traffic of the node's disks
+constexpr double kBusy = 85;          // % of all cores: no capacity left
+constexpr double kElsewhere =
+    0.25;                       // if the usage on other nodes is below this share of that here, the program belongs to this node
+constexpr double kShare = 0.1;  // minimum share of remote bytes, and of time in garbage collection
+constexpr double kSlownessShare = 0.5;  // share of the node's slowness: minimum slowness of remote tasks compared with local ones
+constexpr double kReasonChance = 0.05;  // significance level of that difference; weak, because the node is known to be slow
 constexpr double kRateBelow = 0.15, kSlowAwait = 1.5, kMinAwaitMs = 2;
-constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s: below it, differences of rates mean nothing
-constexpr double kAlike = 1.1;                 // times the others': no difference
+constexpr double kMinDisk = 0.5, kMinNet = 1;  // MiB/s, Mibit/s; smaller rates are not compared
+constexpr double kAlike = 1.1;                 // maximum ratio to the other nodes that counts as equal
 constexpr std::string_view kBytesPerSecond = " B/s";
 constexpr double kSwapBytes = 1 << 20, kMajorFaults = 100;
 
@@ -46,7 +47,7 @@ class Checker {
     const bool is_short = cpu_is_short(of_cpu);
     std::vector<Check> checks = {std::move(of_cpu), programs(is_short), garbage_collection(), memory(), remote_reads(), disk(),
                                  network()};
-    // A network that delivers the data comes before the disks, which wait for it.
+    // If the data comes over the network, it is checked before the disks, which wait for it.
     if (comes_over_network()) std::swap(checks[5], checks[6]);
     return checks;
   }
@@ -56,7 +57,7 @@ class Checker {
     const auto node = metrics_.mean(metric, sides_.own), others = metrics_.mean(metric, sides_.others);
     return node && others ? std::optional(Pair{*node, *others}) : std::nullopt;
   }
-  // The metric with the largest difference, of those with values.
+  // The metric with the largest difference among those with values.
   std::optional<std::pair<std::string_view, Pair>> lowest(std::initializer_list<std::string_view> metrics, double least) const {
     std::optional<std::pair<std::string_view, Pair>> found;
     for (const std::string_view metric : metrics) {
@@ -74,7 +75,7 @@ class Checker {
   }
   static void add(std::string &text, const std::string &more) { text += (text.empty() ? "" : "; ") + more; }
 
-  // Adds the result of one metric: it is found if the node exceeds the others by that much.
+  // Adds the result of one metric: a reason if the node exceeds the others by at least the threshold.
   void look(Check &check, std::string_view metric, const char *label, std::string_view unit, double more, double least) const {
     const auto pair = of(metric);
     if (!pair) return;
@@ -107,7 +108,8 @@ class Checker {
     if (cpu.verdict == Verdict::found) return true;
     const auto busy = metrics_.mean("sys.cpu.usage", sides_.own);
     const auto throttled = metrics_.mean("cgroup.cpu.throttled.time", sides_.own);
-    const auto delay = of("proc.cpu.delay");  // of all programs: with more cores, more of them wait without effect on tasks
+    const auto delay =
+        of("proc.cpu.delay");  // the sum over all programs: on more cores more programs may wait without effect on the tasks
     return busy.value_or(0) >= kBusy || throttled.value_or(0) >= kThrottledMs ||
            (delay && delay->node - delay->others >= kPoints * metrics_.cores(sides_.node));
   }
@@ -120,7 +122,7 @@ class Checker {
     return false;
   }
 
-  // Programs that use much here and little elsewhere, of a resource that is short here.
+  // Programs that use much of a scarce resource on this node, and little on other nodes.
   Check programs(bool cpu_is_short) const {
     Check check{.reason = Reason::programs};
     std::map<std::string, Program> elsewhere;
@@ -166,7 +168,7 @@ class Checker {
     check.verdict = Verdict::found;
     if (check.short_text.empty()) check.short_text = "another program, " + text;
   }
-  // MiB/s of all disks; 0 if unknown.
+  // Throughput of all disks in MiB/s; 0 if unknown.
   double moved_by_disks() const {
     return metrics_.mean("sys.disk.read.mb", sides_.own).value_or(0) + metrics_.mean("sys.disk.write.mb", sides_.own).value_or(0);
   }
@@ -192,8 +194,8 @@ class Checker {
     return finished(std::move(check), "memory", "run source proc (sys.swap.in.bytes, sys.mem.faults.major)");
   }
 
-  // Only in a phase that reads input; there must be more remote tasks than chance explains, and they must be slower than local
-  // ones.
+  // Checks remote reads, only in a phase that reads input: there must be significantly more remote tasks than elsewhere, and they
+  // must be slower than local ones.
   Check remote_reads() const {
     Check check{.reason = Reason::remote_reads};
     if (has_phase_ && !needs_.input) {
@@ -227,7 +229,7 @@ class Checker {
     return finished(std::move(check), "disk", "run source proc (sys.disk.write.mb, sys.disk.write.await)");
   }
 
-  // Disk latency is known and as short as on the other nodes: the disks are not the reason for a low rate.
+  // Whether the disk latency is known and not longer than on the other nodes: then the disks do not cause a low rate.
   bool is_disk_fast_enough() const {
     bool is_reported = false;
     for (const std::string_view metric :

@@ -11,9 +11,9 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMinNoise = 0.02;  // relative: the precision of clocks and counters
+constexpr double kMinNoise = 0.02;  // relative precision of clocks and counters
 
-// Tasks of one node and wave, by the logarithms of their speeds, because the effect of a node is a factor.
+// Tasks of one node and wave. Speeds are compared as logarithms, because the effect of a node is a factor.
 struct Cell {
   double sum = 0, squares = 0;
   std::vector<double> logs;  // ascending
@@ -32,8 +32,8 @@ using Cells = std::array<Cell, kWaves>;
 struct Own {
   NodeSpeed node;
   Cells cells;
-  double mean = 0;               // without the effect of waves
-  double needed = 0, taken = 0;  // time: at the others' speed, and actual
+  double mean = 0;               // mean without the effect of waves
+  double needed = 0, taken = 0;  // time needed at the speed of the other nodes, and actual time
 };
 
 double median_of(const std::vector<double> &ascending) {
@@ -41,8 +41,8 @@ double median_of(const std::vector<double> &ascending) {
   return size == 0 ? evidence::kNone : (ascending[(size - 1) / 2] + ascending[size / 2]) / 2;
 }
 
-// Healthy nodes differ, too, by about 8 % where a slow one differs by 20 %: a node must be slower by more than that, or than the
-// others differ if they differ more.
+// The minimum slowness of a slow node. Speeds of healthy nodes differ by about 8 %, so a node must be slower by more than this, or
+// by more than the other nodes differ from each other.
 evidence::Prior healthy_nodes(double least) {
   constexpr double kPart = 0.4, kNodes = 16;
   return {kPart * least, kNodes};
@@ -117,7 +117,7 @@ class Comparison {
     }
   }
 
-  // Within nodes and waves; 0 if there are too few tasks.
+  // Variance of the speeds within nodes and waves; 0 if there are too few tasks.
   double deviation() {
     double squares = 0;
     for (const Own &own : nodes_)
@@ -131,7 +131,7 @@ class Comparison {
     return degrees_ > 0 ? std::max(std::sqrt(std::max(squares, 0.0) / degrees_), kMinNoise) : 0;
   }
 
-  // Student's test of the node's difference to the others, in each wave that both have.
+  // Student's t-test of the difference between the node and the others, in the waves that both have.
   double chance_of(const Own &own, double noise) const {
     double difference = 0, weights = 0;
     for (size_t wave = 0; wave < kWaves; ++wave) {
@@ -176,9 +176,9 @@ class Comparison {
     return (first(half - rounding) + first(half + rounding)) / 2;
   }
 
-  // A node that is no slower than healthy nodes are now and then.
+  // Raises the p-value of each node whose slowness is within the usual range of healthy nodes.
   void forgive(evidence::Prior healthy) {
-    std::vector<double> all;  // each corrected to the most frequent wave
+    std::vector<double> all;  // logarithms of speeds, corrected to the most frequent wave
     all.reserve(nodes_.size());
     for (const Own &own : nodes_) {
       double of_waves = 0;
@@ -205,9 +205,9 @@ class Comparison {
   Group &group_;
   const JobData &data_;
   std::vector<Own> nodes_;
-  std::vector<uint32_t> places_;  // of the entries' nodes
+  std::vector<uint32_t> places_;  // by entry: position of its node
   Cells all_;
-  std::vector<double> logs_;  // of all, ascending
+  std::vector<double> logs_;  // logarithms of all speeds, ascending
   std::array<double, kWaves> of_wave_{};
   double degrees_ = 0;
 };

@@ -94,18 +94,18 @@ class Groups {
     Group &group = found->second;
     if (!is_new) return group;
     std::tie(group.job, group.stage, group.phase) = key;
-    group.task_bytes = group.phase != 0;  // until one reports bytes
+    group.task_bytes = group.phase != 0;  // until a task reports the bytes of the phase
     return group;
   }
   void first_start(const Group &group, int64_t start_ns) {
     const auto [first, is_new] = starts_.try_emplace({group.job, group.stage}, start_ns);
     first->second = std::min(first->second, start_ns);
   }
-  // Nothing moved: no speed.
+  // A task without bytes has no speed (0).
   static void add(Group &group, uint32_t task, int64_t start_ns, int64_t time_ns, int64_t bytes) {
     group.entries.push_back({task, Grade::medium, Wave::first, start_ns, time_ns, bytes, bytes > 0 ? speed_of(bytes, time_ns) : 0});
   }
-  // Without bytes of any task, tasks of equal work are assumed; else those without bytes have no speed.
+  // If no task has bytes, all tasks are assumed to have equal work; otherwise tasks without bytes have no speed.
   static void finish(Group &group) {
     std::vector<double> times;
     for (const Entry &entry : group.entries) times.push_back(static_cast<double>(entry.time_ns) / 1e9);
@@ -129,7 +129,8 @@ class Groups {
   std::map<std::pair<uint32_t, uint32_t>, int64_t> starts_;
 };
 
-// The groups of a stage's tasks: a program that has just started is slow, and a reduce that waits for maps does not work.
+// The wave of each task: `first` on its host, because a program that has just started is slow; `later`; or `early` for a reduce
+// task that starts before the maps end, because it does not work while it waits.
 std::vector<Wave> waves_of(const JobData &data, const std::vector<Group> &groups, const MapPhaseEnds &ends) {
   std::vector<Wave> waves(data.tasks.size(), Wave::first);
   std::unordered_map<uint32_t, int64_t> first_end;  // by host

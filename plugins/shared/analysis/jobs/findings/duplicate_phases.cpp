@@ -9,17 +9,17 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // reporters of a task's phases; both report the same one
+constexpr unsigned kLines = 1, kHistory = 2, kTwice = 4;  // bits: who reports a task's phases; kTwice: both report the same phase
 
-// The relation of a stage's lines to the history's phases of one name.
+// Compares the log lines of a stage with the phases of one name in the job history.
 struct Name {
   bool in_lines = false;
-  size_t over = 0, apart = 0;  // phases that overlap lines of their task, or do not
+  size_t over = 0, apart = 0;  // number of phases that overlap lines of their task, and that do not
 };
 
 struct StageRead {
-  size_t with_lines = 0, with_history_only = 0, twice = 0;  // tasks
-  std::map<uint32_t, Name> names;                           // if its lines count
+  size_t with_lines = 0, with_history_only = 0, twice = 0;  // numbers of tasks
+  std::map<uint32_t, Name> names;                           // by phase name, if the lines of the stage are used
   bool lines_count() const { return with_lines >= with_history_only; }
 };
 
@@ -72,7 +72,7 @@ class DuplicatePhases {
 
   static void add(StageRead &stage, unsigned reporters) {
     stage.twice += (reporters & kTwice) != 0 ? 1 : 0;
-    // A history may have phases that are as exact as lines: a task has lines only if a phase is in both.
+    // A history may have phases as exact as those of lines. So a task counts as one with lines only if a phase is in both.
     if ((reporters & kTwice) != 0 || reporters == kLines)
       ++stage.with_lines;
     else
@@ -84,10 +84,10 @@ class DuplicatePhases {
     const auto stage = stages_.find(key_of(task));
     if (stage == stages_.end() || stage->second.lines_count() != of_history) return false;
     if (!of_history) return (reporters_[phase.task] & kTwice) != 0;
-    return task.has_span || (reporters_[phase.task] & kLines) != 0;  // else the time of the task would be unknown
+    return task.has_span || (reporters_[phase.task] & kLines) != 0;  // otherwise the time of the task would be unknown
   }
 
-  // nullptr if the lines of the phase's stage do not count.
+  // Returns nullptr if the lines of the phase's stage are not used.
   StageRead *stage_by_lines(const Phase &phase) {
     const auto stage = stages_.find(key_of(data_.tasks[phase.task]));
     return stage != stages_.end() && stage->second.lines_count() ? &stage->second : nullptr;
@@ -107,14 +107,14 @@ class DuplicatePhases {
     }
   }
 
-  // If no line reports the phase, or anything in its time. Tasks without lines keep it only if most others do, because it must be
-  // comparable.
+  // Whether a phase of the history is kept: no line reports the phase or anything in its time. Tasks without lines keep it only if
+  // most other tasks do, so that tasks are comparable.
   bool is_apart(const Phase &of_history) {
     const Name &name = stage_by_lines(of_history)->names[of_history.phase];
     return !name.in_lines && name.apart >= name.over && ((reporters_[of_history.task] & kLines) == 0 || !is_overlapped(of_history));
   }
 
-  // By lines of its task, by more than a little.
+  // Whether lines of the same task overlap the phase by more than a tolerance.
   bool is_overlapped(const Phase &of_history) const {
     constexpr double kLittle = 0.1;
     if (of_history.work.duration_ns == kUnknown) return true;
@@ -136,7 +136,7 @@ class DuplicatePhases {
     return static_cast<double>(covered_ns) > kLittle * static_cast<double>(of_history.work.duration_ns);
   }
 
-  // If no line of the phase reports bytes.
+  // Whether the history's bytes are used: no line of the phase reports bytes.
   void keep_bytes(const Phase &of_history) {
     const auto [begin, end] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_name);
     if (begin == end || std::any_of(begin, end, [](const Phase &phase) { return phase.work.bytes != kUnknown; })) return;

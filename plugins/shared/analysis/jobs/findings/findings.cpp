@@ -17,10 +17,10 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMuchSlower = 3;    // of a single task: this multiple of the time at the stage's median speed
-constexpr double kMinLostNs = 10e9;  // short pauses of hosts lose seconds now and then
-constexpr double kFarAway = 3.5;     // robust deviations; with many tasks more, because some deviate by chance
-constexpr double kMaxTotal = 0.2;    // a larger share of tasks is no outlier
+constexpr double kMuchSlower = 3;    // a single task needs at least this multiple of the time at the stage's median speed
+constexpr double kMinLostNs = 10e9;  // short pauses of hosts regularly cost some seconds
+constexpr double kFarAway = 3.5;     // minimum distance in robust deviations; more for many tasks, because some deviate by chance
+constexpr double kMaxTotal = 0.2;    // maximum share of tasks that are outliers
 constexpr size_t kMinForOutliers = 10;
 
 // The groups of a stage: whole tasks at `begin`, then their phases.
@@ -46,7 +46,7 @@ struct Attempts {
 // Attempts of a stage that were killed while another attempt of the same task succeeded on another node.
 struct Overtaken {
   std::vector<uint32_t> tasks;
-  std::map<uint32_t, Attempts> attempts;  // all of the stage, by host
+  std::map<uint32_t, Attempts> attempts;  // all attempts of the stage by host
 };
 
 class OvertakenStages {
@@ -56,7 +56,7 @@ class OvertakenStages {
     for (uint32_t i = 0; i < data.tasks.size(); ++i)
       if (may_be_overtaken(data.tasks[i])) killed.push_back(i);
     if (killed.empty()) return;
-    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // of the tasks of those attempts
+    std::unordered_map<std::string_view, std::vector<uint32_t>> winners;  // by task: the attempts that succeeded
     for (const uint32_t task : killed) winners[task_of(task)];
     for (uint32_t i = 0; i < data.tasks.size(); ++i)
       if (data.tasks[i].is_done())
@@ -141,7 +141,7 @@ class Finder {
     }
   }
 
-  // Whole tasks, and phases, have half of the level each.
+  // The significance level is divided equally between tests of tasks and tests of phases.
   size_t checked_at(const Group &group) { return 2 * checked_at_[{group.job, group.phase != 0}]; }
 
   void take(Finding &finding, size_t number, const NodeSpeed &node) {
@@ -159,7 +159,7 @@ class Finder {
     finding.lost = node.lost;
   }
 
-  // The phase that lost most represents a node; if none is slow, the phase that decides the speed of tasks.
+  // A node is represented by the phase with the largest loss, or by the decisive phase of the tasks if no phase is slow.
   void finish(Finding &finding, const Stage &stage) {
     if (!finding.phases.empty()) {
       finding.group = finding.phases.front().group;
@@ -229,10 +229,10 @@ class Finder {
     }
   }
 
-  // As for graded tasks: without the wait for maps.
+  // The wait for maps does not count, as for graded tasks.
   double time_of(const Task &task) const { return static_cast<double>(task.work.end_ns() - map_phase_ends_.begin(task)); }
 
-  // If there are more than chance explains for the attempts of the node, with a relevant cost.
+  // Adds a finding if the node has significantly more such attempts, and their cost is relevant.
   void add_overtaken(Finding finding, const Overtaken &overtaken, size_t all) {
     const Attempts &own = overtaken.attempts.at(finding.host);
     size_t attempts = 0;

@@ -10,9 +10,9 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMinSlowdown = 1.5;                  // of the time at the median speed
+constexpr double kMinSlowdown = 1.5;                  // minimum ratio to the time at the median speed
 constexpr evidence::Prior kHealthyTimes = {0.25, 4};  // the times of equal tasks differ by about a quarter
-constexpr double kMaxSlow = 0.4;                      // of the stage's tasks
+constexpr double kMaxSlow = 0.4;                      // maximum share of the stage's tasks
 constexpr size_t kMinForSlow = 5;                     // tasks
 
 double seconds_of(const std::vector<const Entry *> &entries) {

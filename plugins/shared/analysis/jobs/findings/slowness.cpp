@@ -12,7 +12,7 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kMinToCompare = 3;  // tasks or phases of a host, and of the others
+constexpr size_t kMinToCompare = 3;  // minimum tasks or phases of a host, and of the other hosts
 constexpr double kSameSpeed = 0.1;   // smaller differences of medians are noise
 
 // Equal pieces of work on the hosts: the tasks of a stage, or one of their phases.
@@ -32,7 +32,7 @@ struct Ratio {
   bool has_bytes = false;
 };
 
-// Of the hosts' medians the middle one, or the lower one of both: how many tasks a host ran does not matter.
+// The lower median of the hosts' medians, so that each host has the same weight.
 double usual(const ByHost &hosts, std::vector<double> Pieces::*values) {
   std::vector<double> medians;
   for (const auto &[host, pieces] : hosts)
@@ -50,8 +50,8 @@ size_t others_count(const ByHost &hosts, uint32_t own, std::vector<double> Piece
   return count;
 }
 
-// A host's median, divided by the usual one. Nothing: the others have too few. A host with more bytes is not slower for it, so the
-// time per byte counts if it differs less.
+// A host's median divided by the usual one; nothing if the other hosts have too few values. Uses times or times per byte, whichever
+// differs less, because a host with more bytes per task is not slower.
 std::optional<Ratio> ratio_of(const ByHost &hosts, uint32_t host) {
   const Pieces &own = hosts.at(host);
   const double time = usual(hosts, &Pieces::times);
@@ -111,8 +111,8 @@ class Finder {
     }
   }
 
-  // A few tasks of a host that is slow elsewhere take their bytes at the usual speed. Their work may differ if the bytes are
-  // unknown: then they are at most as slow as usual there.
+  // Adds the stages in which a slow host ran only a few tasks. If the bytes are unknown, the work of these tasks may differ, so
+  // their slowness is at most that of the host's other stages.
   void add_few() {
     for (const auto &[host, factor] : usual_) {
       if (!is_slow(factor)) continue;
@@ -126,10 +126,12 @@ class Finder {
     }
   }
 
-  // Where the others ran too few tasks of a stage, a host is as slow as in the phases of other stages that use the same resource.
+  // If the other hosts ran too few tasks of a stage, a host is assumed to be as slow as in phases of other stages that use the same
+  // resource.
   void add_by_kind() {
-    std::map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> sums;  // by host and stage: recorded, and at usual speed
-    std::map<uint32_t, double> saved;                                         // by task
+    std::map<std::pair<uint32_t, uint32_t>, std::pair<double, double>>
+        sums;                          // by host and stage: recorded time, and time at usual speed
+    std::map<uint32_t, double> saved;  // by task: saved time
     const auto factors = kinds();
     for (const Phase &phase : tasks_.data().phases) {
       if (!tasks_.has(phase.task)) continue;
@@ -154,7 +156,7 @@ class Finder {
 
   using Kinds = std::map<std::pair<uint32_t, Kind>, double>;
 
-  // Phases may overlap: together they save no more than if the whole task was in the slowest one.
+  // Phases may overlap: the sum of their savings is limited to the saving if the complete task were in the slowest phase.
   static double worst_of(const Kinds &factors, uint32_t host) {
     double worst = 1;
     for (const auto &[place, factor] : factors)
@@ -162,7 +164,7 @@ class Finder {
     return worst;
   }
 
-  // By host and resource: the time in such phases, in that at usual speed.
+  // By host and resource: the time in such phases, divided by the time at usual speed.
   Kinds kinds() const {
     std::map<std::tuple<Kind, uint32_t, uint32_t>, ByHost> phases;  // by stage and name
     for (const Phase &phase : tasks_.data().phases) {
@@ -199,7 +201,7 @@ class Finder {
   const JobStages &stages_;
   const std::vector<int64_t> &times_;
   std::map<uint32_t, ByHost> hosts_;  // by stage
-  std::map<uint32_t, double> usual_;  // by host: in stages with enough tasks
+  std::map<uint32_t, double> usual_;  // by host: its slowness in stages with enough tasks
   Slowness found_;
 };
 

@@ -34,7 +34,7 @@ std::vector<Node> rank_nodes(const JobData &data, const std::vector<Group> &grou
       node.lower += speed.lower;
     }
   }
-  // Reduces fetch from nearly all nodes in any case: a node that runs more of them has more remote bytes.
+  // Reduce tasks are excluded: they always fetch from almost all nodes, so a node that runs more of them has more remote bytes.
   std::set<std::pair<uint32_t, uint32_t>> shuffles;
   for (const Group &group : groups)
     if (group.phase != 0 && needs_of(data.name(group.phase)).network) shuffles.emplace(group.job, group.stage);

@@ -12,7 +12,7 @@ namespace atalaya::jobs {
 namespace {
 
 constexpr double kFastest = 0.2;
-constexpr size_t kMinTasks = 3;  // for a correlation
+constexpr size_t kMinTasks = 3;  // minimum tasks for a correlation
 
 // The groups of one stage: whole tasks, then one per phase.
 class RankedStage {
@@ -52,7 +52,7 @@ class RankedStage {
     return rank;
   }
 
-  // Over the tasks with all phases.
+  // Uses the tasks that have all phases.
   void set_loadings(std::vector<PhaseRank> &ranks) const {
     if (ranks.empty()) return;
     std::vector<std::vector<double>> rows(groups_[begin_].entries.size());
@@ -79,8 +79,8 @@ class RankedStage {
   const JobData &data_;
   const std::vector<Group> &groups_;
   size_t begin_, end_;
-  std::vector<double> &speeds_;  // of tasks; NaN between calls
-  std::vector<size_t> &row_of_;  // by task; known for this stage only
+  std::vector<double> &speeds_;  // by task: its speed; NaN between calls
+  std::vector<size_t> &row_of_;  // by task: its row; valid for tasks of this stage only
 };
 
 }  // namespace

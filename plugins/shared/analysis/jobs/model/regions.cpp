@@ -13,10 +13,10 @@ namespace atalaya::jobs {
 namespace {
 
 constexpr size_t kClasses = 5;
-constexpr double kWorthwhileRegion = 0.1;  // of all regions, and of the tasks' time: smaller costs are not critical
+constexpr double kWorthwhileRegion = 0.1;  // minimum share of all regions, and of the tasks' time: smaller costs are not critical
 
-// By job: tasks on the nodes that report its regions, or all its tasks if these nodes are unknown. Regions without a job are
-// compared with the tasks of all jobs.
+// The time of tasks by job: of the tasks on the nodes that report its regions, or of all its tasks if these nodes are unknown.
+// Regions without a job are compared with the tasks of all jobs.
 std::map<uint32_t, double> total_task_seconds(const JobData &data) {
   struct Sums {
     std::set<uint32_t> hosts;

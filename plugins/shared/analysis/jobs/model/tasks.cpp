@@ -14,7 +14,7 @@ namespace atalaya::jobs {
 
 using namespace std::string_view_literals;
 
-// The identity in a span's tags, by one pass over them.
+// Reads the identity from a span's tags in one pass.
 struct TaskIdentity {
   explicit TaskIdentity(const store::Tags &tags) {
     for (const auto &[tag, value] : tags) {
@@ -41,9 +41,9 @@ struct TaskIdentity {
 
 namespace {
 
-constexpr int64_t kMaxSlots = 100'000;  // of an executor
+constexpr int64_t kMaxSlots = 100'000;  // maximum slots of an executor
 
-// Amounts: invalid numbers and negative ones are unknown.
+// An amount; invalid and negative numbers are unknown.
 int64_t amount_of(const store::Field &field) {
   constexpr double kMaxValue = 9e18;
   if (field.is_count) return std::max(field.count, kUnknown);
@@ -176,7 +176,7 @@ void Collector::add_task(const store::Span &span) {
   }
   const SpanValues values(span);
   if (task->has_span && task->work.start_ns != values.work.start_ns) {
-    // Frameworks restart their numbers with each application. The later run counts.
+    // Frameworks restart their numbers with each application: the later run replaces the earlier one.
     ++all_.reruns;
     task->is_rerun = true;
     if (values.work.start_ns < task->work.start_ns) return;
@@ -205,7 +205,7 @@ void Collector::add_phase(const store::Span &span) {
   phase.busy_ns = values.work.duration_ns;
   if (!identity.source.empty() && phase.work.remote == kUnknown && phase.work.bytes != kUnknown)
     phase.work.remote = identity.source == "network" ? phase.work.bytes : 0;
-  // "placed" marks a line with a derived position; other qualities mark a history.
+  // The tag quality "placed" means a log line with a derived position; other qualities mean a job history.
   (identity.quality.empty() || identity.quality == "placed" ? all_.phases : history_phases_).push_back(phase);
 }
 
@@ -224,7 +224,7 @@ void Collector::add_executor(const store::Span &span) {
   all_.slots[{job(identity.job), all_.names.of(identity.executor)}] = static_cast<uint32_t>(slots);
 }
 
-// Their tasks may come later.
+// Phases are stored first, because their tasks may come later.
 void Collector::add_error(const store::Span &span) {
   const TaskIdentity identity(span.tags);
   if (identity.job.empty()) return;
@@ -238,7 +238,7 @@ void Collector::add_error(const store::Span &span) {
              : error.stage != 0    ? JobError::Of::stage
                                    : JobError::Of::job;
   const bool has_host = error.of == JobError::Of::attempt || error.of == JobError::Of::executor;
-  if (has_host) error.host = all_.names.of(identity.host);  // of a job: the agent's
+  if (has_host) error.host = all_.names.of(identity.host);  // for a job this is the host of the agent
   key_.clear();
   if (!identity.append_key(key_)) key_.clear();
   failed_.push_back(key_);
@@ -252,7 +252,7 @@ void Collector::sort_errors() {
                    [](const JobError &a, const JobError &b) { return a.time_ns < b.time_ns; });
 }
 
-// Of tasks of an earlier run of the application.
+// Removes phases of tasks of an earlier run of the application.
 void Collector::remove_earlier_runs() {
   if (all_.reruns == 0) return;
   const auto is_earlier = [&](const Phase &phase) {
@@ -263,7 +263,7 @@ void Collector::remove_earlier_runs() {
   std::erase_if(history_phases_, is_earlier);
 }
 
-// Frameworks do not report the ends of all tasks when a job ends or its master dies: nothing of an ended job runs.
+// Marks open tasks of ended jobs as ended: frameworks do not report the ends of all tasks when a job ends or its master dies.
 void Collector::close() {
   for (Task &task : all_.tasks) {
     const Job &job = all_.jobs[task.job];
@@ -296,7 +296,7 @@ void Collector::merge_phases() {
   phases.erase(into, phases.end());
 }
 
-// For one task, sorted by start; `into` is not after them.
+// Merges phases of one task, sorted by start; `into` does not start after them.
 Collector::Phases Collector::merge_phases(Phases begin, Phases end, Phases into) {
   const auto by_name = [](const Phase &a, const Phase &b) {
     return std::tie(a.phase, a.work.start_ns) < std::tie(b.phase, b.work.start_ns);
@@ -353,7 +353,7 @@ void Collector::complete(Task &task, const Phase *begin, const Phase *end, DataS
   const auto [remote, of] = data_source.remote_of(begin, end);
   if (remote == kUnknown || remote > task.work.bytes) return;
   task.work.remote = remote;
-  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may report remote bytes only
+  task.remote_of = of >= remote ? of : task.work.bytes;  // a phase may report only remote bytes
 }
 
 JobData Collector::take() {

@@ -25,7 +25,7 @@ DataSource::DataSource(const JobData &data) : data_(data) {
   }
 }
 
-// In this stage it reads, independent of its name.
+// Whether the phase reads input in this stage, independent of its name.
 bool DataSource::reads_remote(const Phase &phase) const {
   const Task &task = data_.tasks[phase.task];
   return !remote_.empty() && remote_.contains({task.job, task.stage, phase.phase});

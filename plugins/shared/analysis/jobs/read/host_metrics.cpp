@@ -13,7 +13,7 @@ namespace atalaya::jobs {
 namespace {
 
 constexpr int64_t kMinStep = 50'000'000;
-constexpr double kMaxBins = 2048;  // of equal length, in addition to those between borders of windows
+constexpr double kMaxBins = 2048;  // maximum bins of equal length, in addition to the bins between borders of windows
 constexpr size_t kMaxSeries = 500'000;
 constexpr int64_t kMaxWindow = 300'000'000'000;  // maximum validity of an instant sample
 
@@ -29,9 +29,9 @@ std::string without_numbers(std::string_view name) {
   return out;
 }
 
-constexpr size_t kMaxBorders = 2048;  // and intervals
+constexpr size_t kMaxBorders = 2048;  // maximum borders and intervals
 
-// Removes borders close to the one before, until the number is allowed.
+// Removes borders close to the previous one until their number is at most the maximum.
 void thin_out(std::vector<int64_t> &borders) {
   for (int64_t nearer = 1'000'000; borders.size() > kMaxBorders; nearer *= 2) {
     int64_t last = borders.front() - nearer;
@@ -73,7 +73,7 @@ void Metrics::each_bin(const Bins &bins, int64_t begin_ns, int64_t end_ns, Visit
           static_cast<double>(std::min(bin->end_ns, end_ns) - std::max(bin->begin_ns, begin_ns)));
 }
 
-// Merges windows that overlap or nearly touch. They are sorted by begin.
+// Merges windows that overlap or almost touch. The input is sorted by start.
 void Metrics::join(Bins &stretches, int64_t gap) {
   size_t kept = 0;
   for (const Bin &next : stretches) {
@@ -152,7 +152,7 @@ class MetricsReader : public store::PointVisitor {
   // The windows of a set that are on a host.
   struct Active {
     size_t set = 0;
-    std::vector<double> part;  // share of each bin in these
+    std::vector<double> part;  // share of each bin that is in these windows
     double all_ns = 0;
   };
   struct Use {
@@ -162,14 +162,14 @@ class MetricsReader : public store::PointVisitor {
   struct Target {
     const Metrics::Bins *bins = nullptr;
     Metrics::Sums *sums = nullptr;
-    std::vector<Use> *uses = nullptr;  // for metrics of programs: in the order of `active`
+    std::vector<Use> *uses = nullptr;  // for metrics of programs: usage in the order of `active`
     const std::vector<Active> *active = nullptr;
     bool of_cpu = false;
-    bool amount = false;  // per window, not per second
+    bool amount = false;  // true: values are amounts per window; false: per second
     int64_t last_ns = 0;
   };
 
-  // The median: a first window may be short, and those of other senders may have any length.
+  // The interval is the median length of windows: a first window may be short, and those of other senders may have any length.
   int64_t usual_ipc_length() const {
     size_t all = 0, reached = 0;
     for (const auto &[length, count] : ipc_lengths_) all += count;
@@ -178,9 +178,10 @@ class MetricsReader : public store::PointVisitor {
     return 0;
   }
 
-  // Windows that begin in the range may end after it, and an instant needs the one before for its validity.
+  // Reads a longer range: windows that start in the range may end after it, and the validity of an instant depends on the previous
+  // one.
   store::Range wider() const {
-    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kMaxWindow;  // limit for times of other senders
+    constexpr int64_t kLatest = std::numeric_limits<int64_t>::max() - kMaxWindow;  // limit for invalid times of other senders
     return {begin_ns_ - std::min(begin_ns_, kMaxWindow), std::min(end_ns_, kLatest) + kMaxWindow};
   }
 
@@ -230,7 +231,7 @@ class MetricsReader : public store::PointVisitor {
     return found;
   }
 
-  // By name, and else by the first label.
+  // Identifies a program by its name, or else by its first label.
   void select() {
     std::vector<std::string> names, labels;
     for (const auto &[host, bins] : all_.bins_) names.push_back(query::exactly(host));
@@ -303,7 +304,7 @@ class MetricsReader : public store::PointVisitor {
   int64_t begin_ns_ = 0, end_ns_ = 0;
   std::vector<store::Series> series_;
   std::vector<Target> targets_;
-  std::map<std::string, std::vector<Active>, std::less<>> active_;  // of hosts
+  std::map<std::string, std::vector<Active>, std::less<>> active_;  // by host
   std::map<std::pair<std::string, std::string>, std::vector<Use>> programs_;
   std::map<int64_t, size_t> ipc_lengths_;
 };

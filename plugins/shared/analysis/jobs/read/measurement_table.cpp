@@ -70,7 +70,8 @@ Samples samples_of(const Metrics &metrics, const Windows &windows, size_t most, 
   for (const Window &window : windows) {
     budget.check_time();
     const int64_t first = window.begin_ns / step + 1, last = window.end_ns / step + 1;
-    const int64_t stride = (last - first) / static_cast<int64_t>(most) + 1;  // samples very long windows
+    const int64_t stride =
+        (last - first) / static_cast<int64_t>(most) + 1;  // only a sample of the bins of very long windows is used
     for (int64_t at = first; at <= last; at += stride) all_ends.insert(at * step);
   }
   for (const int64_t end : evidence::evenly(std::vector<int64_t>(all_ends.begin(), all_ends.end()), most)) {

@@ -21,8 +21,8 @@ std::string job_of(const store::Tags &tags) {
   return tag_of(tags, "job");
 }
 
-// Spans that began before the range and have no end. Some never get one: if a master dies, its tasks stay open in all later
-// ranges. They are ignored if their job is known to have ended before.
+// Reads open spans that started before the range. Some never get an end: if a master dies, its tasks stay open in all later ranges.
+// They are ignored if their job is known to have ended before the range.
 class EarlierOpen {
  public:
   explicit EarlierOpen(const query::Range &range) : begin_ns_(range.from_ns) {}
@@ -58,7 +58,7 @@ class EarlierOpen {
       for (Kept &one : kept) one.give(collector);
     }
   }
-  // Jobs without other data in the range.
+  // Adds jobs without other data in the range.
   const std::vector<std::string> &idle() const { return idle_; }
 
  private:
@@ -77,7 +77,7 @@ class EarlierOpen {
 
   const int64_t begin_ns_;
   std::set<std::string> active_;
-  const std::string *last_active_ = nullptr;  // most spans have the same job as the span before
+  const std::string *last_active_ = nullptr;  // cache: most spans have the same job as the previous span
   std::map<std::string, std::vector<Kept>> kept_;
   std::vector<std::string> idle_;
 };
@@ -116,7 +116,7 @@ void check_known(const std::vector<std::string> &ids, const JobData &data, store
 JobData read_jobs(const std::vector<std::string> &ids, const std::vector<store::TagFilter> &tags, const query::Range &range,
                   store::Store &store, query::Budget &budget, WithoutJob of_no_job) {
   store::Selection selection{
-      {}, tags, range};  // all names: filtering four of them among millions takes longer than reading the rest
+      {}, tags, range};  // no filter of names: filtering for four names takes longer than reading the other spans
   if (!ids.empty()) {
     store::TagFilter jobs{"job", {}};
     for (const std::string &id : ids) jobs.patterns.push_back(query::exactly(id));
@@ -163,7 +163,7 @@ Counters read_counters(const JobData &data, const std::vector<uint32_t> &tasks, 
     const auto wanted = task == data.keys.end() ? counters.end() : counters.find(task->second);
     if (wanted == counters.end()) return;
     const Task &one = data.tasks[wanted->first];
-    if (one.has_span && one.work.start_ns != span.start_ns) return;  // of an earlier run
+    if (one.has_span && one.work.start_ns != span.start_ns) return;  // the span belongs to an earlier run
     for (const store::Field &field : span.fields)
       if (field.name.starts_with("counter.") && wanted->second.emplace(field.name, field.value).second) budget.hold(1);
   });

@@ -16,8 +16,8 @@
 namespace atalaya::jobs {
 namespace {
 
-// Probes rarely know the job of a program: regions without a job belong to the jobs at their node and time. There may be
-// thousands per second, so they are summed while reading.
+// Reads runs of regions. Probes rarely know the job of a program: runs without a job belong to the jobs that ran on their node at
+// their time. There may be thousands per second, so they are summed while they are read.
 class RegionsWithoutJob {
  public:
   explicit RegionsWithoutJob(const JobHosts &hosts) : hosts_(hosts) {}
@@ -86,11 +86,11 @@ class RegionsWithoutJob {
     }
 
     const JobTimes *times_;
-    std::vector<ByName> regions_;  // in addition to the times
+    std::vector<ByName> regions_;  // sums by name, parallel to the times
     size_t runs_ = 0;
   };
 
-  // The part of a run within the time, if any. Its share of the bytes is unknown.
+  // Adds the part of a run that is within the time; its share of the bytes is unknown.
   static std::optional<Region> part_of(const store::Span &span, const JobTime &time) {
     const std::optional<int64_t> end = end_of(span);
     if (!end || span.start_ns >= time.end_ns || *end <= time.begin_ns) return std::nullopt;
@@ -100,16 +100,16 @@ class RegionsWithoutJob {
   }
 
   const JobHosts &hosts_;
-  std::map<std::string, Found, std::less<>> found_;  // by host, as the store has it
+  std::map<std::string, Found, std::less<>> found_;  // by name of the host in the store
 };
 
-// Uses at most half of the budget; else they are ignored, with a note.
+// Reads regions with at most half of the budget; if that is not enough, they are ignored with a note.
 void add_regions_without_job(JobData &data, const JobHosts &hosts, const std::vector<store::TagFilter> &tags,
                              const store::Range &range, store::Store &store, query::Budget &budget) {
   store::Selection selection{{"region"}, tags, range};
   hosts.select(selection);
   RegionsWithoutJob regions(hosts);
-  // Everything else works without them.
+  // The rest of the analysis does not need regions.
   query::Budget part = budget.half();
   try {
     store.spans(selection, [&](const store::Span &span) {

@@ -17,7 +17,7 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kMaxTasks = 500;                   // of each side; more say no more
+constexpr size_t kMaxTasks = 500;                   // maximum tasks of each side; more tasks do not improve the comparison
 constexpr int64_t kLongestWindow = 60'000'000'000;  // the stacks of a task are in windows that may begin before it and end after it
 
 void add_tagged(flamegraph::Tree &tree, flamegraph::Side side, const char *tag, const std::vector<std::string> &ids,

@@ -27,7 +27,7 @@ class UncapturedRuns final : public store::PointVisitor {
     if (!series_.empty()) store_.scan(series_, selection.range, *this);  // most stores have no regions
   }
 
-  // Data without a job, for the jobs that ran there then.
+  // Data without a job belongs to the jobs that ran on the host at that time.
   void read(store::Selection selection, const JobHosts &hosts) {
     hosts.select(selection);
     hosts_ = &hosts;
@@ -75,8 +75,8 @@ class UncapturedRuns final : public store::PointVisitor {
 
   store::Store &store_;
   query::Budget &budget_;
-  const JobHosts *hosts_ = nullptr;    // nullptr: any place and time
-  std::vector<store::Series> series_;  // to read
+  const JobHosts *hosts_ = nullptr;    // nullptr: all hosts and times
+  std::vector<store::Series> series_;  // the series to read
   std::set<std::string, std::less<>> names_;
 };
 

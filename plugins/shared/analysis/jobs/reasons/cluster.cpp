@@ -19,7 +19,7 @@ class Sorted {
     std::sort(values.begin(), values.end());
     weights_.push_back(0);
     sums_.push_back(0);
-    // Sums of differences stay exact where sums of large values would not.
+    // Values are stored as differences to the first one: their sums are more exact than sums of large values.
     base_ = values.empty() ? 0 : values[values.size() / 2];
     squares_.push_back(0);
     for (size_t i = 0; i < values.size();) {
@@ -63,7 +63,7 @@ class Sorted {
     const auto end = at_.begin() + static_cast<ptrdiff_t>(std::min(from + step, size()));
     return static_cast<size_t>(std::upper_bound(begin, end, place) - at_.begin());
   }
-  // Indices of values that share the weight about equally.
+  // Indices that divide the values into ranges of approximately equal weight.
   std::vector<size_t> candidates() const {
     std::vector<size_t> all;
     if (size() <= kMaxCandidates) {
@@ -77,7 +77,7 @@ class Sorted {
       const auto place = std::min(static_cast<size_t>(found - weights_.begin()) - 1, size() - 1);
       if (all.empty() || all.back() != place) all.push_back(place);
     }
-    // Extreme values are few, and may matter most.
+    // Adds the extreme values: there are few, and they may be the most important ones.
     if (all.front() != 0) all.insert(all.begin(), 0);
     if (all.back() != size() - 1) all.push_back(size() - 1);
     return all;
@@ -93,18 +93,18 @@ class Sorted {
   }
 
   double base_ = 0;
-  std::vector<double> at_, weights_, sums_, squares_;  // the last three: of all values before
+  std::vector<double> at_, weights_, sums_, squares_;  // sums_, squares_ and weights_: cumulated over the preceding values
 };
 
 using Medoids = std::vector<size_t>;  // indices of values, ascending
 
-// Of two medoids, the first value that belongs to the right one.
+// The first value that belongs to the right one of two medoids.
 size_t border(const Sorted &values, size_t left, size_t right, size_t from = 0) {
   const double between = values[left] + (values[right] - values[left]) / 2;
   return std::clamp(values.first_after(between, from), left + 1, right);
 }
 
-// Starts of the clusters of these medoids, and the end of the last one.
+// The starts of the clusters of these medoids, and the end of the last cluster.
 std::vector<size_t> borders_of(const Sorted &values, const Medoids &medoids) {
   std::vector<size_t> borders = {0};
   for (size_t i = 1; i < medoids.size(); ++i) borders.push_back(border(values, medoids[i - 1], medoids[i]));
@@ -124,7 +124,7 @@ struct Between {
   size_t left = 0, right = 0;
 };
 
-// The saving of an additional medoid: only its two neighbouring clusters give values to it.
+// The cost that an additional medoid saves: it gets values only from its two adjacent clusters.
 double saved_by(const Sorted &values, const Medoids &medoids, const std::vector<size_t> &borders, size_t one, Between &last) {
   const auto next = static_cast<size_t>(std::upper_bound(medoids.begin(), medoids.end(), one) - medoids.begin());
   size_t begin = 0, end = values.size();
@@ -162,7 +162,7 @@ void insert(Medoids &medoids, size_t one) {
   medoids.insert(std::upper_bound(medoids.begin(), medoids.end(), one), one);
 }
 
-// PAM, part 1 (build): the best single medoid, then always the one with the largest saving.
+// PAM, part 1 (build): starts with the best single medoid, then repeatedly adds the one with the largest saving.
 Medoids build(const Sorted &values, const std::vector<size_t> &candidates, size_t count) {
   Medoids medoids = {values.middle(0, values.size())};
   double saved = 0;
@@ -174,9 +174,9 @@ Medoids build(const Sorted &values, const std::vector<size_t> &candidates, size_
   return medoids;
 }
 
-// PAM, part 2 (swap): the exchange of a medoid for another value that lowers the cost most, while there is one.
+// PAM, part 2 (swap): repeatedly exchanges a medoid for the value that reduces the cost most.
 void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &medoids) {
-  constexpr double kLess = 1 - 1e-12;  // by more than rounding
+  constexpr double kLess = 1 - 1e-12;  // minimum relative reduction of the cost, above rounding errors
   for (size_t round = 0; round < kMaxRounds; ++round) {
     const double now = cost_of(values, medoids);
     double lowest = now * kLess;
@@ -197,7 +197,7 @@ void swap(const Sorted &values, const std::vector<size_t> &candidates, Medoids &
   }
 }
 
-// Moves the medoid of each cluster to its median, until all stay.
+// Moves the medoid of each cluster to the median of the cluster until no medoid changes.
 void settle(const Sorted &values, Medoids &medoids) {
   for (size_t round = 0; round < kMaxRounds; ++round) {
     const std::vector<size_t> borders = borders_of(values, medoids);
@@ -216,7 +216,7 @@ Medoids medoids_of(const Sorted &values, size_t count) {
   return medoids;
 }
 
-// Starts of the clusters of these means, and the end of the last one; an empty one has no values.
+// The starts of the clusters of these means, and the end of the last cluster; a cluster may be empty.
 std::vector<size_t> borders_of(const Sorted &values, const std::vector<double> &means) {
   std::vector<size_t> borders = {0};
   for (size_t i = 1; i < means.size(); ++i)
@@ -225,7 +225,7 @@ std::vector<size_t> borders_of(const Sorted &values, const std::vector<double> &
   return borders;
 }
 
-// Lloyd's iterations, from the middles of equal parts.
+// Lloyd's algorithm (k-means), starting with the middles of ranges of equal length.
 std::vector<double> means_of(const Sorted &values, size_t count) {
   std::vector<double> means;
   for (size_t i = 0; i < count; ++i) {
@@ -261,7 +261,7 @@ Clusters clusters_of(const std::vector<double> &values, size_t count, Clustering
     borders = borders_of(sorted, clusters.centres);
     for (size_t i = 0; i + 1 < borders.size(); ++i) clusters.cost += sorted.squares(borders[i], borders[i + 1]);
   }
-  std::vector<double> ends;  // the last value of each cluster but the last one
+  std::vector<double> ends;  // the last value of each cluster except the last cluster
   for (size_t i = 1; i + 1 < borders.size(); ++i) ends.push_back(sorted[borders[i] - 1]);
   clusters.of_value.reserve(values.size());
   for (const double value : values)

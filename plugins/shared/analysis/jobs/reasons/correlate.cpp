@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeadingPart = 0.8;
 
-// False: constant, except for rounding.
+// Standardises the column; false if it is constant, except for rounding errors.
 bool normalise(std::vector<double> &column) {
   const auto count = static_cast<double>(column.size());
   double mean = 0, squares = 0, largest = 0;
@@ -50,7 +50,7 @@ std::vector<Component> principal_components(const Table &table) {
   const Eigen::MatrixXd correlations = values.transpose() * values / static_cast<double>(rows);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(correlations);
   std::vector<Component> components;
-  for (Eigen::Index i = columns; i-- > 0;) {  // sorted in ascending order
+  for (Eigen::Index i = columns; i-- > 0;) {  // eigenvalues are in ascending order
     const double variance = std::max(0.0, solver.eigenvalues()[i]);
     Component component{variance / static_cast<double>(columns), {}};
     Eigen::VectorXd loadings = solver.eigenvectors().col(i) * std::sqrt(variance);
@@ -63,7 +63,7 @@ std::vector<Component> principal_components(const Table &table) {
   return components;
 }
 
-// The cost grows with the third power of the columns, and frameworks may have thousands of counters.
+// Limits the number of columns: the cost is cubic in it, and frameworks may have thousands of counters.
 Component first_component(const Table &table) {
   constexpr size_t kMaxColumns = 500;
   if (table.columns.size() <= kMaxColumns) {

@@ -21,11 +21,12 @@ namespace atalaya::jobs {
 namespace {
 
 // Limits of the data that is read for a finding's tasks and the compared ones.
-constexpr size_t kMaxReadAgain = 500'000;  // spans: with more, counters are ignored, because reading them reads all spans
+constexpr size_t kMaxReadAgain =
+    500'000;  // maximum spans to read counters, because that reads all spans again; with more, counters are ignored
 constexpr size_t kMaxOwn = 400, kMaxOthers = 800, kMaxHosts = 8;
-constexpr size_t kMaxParts = 50;  // windows of one phase of a task
+constexpr size_t kMaxParts = 50;  // maximum windows of one phase of a task
 
-// Data that the findings of a job share: read once.
+// Data for all findings of a job; it is read once.
 class JobFacts {
  public:
   JobFacts(const JobData &data, const MapPhaseEnds &map_phase_ends, uint32_t job, store::Store &store, query::Budget &budget)
@@ -35,7 +36,7 @@ class JobFacts {
       if (task.job == job) names.insert(task.host);
     for (const uint32_t name : names) hosts_.insert(data.name(name));
   }
-  // With tasks of unknown speed.
+  // All tasks of the group, including those of unknown speed.
   std::vector<Entry> entries_of(const std::vector<uint32_t> &tasks) const {
     std::vector<Entry> entries;
     for (const uint32_t number : tasks) {
@@ -48,7 +49,7 @@ class JobFacts {
   Metrics metrics(const std::vector<Windows> &sets) const { return Metrics::read(sets, hosts_, store_, budget_); }
   // Reads the counters of these tasks on demand.
   void add(const std::vector<uint32_t> &tasks) { tasks_.insert(tasks.begin(), tasks.end()); }
-  // nullptr: reading them would exceed the budget; everything else works without.
+  // The counters; nullptr if reading them would exceed the budget: the rest of the explanation does not need them.
   const Counters *counters() {
     if (!checked_counters_) find_counters();
     return counters_ ? &*counters_ : nullptr;
@@ -101,7 +102,7 @@ class Explainer {
   }
   std::string where() const { return "node " + data_.name(finding_.host) + ", " + name_of(data_, group_); }
 
-  // The windows are this set of the metrics'.
+  // `windows` is the index of a set of windows in the metrics.
   void explain(const Metrics &metrics, size_t set) {
     sides_.set = set;
     finding_.checks = check_all(metrics, sides_);
@@ -117,7 +118,7 @@ class Explainer {
           "; the metrics with the largest correlation with its speed are of " + std::string(resource_text(finding_.leading));
   }
 
-  // Keeps the results so far; does not guess the others.
+  // The budget is used: keeps the results so far, without the others.
   void stay_without_reason() {
     finding_.index.clear();
     finding_.metrics = {};
@@ -128,7 +129,7 @@ class Explainer {
  private:
   static void append(Windows &all, const Windows &more) { all.insert(all.end(), more.begin(), more.end()); }
 
-  // The slow tasks of the node, and those of some other nodes.
+  // Selects the slow tasks of the node, and tasks of some other nodes for comparison.
   void choose() {
     std::vector<std::pair<size_t, uint32_t>> most;
     for (const NodeSpeed &node : group_.nodes)
@@ -146,7 +147,7 @@ class Explainer {
     others_ = evidence::evenly(others_, kMaxOthers);
   }
 
-  // Of a phase with several spans (several spills) only these: between them the task did other work.
+  // The windows of a phase: only its spans (such as several spills), because between them the task did other work.
   Windows windows_of(const Entry &entry) const {
     const std::string &host = data_.name(data_.tasks[entry.task].host);
     const Part key{entry.task, group_.phase};
@@ -185,7 +186,7 @@ class Explainer {
     return tasks;
   }
 
-  // By sample, in the windows of the slow tasks.
+  // Correlates samples of metrics in the windows of the slow tasks.
   void correlate_ipc(const Metrics &metrics) {
     constexpr size_t kMinSamples = 8;
     Samples samples = samples_of(metrics, sides_.own, kMaxOwn + kMaxOthers, facts_.budget());
@@ -196,7 +197,7 @@ class Explainer {
     finding_.metrics = correlate(table, samples.ipc);
   }
 
-  // By task, the slow ones and the compared ones.
+  // Correlates tasks: the slow ones and the compared ones.
   void correlate_speed(const Metrics &metrics) {
     finding_.index = "dps";
     std::vector<double> speeds;
@@ -225,11 +226,11 @@ class Explainer {
   const Group &group_;
   JobFacts &facts_;
   std::vector<Entry> own_, others_;
-  Rows rows_;  // of own_, then of others_
+  Rows rows_;  // rows of own_, then of others_
   Sides sides_;
 };
 
-// The findings on nodes of one job.
+// Explains the findings about nodes of one job.
 class JobExplainer {
  public:
   JobExplainer(const JobData &data, const MapPhaseEnds &map_phase_ends, uint32_t job, store::Store &store, query::Budget &budget)
@@ -258,7 +259,7 @@ class JobExplainer {
   }
 
  private:
-  // Nothing if that exceeds the budget: reading them one by one may not.
+  // Reads all stacks in one call. Nothing if that exceeds the budget: then single reads may still be possible.
   std::optional<Metrics> read_all() const {
     std::vector<Windows> sets;
     for (const Explainer &explainer : explainers_) sets.push_back(explainer.windows());
@@ -285,7 +286,7 @@ void explain(std::vector<Finding> &findings, const JobData &data, const std::vec
   const MapPhaseEnds map_phase_ends(data);
   std::map<uint32_t, JobExplainer> jobs;
   for (Finding &finding : findings) {
-    if (!finding.summary.empty()) continue;  // explained when it was found
+    if (!finding.summary.empty()) continue;  // it has an explanation already
     if (finding.kind == Finding::Kind::tasks) explain_tasks(finding, data, groups);
     if (finding.kind == Finding::Kind::node)
       jobs.try_emplace(finding.job, data, map_phase_ends, finding.job, store, budget).first->second.add(finding, data, groups);

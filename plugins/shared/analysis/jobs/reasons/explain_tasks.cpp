@@ -34,7 +34,7 @@ void explain_tasks(Finding &finding, const JobData &data, const std::vector<Grou
   for (Check &check : check_all(Metrics(), sides))
     if (check.reason == Reason::garbage_collection || check.reason == Reason::remote_reads)
       finding.checks.push_back(std::move(check));
-  // The node's metrics include everything that ran there then, mostly other tasks.
+  // Metrics of the node are not used: they include all programs on the node, mostly other tasks.
   finding.evidence.emplace_back(
       "metrics of nodes are not compared for single tasks: no statement about CPU, memory, disk, network and other programs");
   finding.reason = reason_of(finding.checks);

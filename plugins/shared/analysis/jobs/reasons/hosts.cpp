@@ -17,7 +17,7 @@ Labels by_label(const std::set<std::string> &hosts) {
   return labels;
 }
 
-// The first few, and the number of the others.
+// A list of the first names, and the number of the others.
 std::string list_of(const std::vector<std::string> &all) {
   constexpr size_t kMaxListed = 3;
   std::string text;
@@ -43,7 +43,7 @@ SameHosts::SameHosts(const std::set<std::string> &span_hosts, const std::set<std
   for (const auto &[label, candidates] : stored_labels) {
     const auto same = span_labels.find(label);
     if (same == span_labels.end()) continue;
-    std::set<std::string> without;  // those without an exact match
+    std::set<std::string> without;  // names without an exact match
     for (const std::string &host : same->second)
       if (!stored.contains(host)) without.insert(host);
     if (candidates.size() == 1 && same->second.size() == 1 && without.size() == 1)

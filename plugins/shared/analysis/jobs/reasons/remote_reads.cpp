@@ -15,8 +15,9 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMore = 0.1;       // of its bytes: a remote task reads that much more over the network than the usual task
-constexpr double kMinNoise = 0.02;  // relative: the precision of clocks and counters
+constexpr double kMore =
+    0.1;  // a remote task reads a share of its bytes over the network that is larger than the usual one by at least this
+constexpr double kMinNoise = 0.02;  // relative precision of clocks and counters
 
 bool is_known(const Task &task) {
   return task.host != 0 && task.remote_of > 0 && task.work.remote != kUnknown;
@@ -26,7 +27,7 @@ double share_of(const Task &task) {
   return std::min(1.0, static_cast<double>(task.work.remote) / static_cast<double>(task.remote_of));
 }
 
-// Student's test of remote against local tasks, within the same node and wave.
+// Student's t-test of remote against local tasks within the same node and wave.
 class Contrast {
  public:
   void add(const Entry &entry, uint32_t host, bool is_remote) {
@@ -53,7 +54,8 @@ class Contrast {
   }
 
  private:
-  std::map<std::pair<uint32_t, Wave>, std::array<std::vector<double>, 2>> cells_;  // local, remote
+  std::map<std::pair<uint32_t, Wave>, std::array<std::vector<double>, 2>>
+      cells_;  // by node and wave: speeds of local and of remote tasks
 };
 
 double median_share(const JobData &data, const Group &group, const std::vector<bool> &left_out) {
@@ -73,7 +75,7 @@ std::optional<RemoteReads> remote_reads(const JobData &data, const Group &group,
   const double usual = median_share(data, group, is_own);
   RemoteReads found;
   size_t others = 0, others_remote = 0;
-  std::array<double, 2> bytes{}, remote{};  // of the others, own
+  std::array<double, 2> bytes{}, remote{};  // index 0: the other nodes; 1: this node
   std::array<Contrast, 2> contrasts;
   for (const Entry &entry : group.entries) {
     const Task &task = data.tasks[entry.task];
@@ -91,7 +93,7 @@ std::optional<RemoteReads> remote_reads(const JobData &data, const Group &group,
   const double usual_part = (static_cast<double>(others_remote) + 1) / (static_cast<double>(others) + 2);
   found.chance = evidence::binomial_tail(found.own_remote, found.own, usual_part);
   contrasts[1].test(found);
-  if (!found.slower) contrasts[0].test(found);  // all its tasks are remote: the other nodes' show what that costs
+  if (!found.slower) contrasts[0].test(found);  // all tasks of this node are remote: the tasks of the other nodes show the cost
   return found;
 }
 

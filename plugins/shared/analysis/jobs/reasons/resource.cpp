@@ -18,7 +18,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The first match counts.
+// Patterns of names; the first match decides.
 constexpr std::pair<std::string_view, Resource> kParts[] = {
     {".power", Resource::power},
     {".energy", Resource::power},
@@ -64,11 +64,11 @@ Resource resource_of(std::string_view metric) {
 }
 
 Combine combine_of(std::string_view metric, const store::MetricInfo *info) {
-  // Fields that programs export (btrace.) may be anything, whatever their names look like; a host's clock slows nothing.
+  // Excludes fields that programs export (btrace.), which may be anything, and the host's clock, which cannot delay tasks.
   for (const std::string_view other : {"self.", "flow.", "span.", "counter.", "profile.", "perf.", "btrace.", "sys.clock."})
     if (begins(metric, other)) return Combine::leave_out;
   if (info == nullptr || info->kind == store::Kind::unknown) return Combine::mean;
-  if (info->kind == store::Kind::total || info->unit == "ns") return Combine::leave_out;  // they only go up
+  if (info->kind == store::Kind::total || info->unit == "ns") return Combine::leave_out;  // totals only increase
   if (info->kind == store::Kind::delta) return Combine::sum;
   if (info->unit == "%") return !begins(metric, "sys.") && has(metric, ".cpu.") ? Combine::sum : Combine::mean;
   if (info->kind == store::Kind::rate || info->unit == "MiBy" || info->unit == "{core}") return Combine::sum;
@@ -79,7 +79,8 @@ Combine combine_of(std::string_view metric, const store::MetricInfo *info) {
 Needs needs_of(std::string_view phase) {
   Needs needs;
   needs.network = has(phase, "shuffle") && !has(phase, "write");
-  const bool fetches = has(phase, "fetch") && !has(phase, "result");  // it means the creator of the task
+  const bool fetches =
+      has(phase, "fetch") && !has(phase, "result");  // "result" excludes phases that fetch the result for the creator of the task
   needs.input = needs.network || has(phase, "read") || has(phase, "input") || fetches;
   needs.reads = needs.input || has(phase, "merge");
   needs.writes = has(phase, "write") || has(phase, "spill") || has(phase, "merge") || has(phase, "output") || has(phase, "commit");

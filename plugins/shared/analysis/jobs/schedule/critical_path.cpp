@@ -43,9 +43,9 @@ class Path {
 
  private:
   int64_t end_of(uint32_t task) const { return data_.tasks[task].work.end_ns(); }
-  // From then on it works: a reduce may wait for the last map.
+  // The time from which the task works: a reduce task may wait for the last map.
   int64_t begin_of(uint32_t task) const { return tasks_.begin(task); }
-  // Of attempts that end at once, the one that succeeded is last.
+  // Among attempts with equal ends, the one that succeeded is the last.
   std::tuple<int64_t, bool, uint32_t> place_of(uint32_t i) const { return {end_of(i), data_.tasks[i].has_ended_well(), i}; }
   int64_t first_start() const {
     int64_t first = INT64_MAX;
@@ -53,7 +53,7 @@ class Path {
     return first;
   }
 
-  // Backwards, from the end: each step ends where the next one begins.
+  // Follows the path backwards from the end: each step ends at the start of the next one.
   void walk(CriticalPath &path) const {
     int64_t now = path.end_ns;
     std::optional<std::pair<uint32_t, PathStep::After>> next;
@@ -72,8 +72,8 @@ class Path {
 
   static void set_after(CriticalPath &path, PathStep::After after) { path.steps.back().after = after; }
 
-  // The task before this one in its slot, or the one of an earlier stage that ended last: the later of them. The end of the former
-  // may be logged after the slot took this one.
+  // The predecessor of a task: the previous task in its slot, or the last task of an earlier stage, whichever ended later. The end
+  // of the previous task may be logged after the start of this one.
   std::optional<std::pair<uint32_t, PathStep::After>> before(uint32_t number, int64_t until_ns) const {
     const Task &task = data_.tasks[number];
     const uint32_t in_slot = task.host == 0 ? kNoTask : slots_.before(number);
@@ -108,8 +108,8 @@ class Path {
     std::stable_sort(path.parts.begin(), path.parts.end(), [](const PathPart &a, const PathPart &b) { return a.ns > b.ns; });
   }
 
-  // Each moment belongs to the phase that started last. Collections have a length only: it is taken from the time without a phase,
-  // then from the longest phases.
+  // Divides the time of a step among phases: each instant belongs to the phase that started last. Garbage collections have only a
+  // length: it is subtracted from the time without a phase, then from the longest phases.
   void add_task(const PathStep &step, std::map<std::string, int64_t> &parts) const {
     const Task &task = data_.tasks[step.task];
     std::map<uint32_t, int64_t> phases = phases_of(step);
@@ -152,7 +152,7 @@ class Path {
     return phases;
   }
 
-  // Of the step's task, cut to the step.
+  // The phases of the step's task, cut to the step.
   std::vector<Piece> pieces_of(const PathStep &step) const {
     constexpr size_t kMaxPieces = 200;
     std::vector<Piece> pieces;
@@ -190,7 +190,7 @@ class Path {
   const Slots slots_;
   const uint32_t job_;
   std::vector<uint32_t> by_end_;
-  std::map<uint32_t, int64_t> starts_;  // of the first task of each stage
+  std::map<uint32_t, int64_t> starts_;  // by stage: start of its first task
 };
 
 }  // namespace

@@ -45,12 +45,12 @@ class Replay {
  private:
   struct Event {
     int64_t ns = 0;
-    uint32_t number = 0, stage = 0;  // of a slot, or of a stage
+    uint32_t number = 0, stage = 0;  // number of the slot, index of the stage
     bool is_stage = false;
     bool operator<(const Event &other) const { return ns > other.ns; }  // the earliest is on top
   };
 
-  // All its parents have ended.
+  // Starts a stage whose parents have all ended.
   void release(uint32_t stage) {
     if (left_[stage] == 0) return complete(stage);
     events_.push({now_ + plan_.stages[stage].gap_ns, stage, stage, true});

@@ -13,12 +13,12 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr double kMinFactor = 2.5;                    // of the median bytes
+constexpr double kMinFactor = 2.5;                    // minimum ratio to the median bytes
 constexpr evidence::Prior kHealthyShares = {0.3, 4};  // parts of evenly distributed data differ by about 30 %
 constexpr size_t kMinForSkew = 3;                     // tasks
-constexpr double kMaxSkewed = 0.2;                    // of a stage's tasks: a larger part is no exception
-constexpr double kMinFailing = 0.2;                   // of a node's attempts
-constexpr double kTimesOthers = 2;                    // the share of failed attempts on the other nodes
+constexpr double kMaxSkewed = 0.2;                    // maximum share of a stage's tasks: a larger part is not an exception
+constexpr double kMinFailing = 0.2;                   // minimum share of failed attempts on a node
+constexpr double kTimesOthers = 2;                    // minimum ratio to the share of failed attempts on the other nodes
 constexpr size_t kMinFailed = 2;
 
 bool has_bytes(const Group &group) {
@@ -31,7 +31,7 @@ double median_bytes(const Group &group) {
   return evidence::median(std::move(bytes));
 }
 
-// The entries with far more bytes, most first.
+// The entries with many more bytes than the others, in descending order.
 std::vector<const Entry *> skewed(const Group &group, double usual, size_t stages) {
   std::vector<double> logs;
   for (const Entry &entry : group.entries) logs.push_back(-std::log(static_cast<double>(entry.bytes)));
@@ -47,7 +47,7 @@ std::vector<const Entry *> skewed(const Group &group, double usual, size_t stage
   return found;
 }
 
-// How much earlier the stage would have ended if these tasks had the usual bytes, in seconds.
+// The time in seconds by which the stage would have ended earlier if these tasks had the usual bytes.
 double saved_without(const std::vector<const Entry *> &skewed, const Group &group, double usual) {
   const std::set<const Entry *> of(skewed.begin(), skewed.end());
   double end = 0, without = 0;
@@ -110,7 +110,7 @@ struct Part {
     failed += static_cast<double>(more_failed);
     count += static_cast<double>(more);
   }
-  double rate() const { return (failed + 0.5) / (count + 1); }  // not 0 of few attempts without a failure
+  double rate() const { return (failed + 0.5) / (count + 1); }  // smoothed: not 0 for a few attempts without a failure
 };
 
 class FailingNodes {
@@ -143,7 +143,8 @@ class FailingNodes {
       for (const auto &[stage, failed] : attempts.failed) stages[stage].failed += static_cast<double>(failed.size());
     }
     if (all.count == 0) return;
-    // By stage, at the others' rate. With the average of several probabilities, the binomial distribution has the heavier tail.
+    // The expected failures by stage, at the rate of the other nodes. A binomial distribution with the average of several
+    // probabilities has a heavier tail, so the test is conservative.
     double expected = 0;
     for (const auto &[stage, count] : own.all) expected += static_cast<double>(count) * stages[stage].rate();
     const double chance = evidence::binomial_tail(own.failures, own.count, expected / static_cast<double>(own.count));

@@ -6,7 +6,7 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr int64_t kMaxOverlap = 10'000'000;  // ns; of tasks that share a slot, and at most half of each of them
+constexpr int64_t kMaxOverlap = 10'000'000;  // ns; maximum overlap of successive tasks of a slot, and at most half of each of them
 
 }  // namespace
 
@@ -23,8 +23,8 @@ Slots::Slots(const JobTasks &tasks) {
   }
 }
 
-// The slot that became free last, if one is free; else a new one; else, if all reported slots are taken, the one that becomes free
-// first.
+// Chooses the slot of a task: the free slot that was used last; otherwise a new one; if all reported slots are in use, the one that
+// becomes free first.
 Slots::Slot &Slots::slot_for(std::vector<Slot> &slots, const JobTasks &tasks, uint32_t task, size_t reported) {
   const auto half = [&](uint32_t one) { return (tasks.end(one) - tasks.begin(one)) / 2; };
   Slot *free = nullptr;

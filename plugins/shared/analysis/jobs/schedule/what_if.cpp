@@ -16,13 +16,13 @@
 namespace atalaya::jobs {
 namespace {
 
-constexpr size_t kMinOfBoth = 3;  // local and remote tasks
+constexpr size_t kMinOfBoth = 3;  // minimum local tasks and minimum remote tasks
 constexpr double kRough = 0.1;
-constexpr double kWorthTelling = 0.02;  // of the tasks' time
+constexpr double kWorthTelling = 0.02;  // minimum saving, as a share of the tasks' time
 constexpr size_t kMaxNodes = 3;
-constexpr double kFar = 0.5, kNear = 0.1;  // remote and local tasks: part of their bytes that comes over the network
+constexpr double kFar = 0.5, kNear = 0.1;  // share of bytes over the network: minimum of remote tasks, maximum of local tasks
 
-// A stage waits for those that ended before it started.
+// Derives the parents of a stage: the stages that ended before it started.
 void add_stages(Plan &plan, const JobStages &stages) {
   plan.stages.resize(stages.begins.size());
   for (uint32_t stage = 0; stage < stages.begins.size(); ++stage) {
@@ -36,8 +36,8 @@ void add_stages(Plan &plan, const JobStages &stages) {
   }
 }
 
-// The slots of all executors, in the order of their numbers. The gap between two tasks of a slot is known while tasks of the stage
-// wait.
+// The slots of all executors in the order of their numbers. The gap between two tasks of a slot is the scheduling delay only while
+// tasks of the stage wait.
 void add_slots(Plan &plan, const JobTasks &tasks, const JobStages &stages) {
   const Slots slots(tasks);
   uint32_t executor = 0;
@@ -57,7 +57,7 @@ int64_t length_with(Plan plan, bool is_pinned) {
   return replay(plan);
 }
 
-// An executor like the others, with the usual number of slots.
+// Adds an executor with the usual number of slots.
 void add_executor(Plan &plan) {
   std::map<uint32_t, double> counts;
   for (const uint32_t executor : plan.slots) ++counts[executor];
@@ -84,7 +84,7 @@ class Predictor {
     found_.is_pinned = miss(pinned) < miss(balanced);
     base_ = found_.is_pinned ? pinned : balanced;
     found_.observed = seconds;
-    // Time before the first task and after the last one stays.
+    // The time before the first task and after the last one does not change.
     found_.replayed = seconds - task_seconds + static_cast<double>(base_) / 1e9;
   }
 
@@ -105,7 +105,7 @@ class Predictor {
     return last;
   }
 
-  // More speed lengthens a schedule at most by the order of its tasks, which is an accident.
+  // Faster tasks can lengthen a schedule only because the order of tasks changes by chance; then the saving is 0.
   void add(std::string change, int64_t difference_ns) {
     const int64_t shorter = std::min<int64_t>(difference_ns, 0);
     found_.predictions.push_back({std::move(change), found_.observed + static_cast<double>(shorter) / 1e9});
@@ -115,7 +115,7 @@ class Predictor {
     return length_with(plan_of(data_, job_, times), found_.is_pinned) - base_;
   }
 
-  // Hosts whose tasks lost most by being slower, most first.
+  // The hosts in descending order of the time that their slow tasks lost.
   std::vector<uint32_t> slow_hosts() const {
     std::map<uint32_t, double> lost;
     for (const uint32_t i : tasks_.order()) {
@@ -131,8 +131,8 @@ class Predictor {
     return hosts;
   }
 
-  // Tasks of other hosts fetch from all hosts at once, so they wait for the slowest one. It takes as many times longer to answer as
-  // its tasks take in the stage in which it is slowest: where tasks fetch, those of all hosts wait for it.
+  // Tasks fetch from all hosts concurrently, so they wait for the slowest host. Its answers are assumed to be slower by the same
+  // factor as its tasks in the stage in which it is slowest.
   std::vector<int64_t> times_with_usual_responses(uint32_t host) const {
     const auto most = slowness_.most.find(host);
     const double slower = most == slowness_.most.end() ? 1 : std::max(1.0, most->second);
@@ -158,7 +158,7 @@ class Predictor {
     return length_with(std::move(plan), found_.is_pinned) - base_;
   }
 
-  // Remote tasks take the median time of local ones of their stage, if both are known.
+  // Sets the time of remote tasks to the median time of local tasks of their stage, if both are known.
   std::optional<std::vector<int64_t>> without_remote() const {
     std::map<uint32_t, std::pair<std::vector<double>, std::vector<double>>> stages;  // local, remote
     const auto share = [](const Task &task) {
@@ -203,7 +203,7 @@ class Predictor {
   const JobStages stages_;
   Slowness slowness_;
   std::vector<int64_t> times_;  // by task
-  double all_ = 0;              // the sum of them
+  double all_ = 0;              // sum of times_
   int64_t base_ = 0;
   WhatIf found_;
 };

@@ -9,9 +9,9 @@
 namespace atalaya::phases {
 namespace {
 
-// The deviation of a series from its level, from differences of neighbours: nine of ten are at most 1.645 deviations of a
-// difference. A series that is noisy in a part of the time only has the noise of that part. Where nine of ten are equal their mean
-// counts.
+// Estimates the noise of a series from the differences of adjacent values: the 90 % quantile of their absolute values is 1.645
+// standard deviations of a difference. A series that is noisy only in a part of the time gets the noise of that part. If 90 % of
+// the differences are 0, their mean is used.
 double noise_of(const std::vector<double> &values) {
   constexpr double kOften = 0.9, kQuantile = 1.645;
   std::vector<double> steps;
@@ -26,7 +26,7 @@ double noise_of(const std::vector<double> &values) {
   return std::max(*often / kQuantile, sum / static_cast<double>(steps.size()) / 2) / std::sqrt(2);
 }
 
-// Sums of the values and their squares up to each index, in units of noise; unknown values continue the last one.
+// Cumulated sums of the values and of their squares, in units of the noise; an unknown value is replaced by the previous one.
 class Sums {
  public:
   explicit Sums(const SeriesSet &series) {
@@ -44,7 +44,7 @@ class Sums {
   }
   bool empty() const { return sums_.empty(); }
   size_t dimensions() const { return sums_.size(); }
-  // The squared distance of [begin, end) from its means.
+  // The sum of squared distances of [begin, end) from its means.
   double cost(size_t begin, size_t end) const {
     const auto count = static_cast<double>(end - begin);
     double cost = 0;

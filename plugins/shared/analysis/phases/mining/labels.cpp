@@ -7,14 +7,14 @@
 namespace atalaya::phases {
 namespace {
 
-// A sample counts as this many independent threads at most: threads of one dump are not independent.
+// Maximum number of independent threads that a sample counts as: threads of one dump are not independent.
 constexpr double kThreads = 8;
-// The part of the threads that a phase expects in any function, and the same where no phase is known.
+// Minimum expected share of threads in any function (smoothing), in a phase and if no phase is known.
 constexpr double kNoise = 0.1, kUnknown = 0.3;
-// A number of threads speaks against a phase at most this much, and this much where no phase is known.
+// Maximum penalty for an unusual number of threads in a phase, and the constant penalty if no phase is known.
 constexpr double kMaxThreadCost = 8, kUnknownThreadCost = 1;
 
-// The deviation of a number of threads, which is whole and never quite stable.
+// The standard deviation of a number of threads; it has a minimum, because the number is an integer and never constant.
 double spread_of(const Moments &threads) {
   return std::max({threads.deviation(), 0.5, 0.1 * threads.mean});
 }
@@ -39,7 +39,7 @@ void join_equal(std::vector<Segment> &segments) {
   segments.resize(kept);
 }
 
-// A short segment goes to the neighbour that it fits better.
+// Adds a short segment to the adjacent segment that it fits better.
 class Absorber {
  public:
   Absorber(const Trace &trace, const Fit &fit) : trace_(trace), fit_(fit), fits_(fit.states()), sums_(fit.states()) {}
@@ -111,7 +111,7 @@ void Fit::rate(const Trace &trace, size_t sample, std::span<double> fits) const 
 
 size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase, size_t samples, Side side) {
   const Fit fit(phases, trace.symbols());
-  // By other phase: by how much these samples are more likely of `phase`, the highest such sum, and the samples up to it.
+  // By other phase: the sum of log-likelihood ratios of these samples for `phase`, its maximum, and the number of samples up to it.
   std::vector<double> fits(fit.states()), sums(fit.states(), 0), highest(fit.states(), 0);
   std::vector<size_t> own(fit.states(), 0);
   for (size_t i = 0; i < samples; ++i) {
@@ -123,7 +123,7 @@ size_t border(const Trace &trace, std::span<const Profile> phases, size_t phase,
       own[other] = i + 1;
     }
   }
-  // With all samples of `phase` as the measure, which the comparison of the phase with itself is.
+  // The expected ratio, from all samples of `phase`: the comparison of the phase with itself.
   size_t best = phase;
   for (size_t other = 0; other < fits.size(); ++other)
     if (highest[other] - sums[other] > highest[best] - sums[best]) best = other;
@@ -136,8 +136,9 @@ std::vector<Segment> best_segments(const Trace &trace, std::span<const Profile> 
   const size_t states = fit.states();
   const double change = 4 + 2 * std::log(static_cast<double>(trace.size()));
   std::vector<double> best(states, 0), fits(states);
-  std::vector<uint64_t> changed(trace.size(), 0);  // a bit for each state that is better reached by a change
-  std::vector<uint8_t> from(trace.size(), 0);      // the state before such a change
+  std::vector<uint64_t> changed(trace.size(),
+                                0);            // by sample: a bit for each state whose best path comes from another state (Viterbi)
+  std::vector<uint8_t> from(trace.size(), 0);  // the previous state of such a path
   for (size_t i = 0; i < trace.size(); ++i) {
     fit.rate(trace, i, fits);
     const auto leader = std::max_element(best.begin(), best.end());

@@ -10,7 +10,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Exact runs shorter than this say little about the number of threads.
+// Minimum length of an exact run from which the number of threads is estimated.
 constexpr size_t kMinExact = 8;
 constexpr int kRounds = 3;
 
@@ -19,14 +19,14 @@ struct Stretch {
   size_t size() const { return end - begin; }
 };
 
-// Profiles of phases, each part of the trace added to the first that it matches.
+// Clusters parts of the trace: each part is added to the first profile that it matches.
 class PhaseSet {
  public:
   explicit PhaseSet(const Likeness &likeness, std::span<const Profile> known = {})
       : likeness_(likeness), profiles_(known.begin(), known.begin() + static_cast<ptrdiff_t>(std::min(known.size(), kMaxPhases))) {}
 
   void add(const Profile &profile) {
-    // Parts of one phase often follow each other.
+    // Starts with the last profile, because parts of one phase often follow each other.
     if (!profiles_.empty() && match(profile, profiles_[last_], likeness_)) return profiles_[last_].add(profile);
     for (size_t i = 0; i < profiles_.size(); ++i) {
       if (!match(profile, profiles_[i], likeness_)) continue;
@@ -70,7 +70,7 @@ class Miner {
   }
 
  private:
-  // The parts where windows of this size match; returns the others.
+  // Finds the parts where windows of this size match; returns the remaining parts.
   std::vector<Stretch> search(const std::vector<Stretch> &where, size_t window, std::vector<Stretch> &found) const {
     std::vector<Stretch> rest;
     for (const Stretch &stretch : where) {
@@ -91,7 +91,7 @@ class Miner {
     return rest;
   }
 
-  // The end of the matching windows that begin here; `begin` where the first two do not match.
+  // The end of the matching windows that start at `begin`; `begin` if the first two do not match.
   size_t grown(size_t begin, size_t limit, size_t window) const {
     Profile all(trace_, begin, begin + window);
     const Profile next(trace_, begin + window, begin + 2 * window);
@@ -107,7 +107,7 @@ class Miner {
     return end;
   }
 
-  // Its halves are alike as well: it does not consist of two phases.
+  // Whether both halves of the part match: then it does not consist of two phases.
   bool is_stable(size_t begin, size_t window) const {
     if (window < 2 * options_.least) return true;
     const Profile first(trace_, begin, begin + window / 2), second(trace_, begin + window / 2, begin + window);
@@ -133,7 +133,7 @@ std::vector<Profile> profiles_of(Traces traces, const RunSegments &segments, con
   return phases.take();
 }
 
-// With the known phases that match none of them: each of their occurrences here may be too short to show what a phase does.
+// Adds the known phases that match none of the new ones: their occurrences here may be too short to be found.
 std::vector<Profile> with_missing(std::vector<Profile> phases, std::span<const Profile> known, const Likeness &likeness) {
   const size_t own = phases.size();
   for (const Profile &one : known) {
@@ -144,7 +144,7 @@ std::vector<Profile> with_missing(std::vector<Profile> phases, std::span<const P
   return phases;
 }
 
-// Where a phase is found: its runs, and how often it is between which phases.
+// The context of a phase: its runs, and how often it occurs between which phases.
 struct Places {
   std::vector<bool> runs;
   std::map<std::pair<int, int>, size_t> between;
@@ -175,7 +175,7 @@ bool are_alternatives(const Places &a, const Places &b) {
   return true;
 }
 
-// Phases that take the place of each other are one: the first of them.
+// Merges phases that occur in the same contexts but never together; the first one remains.
 void join_alternatives(std::vector<Profile> &phases, RunSegments &runs, const Likeness &likeness) {
   std::vector<Places> places = places_of(phases.size(), runs);
   for (uint8_t first = 0; first < phases.size(); ++first)
@@ -189,7 +189,7 @@ void join_alternatives(std::vector<Profile> &phases, RunSegments &runs, const Li
     }
 }
 
-// A phase that no known one matches may be one that these runs lack, with other times.
+// A new phase may be a known phase that is missing in these runs, with different shares.
 void find_known(std::vector<MinedPhase> &phases, std::span<const Profile> known, const Likeness &likeness) {
   const auto is_known = [&](const MinedPhase &phase, const Profile &one) { return match(phase.profile, one, likeness); };
   std::vector<bool> seen(known.size());
@@ -202,7 +202,7 @@ void find_known(std::vector<MinedPhase> &phases, std::span<const Profile> known,
   }
 }
 
-// Numbers the phases in the order of their first segments; leaves out those without any.
+// Numbers the phases in the order of their first segments; phases without segments are removed.
 std::vector<Profile> in_order(std::vector<Profile> phases, RunSegments &runs) {
   std::vector<uint8_t> numbers(phases.size(), kNoPhase);
   std::vector<Profile> ordered;
@@ -219,8 +219,8 @@ std::vector<Profile> in_order(std::vector<Profile> phases, RunSegments &runs) {
   return ordered;
 }
 
-// The smallest of kEpochs whose windows in the segments of the phase match its profile in 95 of 100 cases; else the largest that
-// fits.
+// The epoch of a phase: the smallest of kEpochs for which 95 % of the windows in its segments match its profile; otherwise the
+// largest one that fits.
 size_t epoch_of(uint8_t phase, const Profile &profile, Traces traces, const RunSegments &segments, const Likeness &likeness) {
   constexpr size_t kMostWindows = 400;
   constexpr double kOften = 0.95;

@@ -19,7 +19,7 @@ size_t bytes_of(uint32_t largest) {
   return largest < 0x100 ? 1 : largest < 0x10000 ? 2 : largest < 0x1000000 ? 3 : 4;
 }
 
-// The inner nodes of the suffix tree, of which only depth, parent and first occurrence are needed.
+// The inner nodes of the suffix tree; only depth, parent and first occurrence are stored.
 class SuffixTree {
  public:
   SuffixTree(std::span<const int32_t> suffixes, std::span<const int32_t> prefixes) : leaf_parents_(suffixes.size()) {
@@ -36,8 +36,9 @@ class SuffixTree {
     std::iota(tops_.begin(), tops_.end(), 0u);
   }
 
-  // For positions in descending order. A node whose first occurrence ends after the position cannot be its repeat; the nodes below
-  // cannot either. So the answer is at the border: the lowest node that ends in time, or a part of the one below.
+  // The longest earlier occurrence for a position; call it in descending order of positions. A node whose first occurrence ends
+  // after the position cannot be its repeat, nor can the nodes below it. So the result is at the border: the lowest node that ends
+  // before the position, or a part of the edge below it.
   Repeat repeat_at(uint32_t position) {
     uint32_t lowest = leaf_parents_[position];
     Repeat below;
@@ -71,7 +72,8 @@ class SuffixTree {
     return node != 0 && uint64_t{firsts_[node]} + depths_[node] > position;
   }
 
-  // The highest node above that ends after the position, and with it all in between. It stays so for smaller positions.
+  // The highest ancestor that ends after the position; all nodes between do too. This remains true for smaller positions (path
+  // compression).
   uint32_t top_of(uint32_t node, uint32_t position) {
     uint32_t top = node;
     for (;;) {
@@ -110,7 +112,7 @@ size_t longest_constant(std::span<const uint32_t> root) {
   return most;
 }
 
-// Gives each position of a run the number of its period.
+// Assigns the number of its period to each position of a run.
 class Periods {
  public:
   Periods(std::span<const uint32_t> text, size_t least, size_t longest)
@@ -119,7 +121,7 @@ class Periods {
   void take(size_t position, const Repeat &repeat) {
     const size_t end = position + repeat.length;
     if (repeat.source + repeat.length == position) {
-      // The root repeats at least once: its own period, if whole, is that of both.
+      // The root repeats at least once: if its own period divides its length, it is the period of the run.
       const size_t own = period_of(text_.subspan(repeat.source, repeat.length), borders_);
       if (mark(repeat.source, end, repeat.length % own == 0 ? own : repeat.length)) return;
     }
@@ -139,7 +141,7 @@ class Periods {
   }
 
  private:
-  // False: it is no root of a run.
+  // Returns false if the text is not the root of a run.
   bool mark(size_t begin, size_t end, size_t period) {
     if (period > longest_ || (period > 1 && longest_constant(text_.subspan(begin, period)) >= least_)) return false;
     for (size_t i = begin; i < end; ++i) set(i, static_cast<uint32_t>(period));
@@ -156,7 +158,8 @@ class Periods {
 
 }  // namespace
 
-// libdivsufsort sorts bytes. Numbers as bytes of one width, the highest first, have the same order at the begins of numbers.
+// libdivsufsort sorts bytes. Numbers are encoded as big-endian bytes of a fixed width, so that suffixes that start at a number have
+// the order of the numbers.
 std::vector<int32_t> suffix_array(std::span<const uint32_t> text) {
   if (text.empty()) return {};
   const size_t width = bytes_of(*std::max_element(text.begin(), text.end()));

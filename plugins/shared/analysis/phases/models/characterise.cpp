@@ -9,7 +9,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Matching epochs, minus others, after which a phase is recognised.
+// A phase is recognised when the number of its matching epochs minus the other epochs reaches this.
 constexpr int kSure = 5;
 
 void join(Occurrence &first, const Occurrence &second) {
@@ -56,8 +56,8 @@ void Characteriser::finish(std::vector<Occurrence> &changed) {
   own_ = {};
 }
 
-// A phase lasts as long as its epochs match. An epoch of 20 may differ by chance: it ends the phase if some of its samples are
-// unlikely, or if the next one differs as well. The last epoch that matched is kept, because the end may be in it.
+// A phase continues while its epochs match. One of 20 epochs may differ by chance: it ends the phase only if some of its samples
+// are unlikely, or if the next epoch differs too. The last matching epoch stays in the buffer, because the end may be in it.
 void Characteriser::follow(std::vector<Occurrence> &changed) {
   const size_t epoch = std::max(book_.epoch(current_->phase), own_.epoch);
   const size_t seen = matched_ + doubted_;
@@ -77,7 +77,7 @@ void Characteriser::follow(std::vector<Occurrence> &changed) {
   characterise(changed);
 }
 
-// All sizes of epochs, the smallest first.
+// Tries all sizes of epochs, the smallest first.
 void Characteriser::characterise(std::vector<Occurrence> &changed) {
   if (trials_.empty())
     for (const size_t size : kEpochs) trials_.push_back({size, 0, {}});
@@ -89,8 +89,8 @@ void Characteriser::characterise(std::vector<Occurrence> &changed) {
   }
 }
 
-// The samples before are of phases that were too short for five epochs, or of none. What is most likely for all of them ends with
-// this phase, except by chance: then it begins where its own samples become likely. Its epochs begin at `matching`.
+// Labels the samples before a recognised phase, which belong to phases shorter than five epochs or to none. The most likely labels
+// usually end with this phase; otherwise it starts where its own samples become likely. Its epochs start at `matching`.
 void Characteriser::recognise(size_t phase, size_t matching, const Trial &trial, std::vector<Occurrence> &changed) {
   const size_t seen = trial.position, certain = std::min(matching + trial.size, seen);
   const std::vector<Segment> likely = best_segments(trace_, book_.profiles(), min_known());
@@ -126,7 +126,7 @@ std::optional<size_t> Characteriser::advance(Trial &trial) {
   return std::nullopt;
 }
 
-// Like the phase in the book, or in its current or last occurrence, which may have other shares of the functions.
+// Whether the samples match the phase in the book, or its current or last occurrence, which may have other shares of functions.
 bool Characteriser::matches(const Profile &epoch, size_t phase) const {
   return match(epoch, book_.profiles()[phase], book_.likeness()) ||
          (own_.known == phase && match(epoch, own_.profile, book_.likeness()));
@@ -137,7 +137,7 @@ std::vector<Segment> Characteriser::without_unlike(std::vector<Segment> segments
   return segments;
 }
 
-// Whether the samples before `end` have those of a new phase: as many as it needs are unlike the phases that explain them best.
+// Whether the samples before `end` may contain a new phase: enough of them do not match the phases that explain them best.
 bool Characteriser::has_unknown(std::vector<Segment> segments, size_t end) const {
   std::erase_if(segments, [end](const Segment &segment) { return segment.begin >= end; });
   if (!segments.empty()) segments.back().end = std::min(segments.back().end, end);
@@ -152,7 +152,7 @@ Characteriser::Numbers Characteriser::known_numbers() const {
   return numbers;
 }
 
-// The whole buffer is explained at once, by known phases where they fit; its last phase continues.
+// Mines the complete buffer, with known phases where they match; its last phase continues.
 void Characteriser::learn(std::vector<Occurrence> &changed) {
   const Trace *const one = &trace_;
   const MinedRuns mined = mine(std::span(&one, 1), book_.profiles(), mining());
@@ -162,11 +162,11 @@ void Characteriser::learn(std::vector<Occurrence> &changed) {
   place(segments, numbers, changed);
   if (trace_.size() > 0 && current_) end(0, changed);
   if (current_ && mined.phases[segments.back().phase].known) own_.epoch = mined.phases[segments.back().phase].epoch;
-  // What is no phase is not searched again.
+  // Samples without a phase are not searched again.
   if (trace_.size() > options_.buffer / 2) drop(trace_.size() - options_.buffer / 2);
 }
 
-// Segments of the trace become occurrences; the last one is the current one.
+// Converts segments of the trace to occurrences; the last one becomes the current one.
 void Characteriser::place(const std::vector<Segment> &segments, const Numbers &numbers, std::vector<Occurrence> &changed) {
   size_t rest = 0;
   for (Segment segment : segments) {
@@ -175,7 +175,8 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     if (current_) {
       end(0, changed);
     } else if (last_ && last_->phase != *number) {
-      // A rest of the last phase that is shorter than a phase became a part of this one, which keeps the samples of a phase.
+      // The end of the last phase, if shorter than a phase, became a part of this segment: it is returned to the last phase, unless
+      // too few samples remain.
       const size_t spare = std::max(segment.size(), min_known()) - min_known();
       rest = extend_last(segment.begin + std::min(min_known() - 1, spare), changed);
       segment.begin = std::max(segment.begin, rest);
@@ -184,11 +185,11 @@ void Characteriser::place(const std::vector<Segment> &segments, const Numbers &n
     take(segment.size());
     rest = segment.end;
   }
-  // Nothing was found: the first samples may be a rest of the last phase that is shorter than a phase.
+  // No phase was found: the first samples may be the end of the last phase, shorter than a phase.
   if (!current_ && follows_last()) extend_last(std::min(kept(last_->phase, trace_.size()), options_.least - 1), changed);
 }
 
-// The samples before are of no phase, or, if few, of the same phase as before and after.
+// The samples before belong to no phase or, if there are few of them, to the phase that is before and after them.
 void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &changed) {
   const size_t few = std::max(options_.least, book_.epoch(phase));
   if (follows_last() && last_->phase == phase && sample <= few) {
@@ -208,7 +209,8 @@ void Characteriser::begin(size_t phase, size_t sample, std::vector<Occurrence> &
   matched_ = doubted_ = 0;
 }
 
-// Samples after the last phase may still be of it: two epochs in a row may differ by chance. Returns their number, at most `limit`.
+// Samples after the last phase may still belong to it, because two successive epochs may differ by chance. Returns their number, at
+// most `limit`.
 size_t Characteriser::extend_last(size_t limit, std::vector<Occurrence> &changed) {
   const size_t more = follows_last() ? kept(last_->phase, limit) : 0;
   if (more == 0) return 0;
@@ -222,7 +224,7 @@ bool Characteriser::follows_last() const {
   return last_ && trace_.size() > 0 && last_->end_ns == trace_.time_ns(0) - durations_ns_[0];
 }
 
-// Its first samples still belong to the phase.
+// The first samples of this epoch still belong to the phase.
 void Characteriser::end(size_t samples, std::vector<Occurrence> &changed) {
   take(samples);
   current_->is_open = false;
@@ -256,8 +258,8 @@ void Characteriser::drop(size_t samples) {
   if (samples > 0) trials_.clear();
 }
 
-// An unknown phase with common first functions is more likely of any phase than of none. Therefore the last samples must be alike
-// the phase, too.
+// Samples of an unknown phase with common first functions are more likely in any known phase than in none. So the last samples must
+// also match the phase.
 size_t Characteriser::kept(size_t phase, size_t limit) const {
   const size_t window = std::max(options_.least, book_.epoch(phase));
   const auto begin_of = [&](size_t end) { return end - std::min(end, window); };
@@ -265,7 +267,7 @@ size_t Characteriser::kept(size_t phase, size_t limit) const {
   size_t end = likely;
   while (end > 0 && affinity(phase, begin_of(end), end) < kMinAffinity) --end;
   if (end == likely) return likely;
-  // A part of the last window that is alike may be of the other phase.
+  // A part of the last matching window may belong to the other phase.
   size_t best = end;
   for (size_t at = end; at-- > begin_of(end);)
     if (affinity(phase, begin_of(end), at) > affinity(phase, begin_of(end), best)) best = at;

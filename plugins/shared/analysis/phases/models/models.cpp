@@ -11,12 +11,13 @@ namespace atalaya::phases {
 namespace {
 
 constexpr size_t kFolds = 10;
-// Below this R2 of held-out observations the mean of all runs is as good.
+// Minimum R2 for held-out observations; below it the mean of all runs is used.
 constexpr double kCarries = 0.3;
-constexpr double kMinDistance = 0.1823;  // log(1.2): less than a fifth more or less is always normal
-// Of the inputs, these at most: those that correlate most with the target.
+constexpr double kMinDistance = 0.1823;  // log(1.2): a deviation of less than 20 % is always normal
+// Maximum number of inputs: those with the highest correlation with the target.
 constexpr size_t kMaxInputs = 60;
-// An error of held-out observations that is below this part of another one: with 15 of them, the error itself is known to a third.
+// Maximum ratio of two held-out errors at which the smaller one is clearly better: with 15 observations, an error is known to a
+// third.
 constexpr double kClearlyBetter = 0.5;
 
 double correlation(const std::vector<double> &a, const std::vector<double> &b) {
@@ -33,14 +34,14 @@ double value_at(const Features &features, const std::string &name) {
   return found == features.end() ? 0 : found->second;
 }
 
-// The place of the phase and its time, or what it took: "1.cpu".
+// Name of a feature: the position of the phase and its time or resource, such as "1.cpu".
 bool is_amount(const std::string &name) {
   const std::string_view of = std::string_view(name).substr(name.find('.') + 1);
   return std::find(kTargetNames.begin(), kTargetNames.end(), of) != kTargetNames.end();
 }
 
-// Features that all observations have, and numbers of threads, which are 0 where a function is missing. Those that correlate most
-// with the output come first.
+// The features that all observations have, and the numbers of threads (0 if a function is missing), in descending order of
+// correlation with the output.
 std::vector<std::string> common_inputs(const std::vector<const Observation *> &rows, const std::vector<double> &output) {
   std::map<std::string, size_t> counts;
   for (const Observation *row : rows)
@@ -73,8 +74,8 @@ Fit fit_of(const std::vector<std::string> &inputs, const Path &path, const std::
   return fit;
 }
 
-// Few runs do not carry many inputs. The amounts follow each other, and each is known to a sample or two: ridge regression takes
-// their mean, where the LASSO chooses one. The LASSO of all inputs is used if it is clearly better.
+// A few runs do not justify many inputs. The amounts of phases are correlated, and each has an error of one or two samples: ridge
+// regression averages them, the LASSO chooses one. The LASSO over all inputs is used if it is clearly better.
 std::optional<Fit> best_fit(const std::vector<const Observation *> &rows, const std::vector<double> &output) {
   std::vector<std::string> all = common_inputs(rows, output), amounts;
   std::copy_if(all.begin(), all.end(), std::back_inserter(amounts), is_amount);
@@ -86,8 +87,8 @@ std::optional<Fit> best_fit(const std::vector<const Observation *> &rows, const 
   return 1 - of_all.validated.r2 < kClearlyBetter * (1 - of_amounts.validated.r2) ? std::move(of_all) : std::move(of_amounts);
 }
 
-// How well held-out observations were predicted, and from that what is normal: all that they were, and what one more observation
-// of the same distribution exceeds in one of 1000 cases. The errors have those of the model in them.
+// Computes the error of held-out observations, and the normal range from it: it includes all held-out errors, and a new observation
+// of the same distribution is outside in one of 1000 cases. The errors include those of the model.
 void judge(Model &model, const std::vector<double> &output, const std::vector<double> &held_out, Target target) {
   double errors = 0, largest = 0, squares = 0;
   size_t counted = 0;
@@ -170,7 +171,7 @@ std::string text_of(const Anomaly &anomaly) {
          std::string(what) + " " + by;
 }
 
-// A law is trusted as far outside of what was seen as the range of what was seen.
+// A model may extrapolate by at most the range of its training data on each side.
 Predicted predicted(const Model &model, const Observation &observation) {
   if (!model.is_linear) return {model.mean, &model};
   std::vector<double> inputs;
@@ -181,7 +182,7 @@ Predicted predicted(const Model &model, const Observation &observation) {
   return {std::max(model.linear.at(inputs), 0.0), &model};
 }
 
-// A phase that no normal run has: its time. The ends of a phase are known to one sample each, so a few samples are no evidence.
+// An anomaly for a phase that no normal run has. Each end of a phase has an error of one sample, so a few samples are not enough.
 std::optional<Anomaly> new_phase(const Step &step, const Models &models) {
   constexpr double kLeastSamples = 10;
   const double seconds = step.of.seconds(), distance = distance_of(seconds, 0, Target::seconds);

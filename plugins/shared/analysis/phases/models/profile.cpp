@@ -8,11 +8,11 @@
 namespace atalaya::phases {
 namespace {
 
-// Rare functions are ignored up to this share together; beyond it they must be the same ones.
+// Maximum total share of ignored rare functions; above it both profiles must have the same rare functions.
 constexpr double kMaxRare = 0.25;
-// A function that is expected less often than this may be absent, or present, by chance: with many functions, one is.
+// A function with a lower expected count may be absent or present by chance: with many functions, one of them is.
 constexpr double kExpected = 6;
-// A function that is not rare in one profile belongs to the set of the other one from this part of the limit.
+// A function that is not rare in one profile is in the set of the other profile from this part of the limit on.
 constexpr double kPresent = 0.25;
 
 // Adds up equal symbols of sorted parts.
@@ -37,7 +37,7 @@ double sum_of(std::span<const Part> parts) {
   return sum;
 }
 
-// Calls visit(share in a, share in b) for each function of any.
+// Calls visit(share in a, share in b) for each function of either profile.
 template <class Visit>
 void for_each(const Profile &a, const Profile &b, Visit &&visit) {
   const auto left = a.parts(), right = b.parts();
@@ -95,7 +95,7 @@ Similarity similarity(const Profile &a, const Profile &b, double rare) {
   double limit = std::max(rare, kExpected / std::min(a.total(), b.total()));
   double most = 0;
   for_each(a, b, [&](double p, double q) { most = std::max({most, p, q}); });
-  limit = std::min(limit, most);  // a set is never empty
+  limit = std::min(limit, most);  // so that a set is never empty
   Similarity result;
   double in_a = 0, in_b = 0, common = 0, classes = 0, affinity = 0, rare_a = 0, rare_b = 0, rare_affinity = 0;
   for_each(a, b, [&](double p, double q) {
@@ -117,7 +117,7 @@ Similarity similarity(const Profile &a, const Profile &b, double rare) {
   const double rarest = std::max(rare_a, rare_b);
   if (rarest > kMaxRare) affinity += rare_affinity * (1 - kMaxRare / rarest), classes += 1;
   affinity /= std::sqrt((1 - std::min(rare_a, kMaxRare)) * (1 - std::min(rare_b, kMaxRare)));
-  // Two samples of one distribution differ by this on average.
+  // The expected difference of two samples of one distribution.
   const double chance = std::max(classes - 1, 0.0) / 8 * (1 / a.total() + 1 / b.total());
   result.times = std::min(affinity + chance, 1.0);
   return result;
@@ -127,7 +127,7 @@ bool differ_in_threads(const Moments &a, const Moments &b) {
   if (a.count < 2 || b.count < 2) return false;
   const double apart = std::abs(a.mean - b.mean);
   if (apart <= 0.1 * std::max(std::abs(a.mean), std::abs(b.mean))) return false;
-  constexpr double kRounding = 1.0 / 12;  // the variance of whole numbers
+  constexpr double kRounding = 1.0 / 12;  // variance of the rounding to integers
   const double va = std::max(a.variance(), kRounding) / a.count, vb = std::max(b.variance(), kRounding) / b.count;
   const double degrees = (va + vb) * (va + vb) / (va * va / (a.count - 1) + vb * vb / (b.count - 1));
   return apart / std::sqrt(va + vb) > student_limit(degrees);

@@ -10,7 +10,7 @@
 namespace atalaya::phases {
 namespace {
 
-// Inputs with mean 0 and deviation 1, the output with mean 0. Constant columns are 0 and keep a coefficient of 0.
+// Standardised data: inputs have mean 0 and deviation 1, the output has mean 0. Constant columns are 0 and keep the coefficient 0.
 struct Scaled {
   Eigen::MatrixXd inputs;
   Eigen::VectorXd output, means, deviations;
@@ -54,7 +54,7 @@ double shrunk(double value, double by) {
   return value > by ? value - by : value < -by ? value + by : 0;
 }
 
-// One round over these columns; returns the largest change.
+// One round of coordinate descent over these columns; returns the largest change.
 template <class Columns>
 double descend(const Scaled &data, double lambda, const Columns &columns, Eigen::VectorXd &coefficients, Eigen::VectorXd &rest) {
   double most = 0;
