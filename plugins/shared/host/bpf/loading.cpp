@@ -29,7 +29,7 @@ int keep_message(libbpf_print_level level, const char *format, va_list arguments
   return 0;
 }
 
-// The missing capability; empty: none.
+// The name of the missing capability; empty if none is missing.
 std::string missing_capability() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data{};

@@ -35,7 +35,7 @@ Ring::~Ring() {
 void Ring::run() {
   std::array<pollfd, 2> waits{{{ring_buffer__epoll_fd(ring_.get()), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
   for (;;) {
-    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
+    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // interrupted by a signal
     if (waits[1].revents != 0) return;
     const std::lock_guard lock(mutex_);
     ring_buffer__poll(ring_.get(), 0);  // also consumes the wake-up event

@@ -35,7 +35,7 @@ void CgroupPaths::open(const std::string &root) {
   root_ = core::Descriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const Hierarchy &tree : hierarchies_below(root_.get())) {
     if (tree.v2) v2_ = tree;
-    // The hierarchy that the BPF program numbers.
+    // The root of the hierarchy whose cgroup numbers the BPF program reports.
     if (!tree.v2 && tree.cpu) v1_ = tree;
   }
 }
@@ -70,7 +70,7 @@ void CgroupPaths::search() {
   if (v1_) search_in(*v1_, kCgroupV1);
 }
 
-// Numbers are never reused, so a known path stays valid.
+// Numbers of cgroups are never reused, so a known path stays valid.
 void CgroupPaths::add(uint64_t id, std::string_view path) {
   const auto [at, added] = cgroups_.try_emplace(id);
   if (!added) return;

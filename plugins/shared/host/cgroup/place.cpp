@@ -9,12 +9,12 @@ namespace {
 
 constexpr size_t kIdDigits = 64, kShortIdDigits = 12;
 
-// The parts of a path, as written.
+// The parts of a path, not unescaped.
 struct Spelled {
   Runtime runtime = Runtime::none;
   std::string_view id, pod, unit, slice;
   std::optional<uint32_t> user;
-  int containers = 0;  // one in another
+  int containers = 0;  // number of nested containers
   bool slurm = false;  // below a cgroup of slurmd
   std::string_view job, job_step, job_user, yarn_container;
 };
@@ -39,13 +39,14 @@ bool is_hex_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-// The text between prefix and suffix; empty when the text does not have them.
+// The text between prefix and suffix; empty if one of them is missing.
 std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
   if (text.size() <= begin.size() + end.size() || !text.starts_with(begin) || !text.ends_with(end)) return {};
   return text.substr(begin.size(), text.size() - begin.size() - end.size());
 }
 
-// "docker-", or "kubepods-pod1.slice:cri-containerd:" when a runtime without systemd got a path for systemd.
+// A prefix of a runtime: "docker-", or "kubepods-pod1.slice:cri-containerd:" if a runtime without the systemd driver received a
+// systemd path.
 Runtime runtime_of_prefix(std::string_view prefix) {
   std::string_view word = prefix.substr(0, prefix.size() - 1);
   if (prefix.back() == ':') word = word.substr(word.rfind(':') + 1);
@@ -57,7 +58,8 @@ Runtime runtime_of_prefix(std::string_view prefix) {
   return Runtime::unknown;
 }
 
-// "docker-ID.scope", "libpod-ID", "ID". Not "ID-1f.service": podman runs health checks in such a unit, outside of the container.
+// Parses a container id: "docker-ID.scope", "libpod-ID" or "ID". Not "ID-1f.service": podman runs health checks in such a unit,
+// outside of the container.
 Container container_with_id(std::string_view part, std::string_view parent) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   if (part.size() < kIdDigits) return {};
@@ -77,7 +79,7 @@ Container lxc_container(std::string_view part, std::string_view parent, std::str
   return {Runtime::lxc, part};
 }
 
-// "machine-NAME.scope" is a machine of systemd-machined: one of nspawn or, by its name, of libvirt.
+// "machine-NAME.scope" is a machine of systemd-machined: of nspawn or, according to its name, of libvirt.
 Container machine(std::string_view part, std::string_view rest) {
   std::string_view name = between(part, "machine-", ".scope");
   if (name.starts_with("qemu\\x2d")) return {};
@@ -101,7 +103,7 @@ Container container_in(std::string_view part, std::string_view parent, std::stri
 }
 
 bool is_pod_uid(std::string_view text) {
-  if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_hex_digit);  // of a static pod
+  if (text.size() == 32) return std::all_of(text.begin(), text.end(), is_hex_digit);  // UID of a static pod
   if (text.size() != 36) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
@@ -110,7 +112,7 @@ bool is_pod_uid(std::string_view text) {
   return true;
 }
 
-// "podUID", "kubepods-besteffort-podUID.slice", "kubepods-podUID.slice:cri-containerd:ID".
+// Parses the UID of a pod: "podUID", "kubepods-besteffort-podUID.slice", "kubepods-podUID.slice:cri-containerd:ID".
 std::string_view pod_in(std::string_view part) {
   part = part.substr(0, part.find(".slice"));
   const size_t at = part.rfind("pod");
@@ -132,7 +134,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "0", or "0+1" of a component of a heterogeneous job.
+// Whether the text is the number of a step: "0", or "0+1" for a component of a heterogeneous job.
 bool is_step(std::string_view text) {
   const size_t plus = text.find('+');
   return is_number(text.substr(0, plus)) && (plus == std::string_view::npos || is_number(text.substr(plus + 1)));
@@ -250,7 +252,7 @@ std::string_view parse_cgroup(std::string_view text) {
     const std::string_view controllers = next_part(line, ':');
     if (line.empty() || line[0] != '/') continue;
     const bool v2 = id == "0" && controllers.empty();
-    // The kernel's mark of a cgroup that was removed under a zombie.
+    // The kernel's suffix for the cgroup of a zombie that was removed.
     if (v2 && line.ends_with(" (deleted)")) line.remove_suffix(10);
     const int kind = v2 ? 3 : controllers == "name=systemd" ? 2 : 1;
     const Spelled spelled = read(line);

@@ -10,9 +10,9 @@ namespace {
 constexpr int64_t kMillisecond = 1'000'000, kSecond = 1000 * kMillisecond;
 constexpr int64_t kMinWait = 250 * kMillisecond, kMaxWait = 30 * kSecond;
 constexpr int64_t kReadAgain = 60 * kSecond;
-// Time after which a missing name is a problem: the file is no longer being written.
+// Time after which a missing name is reported: the runtime has written the file by then.
 constexpr int64_t kWarnAfter = 5 * kSecond;
-// There may be any number of users' folders.
+// Maximum logged problems, because there may be any number of users' folders.
 constexpr size_t kMaxWarnings = 64;
 
 }  // namespace
@@ -55,7 +55,8 @@ void ContainerNames::search(const cgroup::Place &place, int64_t now_ns, Entry &e
     entry.next_ns = now_ns + kReadAgain;
     return;
   }
-  // The interval grows with the time that it has been unknown: late names are found soon, missing ones cost little.
+  // The retry interval is proportional to the time for which the name has been unknown: late names are found soon, missing ones
+  // cost little.
   const int64_t unknown_for = now_ns - entry.first_ns;
   entry.next_ns = now_ns + std::clamp(unknown_for / 2, kMinWait, kMaxWait);
   if (unknown_for >= kWarnAfter) warn(state_.problem());

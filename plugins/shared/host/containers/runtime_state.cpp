@@ -12,14 +12,14 @@
 namespace atalaya::containers {
 namespace {
 
-constexpr size_t kMaxSystemList = size_t{4} << 20;  // a container is about 1.5 KB of it
+constexpr size_t kMaxSystemList = size_t{4} << 20;  // maximum bytes; a container has approximately 1.5 KB
 constexpr size_t kMaxLists = 32;
 constexpr int kMaxNamespaces = 64;
 
-// The default folders of docker's data, without a setting in daemon.json.
+// The default data folders of docker, if daemon.json has no setting.
 constexpr std::string_view kDockerFolder = "/var/lib/docker", kDockerSnapFolder = "/var/snap/docker/common/var-lib-docker";
 constexpr std::string_view kStorageFolder = "/var/lib/containers/storage", kStorageRunFolder = "/run/containers/storage";
-// containerd, k3s and RKE2, k0s, MicroK8s.
+// The state folders of containerd, k3s and RKE2, k0s, MicroK8s.
 constexpr std::string_view kContainerdFolders[] = {"/run/containerd", "/run/k3s/containerd", "/run/k0s/containerd",
                                                    "/var/snap/microk8s/common/run/containerd"};
 // Folders of containers/storage, by storage driver.
@@ -46,7 +46,7 @@ bool RuntimeState::find(const cgroup::Place &place, Container &out) {
   return stored && in_storage(owner, place.id, out);
 }
 
-// From the passwd file: the host's name services may query the network.
+// Reads the home folders from the passwd file, because the host's name services may query the network.
 RuntimeState::Owner RuntimeState::owner_of(const cgroup::Place &place) const {
   Owner owner{.user = place.user.value_or(0)};
   if (owner.user == 0) return owner;

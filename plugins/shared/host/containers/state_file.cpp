@@ -17,7 +17,7 @@ Access access_of(int error) {
   return error == ELOOP ? Access::not_trusted : Access::absent;
 }
 
-// A link instead of a folder is ENOTDIR, not ELOOP: O_DIRECTORY comes first (open(2)).
+// For a symbolic link instead of a folder the error is ENOTDIR, not ELOOP: O_DIRECTORY is checked first (open(2)).
 core::Descriptor open_below(core::Descriptor folder, std::string_view path) {
   while (folder) {
     const size_t end = path.find('/');
@@ -30,7 +30,7 @@ core::Descriptor open_below(core::Descriptor folder, std::string_view path) {
   return folder;
 }
 
-// False when the file is larger than `max` or unreadable.
+// Reads the file; false if it is larger than `max` or unreadable.
 bool read_all(int file, size_t max, std::string &text) {
   text.clear();
   for (;;) {

@@ -14,7 +14,7 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// A text member of the object; empty without it.
+// The text member of the object; empty if it is missing.
 std::string_view text_of(const object &from, std::string_view key) {
   std::string_view text;
   return from.at_key(key).get(text) == simdjson::SUCCESS ? text : std::string_view();
@@ -24,8 +24,8 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxName;
 }
 
-// A name unique on the host: pods may have containers of the same name, and namespaces pods of the same name. The container that
-// holds the pod's namespaces has no name, or "POD".
+// A container name that is unique on the host: pods may have containers of the same name, and namespaces pods of the same name. The
+// sandbox container of a pod has no name, or "POD".
 bool set_kubernetes(std::string_view name_space, std::string_view pod, std::string_view container, Container &out) {
   if (!is_name(pod) || name_space.size() > kMaxName || container.size() > kMaxName) return false;
   out.pod = pod;

@@ -4,7 +4,7 @@
 namespace atalaya::containers {
 namespace {
 
-// Of generated parts of names: no vowels, and no characters that look like others. Source: Kubernetes, apimachinery/pkg/util/rand.
+// The characters of generated suffixes: no vowels and no ambiguous characters. Source: Kubernetes, apimachinery/pkg/util/rand.
 constexpr std::string_view kGenerated = "bcdfghjklmnpqrstvwxz2456789";
 constexpr std::string_view kDigits = "0123456789";
 
@@ -13,7 +13,7 @@ bool consists_of(std::string_view text, std::string_view characters) {
 }
 
 struct Split {
-  std::string_view begin, last;  // of "a-b-c": "a-b" and "c"
+  std::string_view begin, last;  // for "a-b-c": "a-b" and "c"
 };
 
 Split split(std::string_view name) {
@@ -22,12 +22,13 @@ Split split(std::string_view name) {
   return {name.substr(0, dash), name.substr(dash + 1)};
 }
 
-// The hash of a ReplicaSet's template: a number of 32 bits, digit by digit in other characters. Shorter ones are rare.
+// Whether the text is the hash of a ReplicaSet's template: the decimal digits of a 32-bit number, each mapped to a character of the
+// set. Short hashes are rare.
 bool is_template_hash(std::string_view part) {
   return part.size() >= 8 && part.size() <= 10 && consists_of(part, kGenerated);
 }
 
-// The time of a CronJob's run: minutes since 1970, or seconds before Kubernetes 1.21.
+// Whether the text is the time of a CronJob's run: minutes since 1970, or seconds before Kubernetes 1.21.
 bool is_time_of_run(std::string_view part) {
   return (part.size() == 8 || part.size() == 10) && consists_of(part, kDigits);
 }
@@ -41,7 +42,8 @@ bool is_ordinal(std::string_view part) {
 std::string_view workload_of(std::string_view pod) {
   constexpr size_t kSuffix = 5;
   const auto [owner, suffix] = split(pod);
-  // An ordinal of five digits has a 0, 1 or 3, or is taken for a suffix: no matter, both end the name of the workload.
+  // The suffix may also be an ordinal of five digits without 0, 1 and 3; the result is the same, because both follow the name of
+  // the workload.
   if (suffix.size() == kSuffix && consists_of(suffix, kGenerated)) {
     const auto [above, part] = split(owner);
     return is_template_hash(part) || is_time_of_run(part) ? above : owner;

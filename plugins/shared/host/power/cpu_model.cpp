@@ -10,7 +10,7 @@
 namespace atalaya::power {
 namespace {
 
-// The value after "key<blanks>: ".
+// The value of a line "key<blanks>: value".
 bool keyed(std::string_view line, std::string_view key, std::string_view &value) {
   if (!line.starts_with(key)) return false;
   const size_t colon = line.find(':');
@@ -34,7 +34,7 @@ CpuModel parse_cpuinfo(std::string_view text) {
   std::string_view value;
   while (!text.empty()) {
     const std::string_view line = procfs::next_line(text);
-    if (line.empty()) break;  // the others have the same model
+    if (line.empty()) break;  // end of the first CPU; the others have the same model
     if (keyed(line, "vendor_id", value))
       model.vendor = value == "GenuineIntel"                              ? Vendor::intel
                      : value == "AuthenticAMD" || value == "HygonGenuine" ? Vendor::amd
@@ -46,7 +46,7 @@ CpuModel parse_cpuinfo(std::string_view text) {
 }
 
 CpuModel read_cpu_model(const procfs::Tree &tree) {
-  std::array<char, 4096> buffer{};  // the first CPU is at its beginning
+  std::array<char, 4096> buffer{};  // the start of the file, with the first CPU
   return parse_cpuinfo(procfs::read_path(tree.folder(), "proc/cpuinfo", buffer).text);
 }
 

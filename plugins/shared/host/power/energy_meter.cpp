@@ -32,7 +32,7 @@ void EnergyMeter::change(std::unique_ptr<EnergyCounters> counters) {
 }
 
 bool EnergyMeter::has_stopped(size_t zone) const {
-  const Domain domain = zones()[zone].domain;  // parts of a package may be idle
+  const Domain domain = zones()[zone].domain;  // only packages are checked: parts of a package may be idle
   return (domain == Domain::package || domain == Domain::platform) && states_[zone].counts == 0;
 }
 
@@ -71,7 +71,7 @@ void EnergyMeter::poll(int64_t now_ns) {
 void EnergyMeter::poll_locked(int64_t now_ns) {
   for (size_t i = 0; i < states_.size(); ++i) {
     State &state = states_[i];
-    if (state.last && now_ns <= state.last_ns) continue;  // the reading thread was faster than the caller
+    if (state.last && now_ns <= state.last_ns) continue;  // the background thread has read the counter after the caller's time
     const std::optional<uint64_t> now = counters_->read(i);
     const double seconds = static_cast<double>(now_ns - state.last_ns) / 1e9;
     const auto counts = now && state.last ? counted(zones()[i], *state.last, *now, seconds) : std::nullopt;
@@ -88,7 +88,7 @@ void EnergyMeter::forget() {
 }
 
 int64_t EnergyMeter::max_interval_ns() const {
-  double shortest = 1e9;  // seconds
+  double shortest = 1e9;  // in seconds
   for (const Zone &zone : zones()) shortest = std::min(shortest, static_cast<double>(zone.range) * zone.joules / zone.max_watts);
   return static_cast<int64_t>(shortest / 2 * 1e9);
 }

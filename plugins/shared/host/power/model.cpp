@@ -8,7 +8,7 @@
 namespace atalaya::power {
 namespace {
 
-constexpr size_t kMaxStatSize = size_t{256} << 10;  // the first lines, for 3,000 cores
+constexpr size_t kMaxStatSize = size_t{256} << 10;  // bytes to read: enough for the lines of 3,000 cores
 
 }  // namespace
 

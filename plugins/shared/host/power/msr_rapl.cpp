@@ -29,16 +29,16 @@ bool is_one_of(const CpuModel &model, const std::array<int32_t, size> &models) {
   return model.vendor == Vendor::intel && model.family == 6 && std::find(models.begin(), models.end(), model.model) != models.end();
 }
 
-// Atoms of Silvermont and Airmont count microjoules, 2 to the power of the field.
+// Atom CPUs of Silvermont and Airmont: the unit is 2^field microjoules.
 bool counts_microjoules(const CpuModel &model) {
   return is_one_of(model, std::array{0x37, 0x4a, 0x4c, 0x5a});
 }
-// Servers that count memory in 2^-16 J, regardless of the unit register: Haswell, Broadwell, Skylake, Xeon Phi, Ice Lake,
-// Sapphire Rapids and later.
+// Server CPUs whose unit of memory energy is 2^-16 J, regardless of the unit register: Haswell, Broadwell, Skylake, Xeon Phi, Ice
+// Lake, Sapphire Rapids and later.
 bool has_own_memory_unit(const CpuModel &model) {
   return is_one_of(model, std::array{0x3f, 0x4f, 0x56, 0x55, 0x57, 0x85, 0x6a, 0x6c, 0x8f, 0xcf, 0xad, 0xae});
 }
-// Servers that count their platform in J: Sapphire Rapids and later.
+// Server CPUs whose unit of platform energy is 1 J: Sapphire Rapids and later.
 bool counts_platform_joules(const CpuModel &model) {
   return is_one_of(model, std::array{0x8f, 0xcf, 0xad, 0xae});
 }
@@ -51,7 +51,7 @@ class MsrRapl final : public EnergyCounters {
     const auto value = msr_.read(registers_[zone].first, registers_[zone].second);
     return value ? std::optional(*value & kCounterRange) : std::nullopt;
   }
-  // Only existing registers; on CPUs without a domain its register stays 0.
+  // Uses only readable registers. On CPUs without a domain its register is always 0.
   void add(Zone zone, int32_t cpu, uint32_t address) {
     const auto value = msr_.read(cpu, address);
     if (!value || *value == 0) return;
@@ -81,7 +81,7 @@ std::string name_of(const procfs::Cpu &cpu, const std::vector<procfs::Cpu> &cpus
   return several ? package + "-die-" + std::to_string(cpu.die) : package;
 }
 
-// Each die has its own registers; they all show the same platform.
+// Each die has its own registers, but those of the platform have the same value on all dies.
 void add_intel(MsrRapl &rapl, Msr &msr, const std::vector<procfs::Cpu> &cpus, const CpuModel &model) {
   for (const procfs::Cpu &cpu : cpus) {
     const auto unit = cpu.first_of_die ? msr.read(cpu.number, kIntelUnit) : std::nullopt;

@@ -12,10 +12,10 @@ namespace {
 
 struct BestCounters {
   std::unique_ptr<EnergyCounters> counters;
-  std::string how;  // as of OpenedMeter
+  std::string how;  // as in OpenedMeter
 };
 
-// Two sets of counters as one.
+// Combines two sets of counters.
 class Both final : public EnergyCounters {
  public:
   Both(std::unique_ptr<EnergyCounters> first, std::unique_ptr<EnergyCounters> second)

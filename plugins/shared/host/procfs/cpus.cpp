@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxCpus = 8192;
 
-// Identities are never negative, and -1 means none in the kernel.
+// Parses an identity; negative ones are invalid, and the kernel uses -1 for unknown.
 int32_t small(int64_t id) {
   return static_cast<int32_t>(std::clamp<int64_t>(id, 0, INT32_MAX));
 }
@@ -30,7 +30,7 @@ std::vector<int> online_cpus(const std::string &root) {
 
 CpuChange change_of(const std::vector<int> &before, const std::vector<int> &online) {
   CpuChange change;
-  if (online.empty()) return change;  // impossible: the file could not be read
+  if (online.empty()) return change;  // a host always has an online CPU: the file could not be read
   std::set_difference(before.begin(), before.end(), online.begin(), online.end(), std::back_inserter(change.removed));
   std::set_difference(online.begin(), online.end(), before.begin(), before.end(), std::back_inserter(change.added));
   return change;
@@ -60,8 +60,8 @@ std::vector<Cpu> read_cpus(const Tree &tree) {
   for (const int number : online_cpus(tree.root())) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
     const auto core_id = tree.number(folder + "core_id"), package = tree.number(folder + "physical_package_id");
-    if (!core_id || !package) continue;  // it went offline again
-    // Boards with one package may have -1, and kernels before 5.2 have no dies.
+    if (!core_id || !package) continue;  // the CPU has gone offline again
+    // The package may be -1 on boards with one package, and kernels before 5.2 report no dies.
     Cpu cpu{number, small(*package), small(tree.number(folder + "die_id").value_or(0)), small(*core_id)};
     cpu.first_of_core = cores.insert({cpu.package, cpu.die, cpu.core_id}).second;
     cpu.first_of_die = dies.insert({cpu.package, cpu.die}).second;

@@ -13,7 +13,7 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), core::is_digit);
 }
 
-// A number that is not negative and not infinite.
+// Parses a number that is finite and not negative.
 std::optional<double> decimal(std::string_view word) {
   double value = 0;
   const char *const end = word.data() + word.size();
@@ -182,7 +182,7 @@ void parse_mountinfo(std::string_view text, std::vector<Mount> &out) {
     mount.root = next_word(line);
     mount.mount_point = next_word(line);
     mount.options = next_word(line);
-    // Any number of optional fields ends with a lone "-".
+    // Optional fields, of any number, end with "-".
     std::string_view word = next_word(line);
     while (!word.empty() && word != "-") word = next_word(line);
     mount.type = next_word(line);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
-constexpr size_t kLastField = 24;               // of stat
+constexpr size_t kLastField = 24;               // index of the last used field of stat
 
-// False for implausible values; a sum of two plausible ones still fits an int64.
+// Parses a counter; false for implausible values. The sum of two plausible ones fits an int64.
 bool ticks_to_ns(uint64_t ticks, uint64_t per_second, uint64_t &ns) {
   const uint64_t tick = kSecond / per_second;
   if (ticks > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / 2 / tick) return false;
@@ -22,19 +22,20 @@ bool ticks_to_ns(uint64_t ticks, uint64_t per_second, uint64_t &ns) {
   return true;
 }
 
-// A text that was cut off may end within a number: only whole lines count.
+// A truncated text may end within a number, so only complete lines are used.
 std::string_view whole_lines(std::string_view text) {
   return text.substr(0, text.rfind('\n') + 1);
 }
 
-// Lines "Key:<blanks>number...", the keys in the order of the kernel's text, so that each search continues after the last one.
+// Parses lines "Key:<blanks>number...". The keys are in the order of the kernel's text, so each search continues after the previous
+// one.
 template <class Key>
 struct Line {
   std::string_view label;
   Key key;
 };
 
-// The rest of the text after the label at the beginning of a line, from `text` on; moves text past it.
+// Finds a line that starts with the label; returns its rest and moves `text` past it.
 bool find_line(std::string_view &text, std::string_view label) {
   for (size_t at = 0; at < text.size();) {
     if (text.substr(at, label.size()) == label) {
@@ -48,7 +49,7 @@ bool find_line(std::string_view &text, std::string_view label) {
   return false;
 }
 
-// Sets the keys with a line and clears the others.
+// Sets the values of the keys that have a line, and clears the others.
 template <class Known, class Key, size_t size>
 void take_lines(std::string_view &text, const std::array<Line<Key>, size> &lines, Known &known) {
   for (const Line<Key> &line : lines) {
@@ -118,7 +119,7 @@ uint64_t parse_schedstat(std::string_view text, ProcessReading &reading) {
   text = whole_lines(text);
   uint64_t ran = 0, waited = 0;
   reading.counters.forget(Counter::delay_ns);
-  // A kernel that does not count prints zeros; a readable process has run.
+  // A kernel without this accounting prints zeros; a process that can be read has run.
   if (!next_number(text, ran) || !next_number(text, waited) || ran == 0) return 0;
   reading.counters.set(Counter::delay_ns, waited);
   return ran;

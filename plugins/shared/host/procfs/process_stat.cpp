@@ -8,7 +8,7 @@ namespace {
 
 bool take_field(std::string_view &text, uint64_t &value) {
   int64_t number = 0;
-  if (!next_number(text, number)) return next_number(text, value);  // the kernel prints limits as unsigned numbers
+  if (!next_number(text, number)) return next_number(text, value);  // large limits exceed int64: the kernel prints unsigned numbers
   value = static_cast<uint64_t>(number);
   return true;
 }

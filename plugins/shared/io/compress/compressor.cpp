@@ -24,7 +24,7 @@ class None final : public Compressor {
 class Gzip final : public Compressor {
  public:
   explicit Gzip(int level) {
-    static constexpr int kWindow = 15 + 16;  // 16: with gzip's header
+    static constexpr int kWindow = 15 + 16;  // 15: largest window; 16: with the header of gzip
     static constexpr int kMemory = 9;
     if (deflateInit2(&stream_, std::clamp(level, 1, 9), Z_DEFLATED, kWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc();
@@ -87,7 +87,7 @@ class Zstd final : public Compressor {
   ZSTD_CCtx *context_;
 };
 
-// The block format, as Prometheus demands it. It has no levels.
+// Snappy in the block format, which Prometheus requires. It has no levels.
 class Snappy final : public Compressor {
  public:
   std::string_view encoding() const override { return "snappy"; }

@@ -12,7 +12,7 @@ namespace atalaya::io {
 namespace {
 
 constexpr size_t kFirstRoom = 65536;
-constexpr size_t kKeptRoom = size_t{8} << 20;  // memory beyond this is freed after an unusual body
+constexpr size_t kKeptRoom = size_t{8} << 20;  // bytes of memory that are kept between bodies; more is freed
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -42,7 +42,7 @@ struct Decoder::State {
 Decoder::Decoder() : state_(std::make_unique<State>()) {}
 Decoder::~Decoder() = default;
 
-// Makes room after `used` bytes, at most one byte beyond the limit: enough to detect that it is exceeded.
+// Extends the output buffer after `used` bytes to at most the limit + 1 byte, which is enough to detect an excess.
 void Decoder::grow(size_t used, size_t limit) {
   if (used < buffer_.size()) return;
   buffer_.resize(std::min(limit + 1, std::max(kFirstRoom, 2 * used)));
@@ -96,7 +96,7 @@ Decoder::Result Decoder::inflate(Encoding encoding, std::string_view body, size_
       // A gzip file may have several members.
       if (encoding != Encoding::gzip || inflateReset2(&stream, bits) != Z_OK) return Result::corrupt;
     } else if (code != Z_OK) {
-      return Result::corrupt;  // Z_BUF_ERROR: cut off
+      return Result::corrupt;  // Z_BUF_ERROR: the input is truncated
     }
   }
   return Result::complete;
@@ -122,7 +122,7 @@ Decoder::Result Decoder::unzstd(std::string_view body, size_t limit, size_t &use
     used = to.pos;
     if (used > limit) return Result::too_large;
     if (left == 0 && in.pos == in.size) break;
-    if (stuck) return Result::corrupt;  // cut off
+    if (stuck) return Result::corrupt;  // the input is truncated
   }
   return Result::complete;
 }

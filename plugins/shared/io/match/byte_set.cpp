@@ -34,11 +34,11 @@ bool is_xdigit(int byte) {
   return is_digit(byte) || (byte >= 'a' && byte <= 'f') || (byte >= 'A' && byte <= 'F');
 }
 
-// Of our own: those of the C library follow the locale.
+// Own definitions of the classes, because those of the C library depend on the locale.
 constexpr NamedClass kClasses[] = {{"alpha", is_alpha}, {"digit", is_digit}, {"alnum", is_alnum}, {"lower", is_lower},
                                    {"upper", is_upper}, {"space", is_space}, {"punct", is_punct}, {"xdigit", is_xdigit}};
 
-// A class such as "[:alpha:]" at this position: the position behind it; npos when it is none.
+// Parses a class such as "[:alpha:]"; returns the position after it, or npos if there is none at this position.
 size_t add_class(std::string_view pattern, size_t at, ByteSet &set) {
   for (const NamedClass &one : kClasses) {
     const std::string_view rest = pattern.substr(at);

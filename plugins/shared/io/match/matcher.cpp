@@ -9,7 +9,7 @@
 namespace atalaya::io {
 namespace {
 
-constexpr int64_t kRegexMemory = 256 << 10;  // of one expression
+constexpr int64_t kRegexMemory = 256 << 10;  // maximum memory of one expression
 
 re2::StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
@@ -37,7 +37,7 @@ core::Result<Matcher> Matcher::parse(std::string_view pattern) {
 }
 
 core::Status Matcher::parse_regex(std::string_view pattern) {
-  re2::RE2::Options options(re2::RE2::Latin1);  // bytes: names need not be UTF-8
+  re2::RE2::Options options(re2::RE2::Latin1);  // matches bytes, because names need not be UTF-8
   options.set_dot_nl(true);
   options.set_never_capture(true);
   options.set_log_errors(false);
@@ -54,7 +54,7 @@ core::Status Matcher::parse_glob(std::string_view pattern) {
     const char c = pattern[at++];
     switch (c) {
       case '*':
-        // Several in a row are one, so that matching never has more than one star at a position.
+        // Successive stars are merged to one.
         if (tokens_.empty() || tokens_.back().type != Type::star) tokens_.push_back({Type::star, 0, 0});
         break;
       case '?':
@@ -116,7 +116,7 @@ bool Matcher::accepts(const Token &token, char c) const {
   return false;
 }
 
-// After a mismatch the last star takes one more byte; earlier stars never need another try.
+// Backtracking: after a mismatch the last star matches one more byte; earlier stars need no other attempt.
 bool Matcher::found_glob(std::string_view subject) const {
   size_t token = 0, at = 0;
   size_t behind_star = 0, star_end = 0;  // 0: no star yet

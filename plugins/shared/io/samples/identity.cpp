@@ -32,7 +32,7 @@ std::string_view IdentityKey::finish() {
   const auto before = [](const atalaya_tag &a, const atalaya_tag &b) {
     return a.key != b.key ? a.key < b.key : core::view_of(a.value) < core::view_of(b.value);
   };
-  // Few tags, usually sorted already: insertion is faster than a general sort.
+  // Insertion sort: faster than a general sort for a few tags that are usually sorted already.
   for (size_t i = 1; i < tags_.size(); ++i)
     for (size_t j = i; j > 0 && before(tags_[j], tags_[j - 1]); --j) std::swap(tags_[j], tags_[j - 1]);
   for (const atalaya_tag &one : tags_) {
@@ -70,7 +70,7 @@ uint64_t identity_hash(std::string_view key, uint64_t seed) {
   return state;
 }
 
-// The slot of the key, or the free one for it.
+// The slot of the key, or the free slot for it.
 size_t IdentityTable::slot_of(std::string_view key, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;

@@ -43,7 +43,7 @@ void Sum::add_double(double value) {
     sum_ = static_cast<double>(count_);
   }
   const double sum = sum_ + value;
-  // No compensation for an infinity: it would make the sum NaN.
+  // An infinity is added without compensation, which would make the sum NaN.
   if (std::isfinite(sum)) lost_ += std::fabs(sum_) >= std::fabs(value) ? (sum_ - sum) + value : (value - sum) + sum_;
   sum_ = sum;
 }

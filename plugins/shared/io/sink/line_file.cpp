@@ -16,7 +16,7 @@ namespace {
 
 using core::error_text;
 
-// A file without a line end in its last 16 MiB is not a file of this sink.
+// Maximum bytes to search for a line end; a file without one there was not written by this sink.
 constexpr uint64_t kMaxLine = uint64_t{16} << 20;
 constexpr mode_t kMode = 0640;  // names of processes and users are not public
 
@@ -47,7 +47,7 @@ bool passing(int error) {
          error == EINTR;
 }
 
-// 0, or the errno.
+// Returns 0 or an errno.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());

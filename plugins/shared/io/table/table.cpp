@@ -16,10 +16,10 @@ namespace atalaya::io {
 namespace {
 
 constexpr size_t kGap = 2;      // between columns
-constexpr size_t kMinText = 8;  // a text column is never cut below this
+constexpr size_t kMinText = 8;  // minimum width of a text column
 constexpr std::string_view kAbsent = "-";
 
-// The samples of one table. All have the same keys in the same order.
+// The samples of one table, which all have the same keys in the same order.
 struct Group {
   uint32_t kind = 0;
   std::string_view family;
@@ -30,12 +30,12 @@ struct Group {
 
 struct Column {
   std::string label;
-  bool text = false;  // left-aligned and cut; else right-aligned and whole
+  bool text = false;  // true: left-aligned, may be cut; false: right-aligned, never cut
   size_t width = 0;
   std::vector<std::string> cells;
 };
 
-// At most three decimals and no trailing zeros; very large and very small values in scientific form.
+// Formats a number with at most three decimals and no trailing zeros; very large and very small values in scientific notation.
 std::string number_text(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const double size = std::fabs(value);
@@ -51,7 +51,7 @@ std::string number_text(double value) {
 
 std::string time_text(int64_t time_ns);
 
-// A state is the code of a letter, and a start time is in Unix ns.
+// Formats special fields: a state is a character code, and a start time is in Unix ns.
 std::string value_text(std::string_view name, const atalaya_field &field) {
   static constexpr int64_t kYear2001 = 1'000'000'000'000'000'000;
   const int64_t whole = field.type == ATALAYA_I64 ? field.value.i64 : 0;
@@ -84,7 +84,7 @@ std::string time_text(int64_t time_ns) {
   return text.insert(text.size() - 2, ":");
 }
 
-// The same for a title, which states the zone as tables of queries do: "2026-11-21 10:00:00 UTC+01:00".
+// The same for a title, with the zone as in tables of queries: "2026-11-21 10:00:00 UTC+01:00".
 std::string title_time(int64_t time_ns) {
   std::string text = time_text(time_ns);
   const size_t zone = text.find_last_of("+-");
@@ -117,7 +117,7 @@ std::string_view family_of(const atalaya_sample &sample, const core::NameOf &nam
 std::vector<Group> grouped(std::span<const atalaya_sample> samples, const core::NameOf &name_of) {
   std::vector<Group> groups;
   for (const atalaya_sample &sample : samples) {
-    const bool windowed = sample.kind != ATALAYA_SPAN;  // each span has its time
+    const bool windowed = sample.kind != ATALAYA_SPAN;  // spans have no common window: each has its own time
     const int64_t time_ns = windowed ? sample.time_ns : 0;
     const int64_t duration_ns = windowed ? sample.duration_ns : 0;
     const std::string_view family = family_of(sample, name_of);
@@ -135,7 +135,7 @@ std::vector<Group> grouped(std::span<const atalaya_sample> samples, const core::
   return groups;
 }
 
-// Of a process: its CPU time in the window; below all others for threads of the kernel.
+// The sort key of a process: its CPU time in the window; kernel threads come last.
 double rank_of(const atalaya_sample &sample, const core::NameOf &name_of) {
   constexpr double kKernelThread = -1, kParentOfThreads = 2;
   double cpu = 0;
@@ -174,7 +174,7 @@ void measure(Column &column) {
   for (const std::string &cell : column.cells) column.width = std::max(column.width, core::display_width(cell));
 }
 
-// A host that all rows share is part of the title.
+// If all rows have the same host, it is part of the title.
 std::string_view shared_host(const Group &group, const core::NameOf &name_of) {
   for (size_t i = 0; i < group.keys.size(); ++i) {
     if (name_of(group.keys[i]) != "host") continue;
@@ -253,7 +253,7 @@ size_t total_width(const std::vector<Column> &columns) {
   return width;
 }
 
-// Narrows the widest columns until all take half of the terminal.
+// Narrows the widest columns until all together use half of the terminal.
 void narrow(std::vector<Column> &tags, size_t width) {
   while (total_width(tags) > width / 2) {
     const auto widest =
@@ -292,7 +292,7 @@ void append_block(std::string &out, const Columns &block, size_t rows) {
   }
 }
 
-// The fields that fit next to the tags, and the others below.
+// Lays out the fields that fit next to the tags in their rows, and the others in additional rows.
 void append_blocks(std::string &out, std::vector<Column> tags, std::vector<Column> fields, size_t width, size_t rows) {
   for (Column &column : tags) measure(column);
   for (Column &column : fields) measure(column);

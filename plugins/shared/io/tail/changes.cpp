@@ -10,7 +10,8 @@
 namespace atalaya::tail {
 namespace {
 
-// A program that continues at its old offset after a truncation leaves a hole, possibly after a scan that saw the file empty.
+// Detects a hole: a program that continues at its old offset after a truncation creates one, possibly after a scan in which the
+// file was empty.
 void skip_hole(File &file) {
   place(file, std::max<int64_t>(::lseek(file.fd.get(), 0, SEEK_DATA), 0));
 }
@@ -25,7 +26,7 @@ int64_t size_of(const File &file) {
   return ::lseek(file.fd.get(), 0, SEEK_END);
 }
 
-// Compares the first and last bytes while the original is intact, otherwise its recorded marks.
+// Whether one file is a copy of another: compares their first and last bytes, or the recorded marks if the original was changed.
 bool may_copy(const File &copy, const File &original) {
   if (copy.number == original.number || copy.found.family != original.found.family) return false;
   const int64_t size = size_of(copy), bytes = std::min(size, kMarkBytes);
@@ -49,7 +50,7 @@ void continue_in(File &copy, const Position &original) {
 }  // namespace
 
 void Changes::scan() {
-  for (const bool rotated : {true, false})  // copies first: truncated() searches for them
+  for (const bool rotated : {true, false})  // copies first, because truncated() searches for them
     for (auto &[number, file] : files_.all())
       if (file->found.rotated() == rotated) check(*file);
   for (auto &[number, file] : files_.all())
@@ -71,7 +72,7 @@ void Changes::check(File &file) {
   file.written_ns = now->written_ns;
 }
 
-// The latest copy.
+// The latest copy of a file.
 File *Changes::copy_made_of(const File &file) {
   File *copy = nullptr;
   for (auto &[number, other] : files_.all()) {
@@ -83,7 +84,7 @@ File *Changes::copy_made_of(const File &file) {
 
 void Changes::truncated(File &file) {
   const Position was = file.at;
-  if (file.found.rotated()) {  // rotation reused the inode for another file, perhaps a copy
+  if (file.found.rotated()) {  // the inode was reused for another file, possibly a copy
     file.maybe_copy = true;
     return start_again(file);
   }
@@ -110,7 +111,7 @@ File *Changes::original_of(const File &copy) {
   return nullptr;
 }
 
-// A file that starts like another one is read once it differs; a copy is continued when its original is truncated.
+// A file with the same start as another one is not read until it differs. A copy is continued when its original is truncated.
 void Changes::check_copy(File &file) {
   if (!file.fd) return;
   const bool settled = context_.now_ns - file.changed_ns >= context_.options.linger_ns;

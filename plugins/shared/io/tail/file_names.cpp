@@ -19,9 +19,10 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::string_view kSeparators = ".-_";  // between a name and the suffix of rotation
+constexpr std::string_view kSeparators = ".-_";  // separators between a name and the suffix of rotation
 
-// A number, a date, a time, or "old". With any other suffix it is a separate file: app.log is not a rotated file of app.
+// Whether the text is a suffix of rotation: a number, a date, a time or "old". A file with another suffix is separate: app.log is
+// not a rotated file of app.
 bool adds_rotation(std::string_view added) {
   return added == "old" || (added.find_first_not_of("0123456789-_.:T") == std::string_view::npos &&
                             added.find_first_of("0123456789") != std::string_view::npos);

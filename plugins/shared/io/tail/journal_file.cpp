@@ -27,7 +27,7 @@ std::string damaged(const std::string &path) {
   return path + ".damaged";
 }
 
-// Renames an unusable file; returns the problem and the new name.
+// Renames a damaged file; returns a message with the damage and the new name.
 std::string rename_damaged_file(const std::string &path, const std::string &problem) {
   std::rename(path.c_str(), damaged(path).c_str());
   return problem + "; renamed to " + damaged(path);
@@ -72,7 +72,7 @@ JournalFile::Loaded JournalFile::read() {
   return loaded;
 }
 
-// Returns the damage; "": none.
+// Returns a message about damage; "" if there is none.
 std::string JournalFile::add_recent(Journal &journal) const {
   auto recent = parsed(recent_path_, parse_recent);
   if (!recent) return rename_damaged_file(recent_path_, recent.error());
@@ -87,7 +87,7 @@ core::Status JournalFile::write(const Journal &journal) {
   if (!changes) return write_complete(journal);
   std::string text = recent_text(*changes);
   if (text == recent_) return core::Done{};
-  if (!is_there(path_)) return write_complete(journal);  // it was deleted
+  if (!is_there(path_)) return write_complete(journal);  // the file was deleted
   auto done = replace_state(recent_path_, text);
   recent_ = done ? std::move(text) : std::string();
   return done;
@@ -124,7 +124,7 @@ core::Status JournalFile::write_complete(Journal journal) {
   }
   journal.positions.clear();
   recent_ = recent_text({written_ns_, {}, std::move(journal)});
-  std::remove(recent_path_.c_str());  // it belongs to the previous journal
+  std::remove(recent_path_.c_str());  // these changes belong to the previous journal
   return core::Done{};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Time after which a missing file of an earlier run counts as deleted; until then its disk may just not be mounted.
 constexpr int64_t kMaxAbsence_ns = 86'400'000'000'000;
-// Minimum time without waiting files before the next one is logged.
+// A waiting file is logged only if no file waited for at least this time.
 constexpr int64_t kLogInterval_ns = 3'600'000'000'000;
 
 bool in_family(const std::string &path, const std::string &family) {
@@ -98,7 +98,7 @@ void KnownFiles::scan() {
   first_ = false;
 }
 
-// Moves files to the front that may be a wanted file under another inode, or a copy of one; returns the first of the others.
+// Moves the files to the front that may be a known file with another inode, or a copy of one; returns the first of the others.
 std::vector<KnownFiles::Fresh>::iterator KnownFiles::wanted_first(std::vector<Fresh> &fresh) const {
   std::vector<const File *> wanted;
   for (const auto &[number, file] : files_)
@@ -113,7 +113,7 @@ void KnownFiles::check_found(const Found &found, std::vector<Fresh> &fresh) {
   if (!now) return;  // deleted since it was listed
   File *file = by_id(now->id);
   if (file == nullptr) return fresh.push_back({&found, *now});
-  if (file->listed) return;  // another link to it
+  if (file->listed) return;  // another link to the same file
   file->listed = true;
   file->seen = *now;
   file->restored = false;
@@ -144,7 +144,7 @@ void KnownFiles::log_once(const std::string &text) {
   if (begins) context_.log(text);
 }
 
-// Only at the first scan, because the path may be wrong; later, rotation may have moved all files.
+// Logs a pattern without files only at the first scan, because the path may be wrong; later, rotation may have moved all files.
 void KnownFiles::log_no_match(const std::vector<Found> &found) {
   const bool any = std::any_of(found.begin(), found.end(), [](const Found &one) { return one.matched; });
   if (!std::exchange(scanned_, true) && !any)
@@ -184,7 +184,7 @@ File *KnownFiles::restored_as(const Found &found, int fd, const FileId &id) {
     const bool same_path = at.path == found.path;
     const bool moved = at.id.device != id.device && in_family(at.path, found.family);
     if (!moved && !(same_path && at.offset >= kMinCopyBytes)) continue;
-    if (!matches(fd, at)) continue;  // last, because it reads the file
+    if (!matches(fd, at)) continue;  // checked last, because it reads the file
     if (best == nullptr || same_path || (best->at.path != found.path && at.offset > best->at.offset)) best = file.get();
   }
   return best;
@@ -205,9 +205,9 @@ File *KnownFiles::adopt(const Found &found, core::Descriptor &fd, const FileId &
   return file;
 }
 
-// A file that is not to be read is closed again.
+// Opens a file; one that must not be read is closed again.
 File &KnownFiles::begin(const Found &found, core::Descriptor fd, const FileStatus &now) {
-  // Files rotated before the first scan are not wanted; files rotated since then were not seen in time.
+  // Files that were rotated before the first scan are not read; those rotated later are read, because no scan has seen them before.
   const bool old = !found.matched && (first_ || now.written_ns < began_ns_);
   const bool compressed = is_compressed(fd.get());
   if (compressed) context_.log(core::in_quotes(found.path) + " is compressed and is not read");

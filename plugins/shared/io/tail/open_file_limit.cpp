@@ -5,7 +5,7 @@
 
 namespace atalaya::tail {
 
-// By its mtime if the clocks agree; otherwise by the time since a scan last saw a change.
+// The age of a file: by its mtime if the clocks agree, otherwise by the time since a scan saw a change.
 bool idle(const File &file, const Context &context) {
   if (!file.fd || file.maybe_copy || is_retired(file) || file.read_to < file.at.size) return false;
   if (file.seen.size != file.at.size || file.seen.written_ns != file.written_ns) return false;

@@ -12,7 +12,7 @@ constexpr int64_t kReadBytes = 256 << 10;
 
 }  // namespace
 
-// Reads the bytes before the offset in the same call, so that no change can happen in between.
+// Reads the bytes before the offset in the same call, so that the file cannot change between two reads.
 void PartReader::open(File &file, int64_t to, bool last_line) {
   file_ = &file;
   to_ = to;
@@ -33,7 +33,8 @@ void PartReader::close() {
   file_ = nullptr;
 }
 
-// Uses the bytes that were read, not the file: it may have been truncated since, which the marks must reveal.
+// Computes the marks from the bytes that were read, not from the file: it may have been truncated since, which the marks must
+// detect.
 void PartReader::mark() {
   if (!unchanged_) return;
   Position &at = file_->at;
@@ -53,7 +54,7 @@ bool PartReader::next(Line &line) {
   return true;
 }
 
-// Reads the last bytes again with the new ones: they differ if the file was truncated and has grown in between.
+// Reads the last bytes again together with the new ones: they differ if the file was truncated and has grown since.
 bool PartReader::read_more() {
   const int64_t left = to_ - buffered_to_;
   if (left <= 0) return false;
@@ -83,7 +84,7 @@ void PartReader::set_line(Line &line, size_t length, size_t consumed) {
   skip(consumed);
 }
 
-// False: no complete line is buffered. Skips lines that are too long.
+// Returns the next line; false if no complete line is buffered. Lines that are too long are skipped.
 bool PartReader::next_line(Line &line) {
   Position &at = file_->at;
   const auto max_length = static_cast<size_t>(context_.options.max_line);

@@ -46,7 +46,7 @@ void Tail::make_round() {
     if (file->fd && !file->maybe_copy) ready.push_back(file.get());
   std::sort(ready.begin(), ready.end(),
             [](const File *a, const File *b) { return written_before(a->written_ns, a->found, b->written_ns, b->found); });
-  std::set<std::string_view> waiting;  // families with an older file that is not fully read
+  std::set<std::string_view> waiting;  // families with an older file that is not read completely
   for (File *file : ready) {
     if (waiting.count(file->found.family) > 0) continue;
     const int64_t to = std::min(file->at.size, file->at.offset + kPartBytes);

@@ -25,7 +25,7 @@ int64_t whole_seconds(int64_t time_ns) {
   return time_ns / kSecond - (time_ns % kSecond < 0 ? 1 : 0);
 }
 
-// Numbers with a fixed count of digits, and their separators.
+// Parses numbers with a fixed number of digits, and separators.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -66,7 +66,7 @@ bool read_date(Reader &reader, char between, std::tm &date) {
   return true;
 }
 
-// "10:00" or "10:00:00".
+// Parses "10:00" or "10:00:00".
 bool read_clock(Reader &reader, std::tm &date) {
   const auto hour = reader.digits(2);
   if (!hour || !reader.one_of(":")) return false;
@@ -85,7 +85,7 @@ bool read_clock(Reader &reader, std::tm &date) {
   return true;
 }
 
-// The fraction after the decimal point, in ns.
+// Parses the fraction of a second; result in ns.
 std::optional<int64_t> read_fraction(Reader &reader) {
   if (!reader.one_of(".")) return 0;
   int64_t value = 0;
@@ -99,7 +99,7 @@ std::optional<int64_t> read_fraction(Reader &reader) {
   return any ? std::optional(value) : std::nullopt;
 }
 
-// "Z" or "+01:00". Without a zone the time is local.
+// Parses "Z" or "+01:00". A time without a zone is local.
 struct Zone {
   bool good = true, local = false;
   int64_t offset_seconds = 0;
@@ -120,7 +120,7 @@ std::optional<int64_t> seconds_of(std::tm date, const Zone &zone) {
   const int day = date.tm_mday;
   date.tm_isdst = -1;
   const int64_t seconds = zone.local ? std::mktime(&date) : timegm(&date) - zone.offset_seconds;
-  if (date.tm_mday != day) return std::nullopt;  // the 30th of February
+  if (date.tm_mday != day) return std::nullopt;  // a date that does not exist, such as 30 February
   if (seconds > kLastSecond || seconds < -kLastSecond) return std::nullopt;
   return seconds;
 }
@@ -172,7 +172,8 @@ std::optional<std::string_view> ago(std::string_view text) {
   return std::nullopt;
 }
 
-// The local day of this time, and the clock of `date`. Nothing if clocks skip that time on that day.
+// The time with the date of `day` and the time of day of `date`; nothing if the clock skips it on that day (start of daylight
+// saving time).
 std::optional<int64_t> local_second(const std::tm &date, int summer_time) {
   std::tm made = date;
   made.tm_isdst = summer_time;
@@ -181,7 +182,7 @@ std::optional<int64_t> local_second(const std::tm &date, int summer_time) {
   return same && seconds >= 0 ? std::optional<int64_t>(seconds) : std::nullopt;
 }
 
-// The date `days_before` days before that of `now`, at noon: each day has one.
+// The date `days_before` days before `now`, at noon, because each day has a noon.
 std::tm local_day(int64_t now, int days_before) {
   const time_t time = now;
   std::tm date{};
@@ -194,9 +195,9 @@ std::tm local_day(int64_t now, int days_before) {
   return date;
 }
 
-// The last such time of the local clock until now, in seconds. A clock that is set back shows some times twice.
+// The last occurrence of this time of day until now, in seconds. Some times occur twice (end of daylight saving time).
 std::optional<int64_t> last_clock(const std::tm &clock, int64_t now) {
-  constexpr int kDays = 3;  // clocks skip a time on one day at most
+  constexpr int kDays = 3;  // enough days, because the clock skips a time of day on at most one of them
   std::optional<int64_t> last;
   for (int before = 0; before < kDays && !last; ++before) {
     std::tm date = local_day(now, before);
@@ -224,7 +225,7 @@ int64_t start_of_day(int64_t now, int days_before) {
   return now;
 }
 
-// "05:08" or "05:08:30": the last such local time.
+// Parses "05:08" or "05:08:30" as the last such local time.
 std::optional<int64_t> read_local_clock(std::string_view text, int64_t now_ns) {
   Reader reader(text);
   std::tm clock{};
@@ -233,7 +234,7 @@ std::optional<int64_t> read_local_clock(std::string_view text, int64_t now_ns) {
   return second ? std::optional(*second * kSecond) : std::nullopt;
 }
 
-// Seconds east of Greenwich.
+// The offset of local time from UTC in seconds, positive to the east.
 long local_offset(int64_t time_ns) {
   const time_t time = whole_seconds(time_ns);
   std::tm date{};
@@ -280,7 +281,7 @@ core::Result<int64_t> read_time(std::string_view text, int64_t now_ns) {
   for (const auto read : {read_number, read_rfc3339, read_opentsdb})
     if (const auto time = read(text)) return *time;
   if (const auto time = read_local_clock(text, now_ns)) return *time;
-  // "10m" is that long ago.
+  // "10m" means 10 minutes ago.
   if (const auto length = parse_length(text); length && length.value() >= 0) return now_ns - length.value();
   return core::Error{core::in_quotes(text) +
                      " is not a time; write now, 10m (ago), today, yesterday, 05:08, 2026-11-21T10:00:00Z, 2026/11/21-10:00:00, "

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kPerSecond = "/s";
 
-// Binary and decimal prefixes of a byte, or none.
+// Removes a binary or decimal prefix of a byte, if there is one.
 bool is_bytes(std::string_view term) {
   if (!term.ends_with("By")) return false;
   term.remove_suffix(2);
@@ -15,7 +15,7 @@ bool is_bytes(std::string_view term) {
   return false;
 }
 
-// A unit between two operators: "%{core}", "MiBy", "{sample}".
+// Converts a unit without operators: "%{core}", "MiBy", "{sample}".
 std::string shown_term(std::string_view term) {
   const size_t open = term.find('{'), close = term.find('}');
   if (open == 0 && close == term.size() - 1) return std::string(term.substr(1, close - 1));

@@ -44,7 +44,7 @@ std::string host_header(const Url &url) {
 
 Url parse_url(const std::string &text, const std::string &default_path) {
   Url url;
-  // Errors of a URL never quote it if it may contain a password.
+  // An error about a URL does not quote it if it may contain a password.
   try {
     const Poco::URI uri(text);
     if (!uri.getUserInfo().empty()) throw Failure(Code::bad_config, "a url contains a password; put it in a file and set `basic`");
@@ -64,10 +64,11 @@ Url parse_url(const std::string &text, const std::string &default_path) {
   return url;
 }
 
-// On a connected socket. Poco would reconnect by itself, without the deadline and the proxy's tunnel: here that is an error.
+// A session on a connected socket. Poco would reconnect automatically, without the deadline and the proxy's tunnel: this class
+// throws instead.
 class Connection::Session final : public Poco::Net::HTTPClientSession {
  public:
-  // The address is unused: the name would be looked up before `connect`.
+  // The address is a placeholder that is never used: a name would be resolved here, before `connect`.
   explicit Session(const Poco::Net::StreamSocket &socket) : HTTPClientSession("127.0.0.1", HTTP_PORT) {
     attachSocket(socket);
     setKeepAlive(true);
@@ -111,7 +112,7 @@ Answer Connection::exchange(const Url &url, const Request &request, const BodyRe
     close();
     if (steady_clock::now() >= deadline) throw NoAnswer("no answer within the deadline");
     throw NoAnswer(problem.displayText());
-  } catch (const std::system_error &problem) {  // a stream's error, or no descriptor available
+  } catch (const std::system_error &problem) {  // an error of the stream, or no descriptor available
     close();
     throw NoAnswer(problem.what());
   }
@@ -135,7 +136,7 @@ void Connection::connect(const Url &url, Deadline deadline) {
   connected_to_ = url.text;
 }
 
-// Requests a tunnel from the proxy; later bytes go to the server.
+// Requests a tunnel from the proxy (CONNECT); later bytes are sent to the server.
 void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadline deadline) {
   const auto way = std::make_shared<Session>(socket);
   way->setTimeout(span_of(timeout_until(deadline)));
@@ -153,7 +154,7 @@ void Connection::tunnel(Poco::Net::StreamSocket &socket, const Url &url, Deadlin
 Answer Connection::send(const Url &url, const Request &request, Deadline deadline, const BodyReader &reader) {
   const Deadlines::Guard guard(deadlines_, session_->socket().impl()->sockfd(), deadline);
   session_->setTimeout(span_of(timeout_until(deadline)));
-  const bool absolute = !options_.proxy_host.empty() && !url.tls;  // the form for proxies
+  const bool absolute = !options_.proxy_host.empty() && !url.tls;  // requests to proxies have the absolute URL
   const std::string target = (absolute ? "http://" + host_header(url) : "") + std::string(request.target);
   HTTPRequest head(std::string(request.method), target, HTTPMessage::HTTP_1_1);
   head.set("Host", host_header(url));

@@ -39,7 +39,7 @@ void Deadlines::run() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     const Deadline now = std::chrono::steady_clock::now();
-    // Shut down again later if the entry still exists: only its guard removes it.
+    // The shutdown is repeated later while the entry exists: only its guard removes it.
     static constexpr auto kAgain = std::chrono::seconds(1);
     auto next = Deadline::max();
     for (const auto &[deadline, socket] : watched_) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kFirstWait = 100'000'000;
 constexpr int64_t kMinWait = 1'000'000;
 
-uint64_t mixed(uint64_t value) {  // splitmix64's finalizer: every bit of the hash counts for every server
+uint64_t mixed(uint64_t value) {  // finalizer of splitmix64: each bit of the hash influences the result for each server
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
   return value ^ (value >> 31);
@@ -27,7 +27,7 @@ Targets::Targets(std::vector<Url> urls, std::vector<int64_t> weights, int64_t re
 
 size_t Targets::home(uint64_t hash) const {
   if (!spread_) return 0;
-  // Weighted rendezvous hashing: each server gets a number for the series; the largest wins.
+  // Weighted rendezvous hashing: each server has a number for the series; the server with the largest one is chosen.
   size_t best = 0;
   double highest = -1;
   for (size_t i = 0; i < targets_.size(); ++i) {
@@ -61,9 +61,9 @@ std::vector<size_t> Targets::order(int64_t now_ns) const {
 void Targets::failed(size_t index, int64_t wait_ns, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   Target &target = targets_[index];
-  // Concurrent requests fail together: that is one failure.
+  // Concurrent requests fail together: they count as one failure.
   if (target.down_until_ns <= now_ns) target.failures = std::min(target.failures + 1, 30);
-  // Half of it is random, so that many agents do not reconnect at the same time.
+  // Half of the delay is random, so that many agents do not reconnect at the same time.
   std::uniform_real_distribution<double> half(0.5, 1.0);
   std::uniform_real_distribution<double> tenth(1.0, 1.1);
   const int64_t own = std::min(retry_max_ns_, kFirstWait << std::min(target.failures - 1, 20));

@@ -24,7 +24,7 @@ constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr auto kWatchEvery = std::chrono::milliseconds(250);
 constexpr unsigned kOwnFiles = 64;  // descriptors that the agent needs in addition to connections
 
-// The wanted connections, limited by the limit of open files.
+// The maximum connections: the configured number, or less if the limit of open files is lower.
 unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= rlim_t{wanted} + kOwnFiles) return wanted;
@@ -34,7 +34,8 @@ unsigned connection_limit(unsigned wanted, const Daemon::Notice &notice) {
   return possible;
 }
 
-// The header Host must be an address or a name without a domain: protects against DNS rebinding by pages of other sites.
+// Whether the header Host is allowed: an address or a name without a domain. This protects against DNS rebinding by pages of other
+// sites.
 bool is_local_name(std::string_view host) {
   if (host.starts_with('[')) return true;
   host = host.substr(0, host.find(':'));
@@ -48,7 +49,7 @@ bool is_of_site(std::string_view origin, std::string_view host) {
   return name != std::string_view::npos && origin.substr(name + 3) == host;
 }
 
-// RFC 9112, section 6.3: more than one is an error.
+// More than one header Content-Length is an error (RFC 9112, section 6.3).
 int lengths_of_body(MHD_Connection *connection) {
   int lengths = 0;
   const auto count = [](void *sum, enum MHD_ValueKind, const char *key, const char *) {
@@ -67,7 +68,7 @@ std::string_view header(MHD_Connection *connection, const char *name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-// The state of a connection and its start, for the watcher.
+// The state of a connection and the start time of the state, for the watcher thread.
 struct Daemon::Connection {
   enum class Doing : uint8_t { opening, receiving, waiting, answering, idle };
   int socket = -1;
@@ -101,7 +102,7 @@ void Daemon::start(Listener listener) {
       {MHD_OPTION_PER_IP_CONNECTION_LIMIT, static_cast<intptr_t>(options_.half_per_address ? (connections + 1) / 2 : 0), nullptr},
       {MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(seconds), nullptr},
       {MHD_OPTION_CONNECTION_MEMORY_LIMIT, static_cast<intptr_t>(options_.max_header), nullptr},
-      // A pool of one thread is the daemon's thread.
+      // A pool of one thread is not allowed: the thread of the daemon is used.
       {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, static_cast<intptr_t>(threads), nullptr},
       {MHD_OPTION_END, 0, nullptr},
   };
@@ -223,12 +224,13 @@ void Daemon::on_completed(void *self, MHD_Connection *connection, void **context
   daemon.wake_.notify_all();
 }
 
-// An inactivity limit alone would let a client hold a connection with single bytes: this limit is for the whole request.
+// Closes connections whose request takes too long. An inactivity timeout is not enough: a client could keep a connection by sending
+// single bytes.
 void Daemon::close_slow(int64_t now) {
   const std::lock_guard lock(mutex_);
   for (const Connection *connection : connections_) {
     const Connection::Doing doing = connection->doing;
-    if (doing == Connection::Doing::waiting) continue;  // for this process
+    if (doing == Connection::Doing::waiting) continue;  // the connection waits for this process, not for the client
     const int64_t limit = options_.request_timeout_ns + (doing == Connection::Doing::idle ? options_.idle_timeout_ns : 0);
     if (now - connection->since > limit) ::shutdown(connection->socket, SHUT_RDWR);
   }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxFile = size_t{1} << 20;
 
-// The scheme's credentials, or nothing.
+// The credentials of the scheme in the header Authorization, or nothing.
 std::optional<std::string_view> after_scheme(std::string_view header, std::string_view scheme) {
   if (header.size() <= scheme.size() || ::strncasecmp(header.data(), scheme.data(), scheme.size()) != 0) return std::nullopt;
   if (header[scheme.size()] != ' ') return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-// Constant time: the duration does not depend on the position of a difference.
+// Compares in constant time: the duration does not depend on the position of a difference.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
