@@ -20,14 +20,14 @@ struct Change {
 struct Report {
   const jobs::Analysis &analysis;
   std::optional<Change> change;
-  std::string store, time;  // for display
+  std::string store, time;  // name of the store and time range, for display
   const char *clustering = "pam";
 };
 
 // Tables of errors and findings, then of nodes, phases, regions and slow tasks.
 std::string as_table(const Report &report);
-// {"jobs":[],"errors":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]}; docs/how-to/jobs.md describes
-// them.
+// The report as {"jobs":[],"errors":[],"findings":[],"nodes":[],"phases":[],"regions":[],"tasks":[],"notes":[]};
+// docs/how-to/jobs.md describes it.
 std::string as_json(const Report &report);
 // One self-contained HTML page.
 std::string as_page(const Report &report);
@@ -42,13 +42,13 @@ TaskRows bottleneck_tasks(const jobs::Analysis &analysis);
 
 // A paragraph for each job that failed completely or partly: "job_1 (wordcount) failed" and the reasons; "" if there is none.
 std::string errors_text(const jobs::JobData &data);
-// "job_1 (wordcount) failed", "job_1 (wordcount) succeeded, but parts of it failed"
+// A title such as "job_1 (wordcount) failed" or "job_1 (wordcount) succeeded, but parts of it failed".
 std::string title_of(const jobs::JobData &data, const jobs::BrokenJob &job);
 // The value with a suitable number of decimals; "" if it is unknown (NaN).
 std::string number_text(double value);
 // "job_1" or "job_1 (wordcount)"; "" for kNoJob.
 std::string job_text(const jobs::JobData &data, uint32_t job);
-// "map", "map spill"
+// The name of a group: stage and phase, such as "map" or "map spill".
 std::string group_text(const jobs::JobData &data, const jobs::Group &group);
 // Number of tasks of a group, with and without a known speed.
 inline size_t tasks_of(const jobs::Group &group) {

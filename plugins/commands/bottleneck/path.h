@@ -24,7 +24,7 @@ struct PathReport {
 PathReport path_report(const jobs::JobData &data, uint32_t job, store::Store &store, query::Budget &budget);
 
 std::string as_table(const PathReport &report);
-// {"job":"j","seconds":9,"parts":[],"steps":[],"waits":[],"whatIf":{}}; docs/how-to/jobs.md describes it.
+// The report as {"job":"j","seconds":9,"parts":[],"steps":[],"waits":[],"whatIf":{}}; docs/how-to/jobs.md describes it.
 std::string as_json(const PathReport &report);
 
 }  // namespace atalaya::bottleneck

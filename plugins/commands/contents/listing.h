@@ -17,7 +17,7 @@ struct Listing {
 };
 
 std::string as_table(const Listing &listing);
-// [{"column":"text","count":1},..]
+// One object per row: [{"column":"text","count":1},..]
 std::string as_json(const Listing &listing);
 // The texts of the first column, one per line. Empty texts and texts with line breaks are omitted.
 std::string as_names(const Listing &listing);

@@ -53,8 +53,8 @@ class NormalRuns {
 };
 
 // The runs of the range by program, including their phases before the range.
-std::map<std::string, std::vector<ProgramRun>> whole_runs(const PhasesOptions &asked, query::Reading &reading,
-                                                          const PhaseDatabase &database) {
+std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions &asked, query::Reading &reading,
+                                                             const PhaseDatabase &database) {
   const Wanted wanted = asked.wanted(reading.range);
   std::map<std::string, std::vector<ProgramRun>> programs;
   for (const ProgramRun &run : read_runs(*reading.store, wanted, database, reading.budget)) {
@@ -79,7 +79,7 @@ void read_needed_functions(query::Reading &reading, ProgramRun &run, const Model
 // Calls visit(runs, normal runs) for each program that ran in the range; false if there is none.
 template <class Visit>
 bool for_each_program(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
-  auto checked = whole_runs(asked, reading, database);
+  auto checked = complete_runs(asked, reading, database);
   if (checked.empty()) return false;
   const store::Range training = asked.training_range(reading, reading.range.from_ns);
   auto normal = runs_by_program(*reading.store, asked.wanted(training), database, reading.budget);

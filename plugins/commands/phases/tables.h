@@ -22,7 +22,7 @@ std::vector<Observation> predictable(const ProgramRun &run, const Models &models
 // The predicted and the measured values of each phase of a run, and the predicted ones of the next phase.
 std::string predictions_table(const ProgramRun &run, const Models &models);
 
-// "CPU 3.1 core-s" and so on.
+// An amount with the name and the unit of its target, such as "CPU 3.1 core-s".
 std::string amount_text(double value, Target target);
 std::string time_of_run(const ProgramRun &run);
 // Adds statistics over the runs to the phases: time, resources, preceding phases. Used for exports.

@@ -10,7 +10,7 @@
 
 namespace atalaya::place {
 
-using Groups = std::vector<std::vector<size_t>>;  // items
+using Groups = std::vector<std::vector<size_t>>;  // indices of the items of each group
 
 // Groups items that communicate, in descending order of traffic; each group fits on one host.
 Groups clusters_of(const Problem &problem);

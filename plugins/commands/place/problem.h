@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The placement problem and its fitness function.
 //
-// fitness = cpu x memory x network    for a placement without overload; each factor is between 0 and 1
-//   cpu, memory = 1 / (1 + sum of penalties) / (1 + sum of fixed penalties)
-//   network     = 1 / (1 + share of bytes that cross hosts)
-// So the fitness rises with fewer hosts and with less traffic between hosts.
-// Penalties: the penalty of a host in use is its free share of the capacity, that of an unused host is 0. If the fixed processes
-// (those that stay) alone overload a host, it has a fixed penalty, and each item placed there adds its share of the capacity:
-// moving items away increases the fitness but does not remove the overload. A host is in use if an item is placed on it, or if a
-// process of the placed kind stays there. fitness in (-1, 0)                  for a placement that overloads a host. It falls with
-// the sum over hosts, cores and memory of the squared excess, so that an unavoidable overload is distributed evenly. fitness =
-// -(hosts - max_hosts)      for a placement on more hosts than allowed.
+//   without overload:          fitness = cpu x memory x network, each between 0 and 1
+//                              cpu, memory = 1 / (1 + sum of penalties) / (1 + sum of fixed penalties)
+//                              network = 1 / (1 + share of bytes that cross hosts)
+//   with overload:             fitness in (-1, 0); it falls with the sum over hosts, cores and memory of the squared excess, so an
+//                              unavoidable overload is distributed evenly
+//   more hosts than allowed:   fitness = -(hosts - max_hosts)
+//
+// So the fitness rises with fewer hosts and with less traffic between hosts. The penalty of a host in use is its free share of the
+// capacity, that of an unused host is 0. If the fixed processes (those that stay) alone overload a host, it has a fixed penalty,
+// and each item placed there adds its share of the capacity: moving items away increases the fitness but does not remove the
+// overload. A host is in use if an item is placed on it, or if a process of the placed kind stays there.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,7 @@ struct HostCapacity {
 struct Item {
   std::string name;  // a container or a process
   std::string command;
-  std::string host;       // current host
+  std::string host;       // name of the current host
   graph::Resources used;  // zero if unknown
 };
 

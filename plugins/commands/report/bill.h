@@ -44,7 +44,7 @@ struct BillRow {
   Amounts amounts;
 };
 struct Bill {
-  std::string key;  // the tag
+  std::string key;  // key of the tag
   std::vector<BillRow> rows;
   std::set<std::string> undeclared;  // metrics without a declared unit
 };

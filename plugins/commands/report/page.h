@@ -19,7 +19,7 @@ struct Page {
   query::Range range;
   int64_t now_ns = 0;
   std::vector<query::Experiment> experiments;  // experiments in the range, with their workloads
-  std::vector<std::string> pictures;           // SVG
+  std::vector<std::string> pictures;           // SVG texts
   Usages usages;
   std::vector<Section> sections;
 };

@@ -48,7 +48,7 @@ class Live {
   // Reads the available output. Returns the newest complete window, if there is one. Throws Failure if the agent has ended.
   std::optional<Window> read();
   // Returns the current window. Call it when the agent has printed nothing for a short time: then the window is complete.
-  std::optional<Window> settle() { return reader_.take(); }
+  std::optional<Window> complete_window() { return reader_.take(); }
 
  private:
   void start(bool net);

@@ -194,7 +194,7 @@ class Top final : public Command {
     const int64_t now = core::monotonic();
     if (now < read_at_ + int64_t{kQuiet} * 1'000'000) return std::nullopt;
     read_at_ = now;
-    return source.settle();
+    return source.complete_window();
   }
 
   void draw(Screen &screen, const Window &window, std::string_view keys) {

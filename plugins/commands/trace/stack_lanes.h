@@ -20,8 +20,8 @@ namespace atalaya::trace {
 struct StackValue {
   std::string_view process;  // name of the group of lanes
   int64_t start_ns = 0, end_ns = 0;
-  std::string_view folded;  // "main;f;g"
-  double value = 0;         // above 0
+  std::string_view folded;  // folded stack, such as "main;f;g"
+  double value = 0;         // must be above 0
 };
 
 class StackLanes {

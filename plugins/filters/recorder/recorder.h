@@ -30,7 +30,7 @@ struct Trigger {
 // A recording has the windows that end in (from_ns, until_ns].
 struct Recording {
   int64_t from_ns = 0, until_ns = 0, first_trigger_ns = 0;
-  std::string cause;  // of the first trigger
+  std::string cause;  // cause of the first trigger
   uint64_t triggers = 0, samples = 0, lost = 0;
 };
 

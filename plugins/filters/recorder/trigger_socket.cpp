@@ -30,7 +30,7 @@ bool take(std::string_view &text, std::string_view beginning) {
 }
 
 // Reads a number that ends at a blank or at the end of the text.
-bool take_number(std::string_view &text, int64_t &number) {
+bool parse_number(std::string_view &text, int64_t &number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec != std::errc()) return false;
   text.remove_prefix(static_cast<size_t>(result.ptr - text.data()));
@@ -59,7 +59,7 @@ std::string request_text(const Request &request) {
 std::optional<Request> parse_request(std::string_view text) {
   Request request;
   int64_t last_ns = 0, is_user = 0;
-  if (text.size() > kMaxRequest || !take(text, kRequest) || !take_number(text, last_ns) || !take_number(text, is_user))
+  if (text.size() > kMaxRequest || !take(text, kRequest) || !parse_number(text, last_ns) || !parse_number(text, is_user))
     return std::nullopt;
   if (last_ns >= 0) request.last_ns = last_ns;
   request.is_user = is_user != 0;
@@ -73,7 +73,7 @@ std::string answer_text(const Answer &answer) {
 
 std::optional<Answer> parse_answer(std::string_view text) {
   Answer answer;
-  if (!take(text, kAnswer) || !take_number(text, answer.from_ns) || !take_number(text, answer.until_ns) || !text.empty())
+  if (!take(text, kAnswer) || !parse_number(text, answer.from_ns) || !parse_number(text, answer.until_ns) || !text.empty())
     return std::nullopt;
   return answer;
 }

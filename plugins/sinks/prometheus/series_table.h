@@ -119,8 +119,8 @@ class SeriesTable {
   Moment now_;  // time of the current batch
   std::vector<const Sample *> deferred_;
   io::IdentityKey key_;
-  std::string_view identity_;  // of the current sample
-  std::string labels_;         // of the current sample
+  std::string_view identity_;  // hash key of the tags of the current sample
+  std::string labels_;         // exposed labels of the current sample
   std::vector<std::pair<std::string, std::string_view>> pairs_;
 
   std::deque<Metric> metrics_;
@@ -128,7 +128,7 @@ class SeriesTable {
   std::unordered_map<std::string, uint32_t> metric_by_legal_;
   Collisions collisions_;
 
-  std::unordered_map<std::string_view, std::unique_ptr<Entity>, Hash> entities_;  // by identity
+  std::unordered_map<std::string_view, std::unique_ptr<Entity>, Hash> entities_;  // key: Entity::identity
   std::unordered_set<std::string_view, Hash> labels_in_use_;
   std::vector<Series> series_;
   std::vector<uint32_t> free_series_;

@@ -51,7 +51,7 @@ class Request {
 
 // An error in OpenTSDB's format: {"error":{"code":...,"message":...,"details":...}}. Empty details are omitted.
 Answer error_answer(unsigned status, std::string_view message, std::string_view details = {});
-Answer throttle(std::string_view why, int retry_after = 1);  // 429
+Answer throttle(std::string_view why, int retry_after = 1);  // status 429: the sender must wait
 Answer unavailable(std::string_view why);                    // 503: not stored, send again
 
 // The answer to a parsed body after its valid points are stored.

@@ -64,7 +64,7 @@ class SampleBuilder final : public protocols::Taker {
 
   struct Slot {
     uint64_t hash = 0;
-    uint64_t sample = 0;  // its index + 1; 0: free
+    uint64_t sample = 0;  // index of the sample + 1; 0: the slot is free
   };
   std::vector<Slot> table_;
   size_t table_entries_ = 0;

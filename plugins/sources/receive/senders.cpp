@@ -77,7 +77,7 @@ void Senders::charge(Sender &sender, uint64_t bytes, int64_t cpu_ns, int64_t now
     const std::lock_guard lock(mutex_);
     if (now_ns >= sender.hour_end_) {
       refused = sender.refused_;
-      begin_hour(sender, now_ns);
+      start_hour(sender, now_ns);
     }
     sender.bytes_ += bytes;
     sender.cpu_ns_ += cpu_ns;
@@ -95,7 +95,7 @@ std::vector<SenderPtr> Senders::all() const {
   return all;
 }
 
-void Senders::begin_hour(Sender &sender, int64_t now_ns) {
+void Senders::start_hour(Sender &sender, int64_t now_ns) {
   if (sender.hour_end_ != 0) sender.series.clear();
   sender.hour_end_ = now_ns + kHour;
   sender.bytes_ = sender.refused_ = sender.series_ = 0;

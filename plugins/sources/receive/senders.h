@@ -77,7 +77,7 @@ class Senders {
   std::vector<SenderPtr> all() const;
 
  private:
-  void begin_hour(Sender &sender, int64_t now_ns);
+  void start_hour(Sender &sender, int64_t now_ns);
   std::string exceeded(const Sender &sender) const;
   void forget_idle(int64_t now_ns);
 

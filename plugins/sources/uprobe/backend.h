@@ -19,8 +19,8 @@ static_assert(UPROBE_REGIONS == probes::kMaxRegions && UPROBE_NO_BYTES == probes
               UPROBE_BYTES_RETURNED == probes::kBytesReturned);
 
 struct BackendOptions {
-  std::vector<uint8_t> bytes;      // of each region: the source of its bytes, UPROBE_*
-  std::vector<uint8_t> by_return;  // of each region: 1 if it ends where its function returns
+  std::vector<uint8_t> bytes;      // by region: the source of its bytes, UPROBE_*
+  std::vector<uint8_t> by_return;  // by region: 1 if it ends where its function returns
   // Whether processes of this name are selected; called on any thread. Empty: all are selected and counts are not kept by name.
   std::function<bool(std::string_view)> wants;
   uint64_t min_ns = 0;           // shorter runs are not reported

@@ -142,7 +142,7 @@ class Alerts final : public Translator {
   const int64_t repeat_ns_;
   const size_t max_series_;
   const bool passes_samples_;
-  std::string file_;  // of the journal; empty: none
+  std::string file_;  // path of the journal; empty: no journal
 
   io::PerName<std::vector<RuleUse>> rules_by_metric_;
   io::IdentityKey key_;

@@ -29,7 +29,7 @@ struct Rule {
   Texts texts;
   Use use = Use::value;
   Combine combine = Combine::sum;
-  std::vector<std::string> by;  // empty: each series alone
+  std::vector<std::string> by;  // tags of one alert; empty: one alert per series
   std::vector<std::pair<std::string, io::MatcherList>> tags;
   std::optional<double> above, below;
   double clear = 0;                   // a firing alert ends at this limit

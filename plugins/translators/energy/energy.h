@@ -65,7 +65,7 @@ class EnergyTranslator final : public Translator {
                                               .metrics = kMetrics,
                                               .needs = kNeeds};
 
-  // Tests pass recorded registers.
+  // `msr`: source of the registers; null: those of this host. Tests pass recorded ones.
   explicit EnergyTranslator(Host host, std::unique_ptr<power::Msr> msr = nullptr);
   void start() override;
   void stop() override;
@@ -95,15 +95,15 @@ class EnergyTranslator final : public Translator {
   bool stopped_logged_ = false;
   std::optional<power::Model> model_;
   IdlePower idle_;
-  uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // names
+  uint32_t user_, kernel_, threads_, pid_, process_, host_tag_, quality_;  // ids of metrics and tags
   uint32_t energy_, packages_, idle_name_, processes_, unattributed_;
 
   std::unique_ptr<power::EnergyMeter> meter_;
   power::BusyTime busy_;
-  std::map<int32_t, power::NumberFile> frequencies_;  // by CPU
+  std::map<int32_t, power::NumberFile> frequencies_;  // by CPU: file with its frequency
   std::map<int32_t, std::optional<double>> mhz_;      // by CPU: frequencies read in this window
   std::optional<int64_t> modelled_to_ns_;
-  std::string host_name_;  // from the samples
+  std::string host_name_;  // value of the tag host in the samples
 
   std::vector<User> users_;
   std::vector<size_t> samples_;  // positions in the batch of the samples of users_

@@ -154,12 +154,12 @@ class ScriptFinder {
     if (holds(options_.value, option)) {
       if (alone) ++at_;
     } else if (!word.starts_with("--")) {
-      take_characters(word);
+      parse_letters(word);
     }
   }
 
   // Combined options of one letter each.
-  void take_characters(std::string_view word) {
+  void parse_letters(std::string_view word) {
     for (size_t i = 1; i < word.size(); ++i) {
       const char option[] = {word.front(), word[i]};
       const std::string_view letter(option, sizeof(option));

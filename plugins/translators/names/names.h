@@ -100,7 +100,7 @@ class Names final : public Translator {
   int64_t requested_ns_ = 0;       // CLOCK_BOOTTIME at the start of the collection of this batch
   size_t remaining_rechecks_ = 0;  // in this window
   bool any_suspect_ = false;
-  int32_t last_suspect_ = 0, last_rechecked_ = 0;  // pids
+  int32_t last_suspect_ = 0, last_rechecked_ = 0;  // pids of the last rechecked processes
   std::vector<Question> questions_;
   std::vector<Answer> answers_;
   bool hang_logged_ = false, full_logged_ = false;

@@ -41,7 +41,7 @@ class WatchedProcess {
   // The phase that was recognised last; absent: none.
   std::optional<size_t> phase() const { return characteriser_.phase(); }
   int64_t last_seen_ns() const { return last_seen_ns_; }
-  int64_t interval_ns() const { return interval_ns_; }  // of its last samples
+  int64_t interval_ns() const { return interval_ns_; }  // length of the window of its last samples
   size_t buffered() const { return characteriser_.buffered(); }
   // Returns the size in bits of the trace since the last call, if functions are stored as numbers with counts.
   uint64_t reset_trace_bits() { return std::exchange(trace_bits_, 0); }

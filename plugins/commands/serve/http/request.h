@@ -24,7 +24,7 @@ struct Request {
   size_t part_points = 0;  // points per part of a large answer; 0: the answer must be complete
   // The first argument with this name; null if absent.
   const std::string *argument(std::string_view name) const;
-  std::string text(std::string_view name) const;  // "" if absent
+  std::string text(std::string_view name) const;  // value of the argument; "" if absent
   std::vector<std::string> texts(std::string_view name) const;
   bool flag(std::string_view name) const;  // whether the argument is present and not "false"
 };
@@ -48,7 +48,7 @@ struct Answer {
 // Adds the arguments of a body of type application/x-www-form-urlencoded; false if it is malformed.
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments);
 
-// ["text",..]
+// A JSON array of the texts: ["text",..]
 std::string list_json(const std::vector<std::string> &texts);
 // An error in OpenTSDB's format: {"error":{"code":..,"message":..}}
 Answer error_answer(unsigned status, std::string_view message);

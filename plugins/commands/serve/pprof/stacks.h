@@ -11,9 +11,10 @@ namespace atalaya::serve {
 // Folded stacks ("a;b;c") and their counts.
 using StackSums = std::map<std::string, double, std::less<>>;
 
-// {"a;b;c": sum, ...}
+// The sums as a JSON object: {"a;b;c": sum, ...}
 std::string sums_json(const StackSums &sums);
-// {"profile":{"n":name,"c":{"RUNNABLE":v},"a":[children]}}: the value of a node is the sum of all stacks through it.
+// The stacks as a tree, {"profile":{"n":name,"c":{"RUNNABLE":v},"a":[children]}}; the value of a node is the sum of all stacks
+// through it.
 std::string tree_json(const StackSums &sums);
 
 }  // namespace atalaya::serve

@@ -29,7 +29,7 @@ struct Expression {
   double number = 0;
   std::string word;  // selector: the metric name; otherwise the operator, aggregation or function
   std::vector<LabelMatcher> matchers;
-  int64_t range_ns = 0, offset_ns = 0;  // of a selector; range_ns 0: an instant selector
+  int64_t range_ns = 0, offset_ns = 0;  // range and offset of a selector; range_ns 0: an instant selector
   bool keeps_labels = false;            // true: `labels` are those of by or on; false: those of without or ignoring
   bool matches_all = false;             // the binary operator has neither on nor ignoring: all labels must be equal
   bool returns_bool = false;

@@ -95,7 +95,7 @@ class ExitCollector {
     uint64_t start_ns;
     procfs::Name name;
   };
-  std::vector<Parent> parents_;  // of ended processes that have a series
+  std::vector<Parent> parents_;  // parents of ended processes that have a separate series
   std::optional<Remainder> remainder_;
   CpuTime exited_;  // in this window
   uint64_t lost_before_ = 0;

@@ -193,8 +193,8 @@ bool TaskstatsListener::receive(const OnMessage &take) {
 
 void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
   if (!socket_) return;
-  begin_drain();
-  const ThreadSums::Take take_process = [this](const ProcessEnd &end) {
+  start_drain();
+  const ThreadSums::Take add_ended = [this](const ProcessEnd &end) {
     Ended &ended = ended_.emplace_back();
     ended.parent = end.parent;
     ended.named = end.named;
@@ -209,19 +209,19 @@ void TaskstatsListener::drain(const NameOf &name_of, const Take &take) {
   const auto take_message = [&](const NetlinkMessage &message) {
     if (message.type != family_) return;
     if (const auto end = task_end(message.payload))
-      sums_.add(*end, take_process);
+      sums_.add(*end, add_ended);
     else
       ++errors_.malformed;
   };
   for (size_t i = 0; i < kMaxReceives && receive(take_message); ++i) {
   }
-  sums_.finish(take_process);
+  sums_.finish(add_ended);
   count_lost();
   add_names(name_of);
   for (const Ended &ended : ended_) take(ended.reading);
 }
 
-void TaskstatsListener::begin_drain() {
+void TaskstatsListener::start_drain() {
   ended_.clear();
   previous_drain_ns_ = drained_ns_;
   drained_ns_ = core::clock_ns(CLOCK_BOOTTIME);

@@ -69,14 +69,14 @@ class TaskstatsListener {
   int request(uint16_t type, uint8_t command, uint16_t attribute, Bytes value, const OnMessage &take);
   bool receive(const OnMessage &take);
   void count_lost();
-  void begin_drain();
+  void start_drain();
   uint64_t start_of(const ProcessEnd &end) const;
   void add_names(const NameOf &name_of);
   procfs::Name name_of_ended(int32_t pid) const;
 
   TaskstatsSettings settings_;
   core::Descriptor socket_;
-  std::string cpus_;  // registered CPUs
+  std::string cpus_;  // list of the CPUs whose records the kernel sends to the socket
   uint16_t family_ = 0;
   uint32_t sequence_ = 0;
   uint32_t drops_ = 0;

@@ -44,7 +44,7 @@ class ThreadSums {
   struct Sum {
     ProcessEnd process;
     int64_t start_s = 0;
-    uint64_t order = 0;  // of its last record
+    uint64_t order = 0;  // sequence number of its last record
     TaskCpu cpu;
     std::optional<ThreadsTotal> total;  // set when the process has ended
   };

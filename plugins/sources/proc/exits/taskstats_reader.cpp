@@ -82,7 +82,7 @@ procfs::Name name_of(Bytes name) {
   return procfs::Name({text, strnlen(text, name.size())});
 }
 
-void take_counters(Bytes stats, const Layout &layout, bool has_memory, TaskEnd &end) {
+void read_counters(Bytes stats, const Layout &layout, bool has_memory, TaskEnd &end) {
   const auto take = [&](procfs::Counter counter, size_t offset) {
     end.counters.set(counter, load<uint64_t>(stats, offset + layout.accounting));
   };
@@ -133,7 +133,7 @@ std::optional<TaskEnd> parse_stats(Bytes stats) {
   }
   const bool has_memory = load<uint64_t>(stats, kMaxVirtual + layout->accounting) > 0;
   end.kernel_thread = !has_memory && end.parent == kKthreadd;
-  take_counters(stats, *layout, has_memory, end);
+  read_counters(stats, *layout, has_memory, end);
   return end;
 }
 

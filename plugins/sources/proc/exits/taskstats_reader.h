@@ -40,7 +40,7 @@ struct TaskEnd {
   uint16_t version = 0;
   int32_t pid = 0;
   int32_t process = 0;  // the pid of its process; 0: not reported (before version 12)
-  int32_t parent = 0;   // of the process
+  int32_t parent = 0;   // pid of the parent process
   bool kernel_thread = false;
   bool last = false;  // it was the last thread of its process
   procfs::Name name;

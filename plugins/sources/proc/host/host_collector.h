@@ -75,7 +75,7 @@ class HostCollector {
   int64_t links_at_ns_ = 0;
 
   std::optional<Input> mountinfo_input_;
-  std::string mountinfo_;  // as last parsed
+  std::string mountinfo_;  // the text that was parsed last; it is parsed again only after a change
   FileSystemSpaces::Mounts file_systems_;
   FileSystemSpaces spaces_;
   int64_t next_space_ns_ = 0;

@@ -60,7 +60,7 @@ struct Space {
 void space_values(const Space &space, HostValues &out);
 
 struct FileSystem {
-  std::string device, disk, mount;  // "8:1", "sda1" (the mount's source without /dev/), "/var"
+  std::string device, disk, mount;  // such as "8:1", "sda1" (the mount's source without /dev/), "/var"
 };
 // Returns the mounts whose type is in `types`, one per device: the mount of the device's root if it exists, else its first bind
 // mount. A mount that is hidden by a later one on the same folder is omitted.

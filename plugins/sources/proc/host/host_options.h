@@ -17,7 +17,7 @@ struct HostOptions {
   std::string root = "/";
   Formulas formulas = Formulas::atalaya;
   bool partitions = false, loop_disks = false, ram_disks = false, loopback = true;
-  std::vector<std::string> file_systems;  // types
+  std::vector<std::string> file_systems;  // types of file systems to sample
 };
 
 struct CgroupOptions {

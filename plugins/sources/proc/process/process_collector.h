@@ -26,9 +26,9 @@ struct ProcessOptions {
   bool active_only = false;
   std::vector<std::string> tags;  // names of the selected extra tags
   procfs::CommandLines commands;  // selects the processes that may have the extra tag `command`
-  size_t expensive_budget = 32;   // processes per window
+  size_t expensive_budget = 32;   // maximum processes with expensive reads per window
   bool exited = true, unattributed = true;
-  size_t exited_groups = 100;            // per window
+  size_t exited_groups = 100;            // maximum groups of ended processes per window
   int64_t idle_interval_ns = 0;          // windows of an idle process are merged for this time; 0: a sample per window
   uint64_t idle_below_kib = UINT64_MAX;  // a process with more resident memory is not merged
 };

@@ -150,7 +150,7 @@ void ProcessModel::update(const procfs::ProcessReading &read) {
   if (known) hold_calls(process.now, reading);
   if (!known) process.whole = process.ended = reading.ended && started_since_previous_pass(reading.start_ns);
   if (reading.partial && !now_.baseline && known) {
-    keep_counters(process, reading);
+    update_gauges(process, reading);
   } else {
     if (!now_.baseline) set_rates(process, reading);
     process.now = reading;
@@ -167,16 +167,16 @@ void ProcessModel::end_idle(Process &process) {
   process.idle_from_ns = process.idle_until_ns = 0;
 }
 
-// Keeps the counters of the last complete reading, so that the next one covers the time since then.
-void ProcessModel::keep_counters(Process &process, const procfs::ProcessReading &reading) const {
+// Replaces the reading except its counters: they remain those of the last complete reading, so that the next growth starts there.
+void ProcessModel::update_gauges(Process &process, const procfs::ProcessReading &reading) const {
   procfs::ProcessReading &now = process.now;
   if (process.unread) now.monotonic_ns = previous_->monotonic_ns;
-  const procfs::ProcessReading whole = now;
+  const procfs::ProcessReading complete = now;
   now = reading;
-  now.counters = whole.counters;
-  now.exec_ns = whole.exec_ns;
-  now.ended_threads_ns = whole.ended_threads_ns;
-  now.monotonic_ns = whole.monotonic_ns;
+  now.counters = complete.counters;
+  now.exec_ns = complete.exec_ns;
+  now.ended_threads_ns = complete.ended_threads_ns;
+  now.monotonic_ns = complete.monotonic_ns;
 }
 
 bool ProcessModel::mark_idle(int32_t pid) {

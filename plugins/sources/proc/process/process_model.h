@@ -111,11 +111,11 @@ class ProcessModel {
   void add_ended_ticks(const procfs::ProcessReading &last);
   void add_last(Process &process, const Counters &growth) const;
   void end_idle(Process &process);
-  void keep_counters(Process &process, const procfs::ProcessReading &reading) const;
+  void update_gauges(Process &process, const procfs::ProcessReading &reading) const;
 
   std::deque<Process> processes_;  // a deque, because pointers to its elements must stay valid; free_ has the unused ones
   std::vector<Process *> free_;
-  Places places_;                    // by pid
+  Places places_;                    // sorted by pid
   std::vector<Process *> replaced_;  // processes whose pid was reused before their end was reported
   size_t cursor_ = 0;                // index in places_ after the last reading
   std::vector<Process *> live_;

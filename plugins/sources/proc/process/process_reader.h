@@ -20,7 +20,7 @@ struct ReaderOptions {
   std::string root = "/";
   uint64_t ticks_per_second = 100;
   size_t max_kept_files = 0;       // descriptors that may stay open between passes
-  std::function<int64_t()> clock;  // monotonic ns
+  std::function<int64_t()> clock;  // returns the monotonic time in ns
 };
 
 // Half of the limit of open files: the other half is for sinks and stores.
@@ -70,7 +70,7 @@ class ProcessReader {
   // False when the process has ended or cannot be read.
   bool read_process(int32_t pid, Kept &kept);
   bool read_stat(int32_t pid, Kept &kept);
-  // True when only the contents of stat can have changed since the last reading.
+  // Whether the process has not run since the last reading, so that its other files have not changed.
   bool has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before);
   // False when the process has ended.
   bool read_io(int32_t pid, Kept &kept);

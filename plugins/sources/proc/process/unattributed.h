@@ -11,8 +11,8 @@
 namespace atalaya::proc {
 
 struct Remainder {
-  uint64_t irq_ns = 0;                  // interrupts charged to no task
-  uint64_t user_ns = 0, kernel_ns = 0;  // unattributed
+  uint64_t irq_ns = 0;                  // interrupt time charged to no task
+  uint64_t user_ns = 0, kernel_ns = 0;  // busy time charged to no process
 };
 
 // Computes the remainder of each pass. /proc/stat counts ticks and processes count nanoseconds, so in one pass the processes may

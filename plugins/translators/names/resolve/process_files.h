@@ -12,18 +12,18 @@
 
 namespace atalaya::names {
 
-// /proc/PID/stat.
+// Parsed values of /proc/PID/stat.
 struct ProcessStat {
   std::string_view name;     // points into the text
-  uint64_t start_ticks = 0;  // since boot
+  uint64_t start_ticks = 0;  // start time in ticks since boot
   // Hash of the addresses of program, arguments and environment: it changes with exec. 0 when the kernel hides them.
   uint64_t image = 0;
 };
 std::optional<ProcessStat> parse_stat(std::string_view text);
 
-// /proc/PID/status.
+// Parsed values of /proc/PID/status.
 struct ProcessOwner {
-  uint32_t user = 0;           // effective
+  uint32_t user = 0;           // effective user id
   std::string_view inner_pid;  // pid in the innermost pid namespace; points into the text
 };
 std::optional<ProcessOwner> parse_owner(std::string_view text);

@@ -77,7 +77,7 @@ class Comparison {
       set_medians(own);
       if (noise > 0) own.node.chance = chance_of(own, noise);
     }
-    forgive(healthy_nodes(least));
+    raise_usual_chances(healthy_nodes(least));
     set_lost();
     for (const Own &own : nodes_) group_.nodes.push_back(own.node);
     std::sort(group_.nodes.begin(), group_.nodes.end(),
@@ -177,7 +177,7 @@ class Comparison {
   }
 
   // Raises the p-value of each node whose slowness is within the usual range of healthy nodes.
-  void forgive(evidence::Prior healthy) {
+  void raise_usual_chances(evidence::Prior healthy) {
     std::vector<double> all;  // logarithms of speeds, corrected to the most frequent wave
     all.reserve(nodes_.size());
     for (const Own &own : nodes_) {

@@ -42,7 +42,7 @@ class DuplicatePhases {
   void choose() {
     if (stages_.empty()) return;
     for (const Phase &phase : history_)
-      if ((reporters_[phase.task] & kTwice) != 0) keep_bytes(phase);
+      if ((reporters_[phase.task] & kTwice) != 0) copy_bytes(phase);
     find_names();
     std::erase_if(history_, [&](const Phase &phase) { return is_excluded(phase, true) && !is_apart(phase); });
     std::erase_if(lines_, [&](const Phase &phase) { return is_excluded(phase, false); });
@@ -136,8 +136,8 @@ class DuplicatePhases {
     return static_cast<double>(covered_ns) > kLittle * static_cast<double>(of_history.work.duration_ns);
   }
 
-  // Whether the history's bytes are used: no line of the phase reports bytes.
-  void keep_bytes(const Phase &of_history) {
+  // Copies the bytes from the history's phase to its line, if no line of the phase reports bytes.
+  void copy_bytes(const Phase &of_history) {
     const auto [begin, end] = std::equal_range(lines_.begin(), lines_.end(), of_history, by_name);
     if (begin == end || std::any_of(begin, end, [](const Phase &phase) { return phase.work.bytes != kUnknown; })) return;
     begin->work.bytes = of_history.work.bytes;

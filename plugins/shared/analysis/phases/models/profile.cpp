@@ -42,11 +42,11 @@ template <class Visit>
 void for_each(const Profile &a, const Profile &b, Visit &&visit) {
   const auto left = a.parts(), right = b.parts();
   for (size_t i = 0, j = 0; i < left.size() || j < right.size();) {
-    const bool take_remaining = j == right.size() || (i < left.size() && left[i].symbol <= right[j].symbol);
-    const bool take_right = i == left.size() || (j < right.size() && right[j].symbol <= left[i].symbol);
-    visit(take_remaining ? left[i].threads / a.total() : 0, take_right ? right[j].threads / b.total() : 0);
-    i += take_remaining ? 1 : 0;
-    j += take_right ? 1 : 0;
+    const bool from_left = j == right.size() || (i < left.size() && left[i].symbol <= right[j].symbol);
+    const bool from_right = i == left.size() || (j < right.size() && right[j].symbol <= left[i].symbol);
+    visit(from_left ? left[i].threads / a.total() : 0, from_right ? right[j].threads / b.total() : 0);
+    i += from_left ? 1 : 0;
+    j += from_right ? 1 : 0;
   }
 }
 
