@@ -24,7 +24,7 @@ PhasesOptions::PhasesOptions(Host from)
       options(query::read_options(host)),
       profile(host.text("profile") == "auto" ? "" : host.text("profile")),
       key(host.text("key") == "stack" ? Key::stack : Key::function),
-      least(static_cast<size_t>(host.integer("least"))),
+      min_length(static_cast<size_t>(host.integer("least"))),
       train_from(text_or_empty(host, "train_from")),
       train_to(text_or_empty(host, "train_to")),
       train_experiment(text_or_empty(host, "train_experiment")),

@@ -22,7 +22,7 @@ struct PhasesOptions {
   query::ReadOptions options;
   std::string profile;
   Key key;
-  size_t least;
+  size_t min_length;
   std::string train_from, train_to, train_experiment;
   bool save, dry_run, json;
   std::string file;

@@ -53,9 +53,9 @@ class NormalRuns {
 };
 
 // The runs of the range by program, including their phases before the range.
-std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions &asked, query::Reading &reading,
+std::map<std::string, std::vector<ProgramRun>> complete_runs(const PhasesOptions &args, query::Reading &reading,
                                                              const PhaseDatabase &database) {
-  const Wanted wanted = asked.wanted(reading.range);
+  const Wanted wanted = args.wanted(reading.range);
   std::map<std::string, std::vector<ProgramRun>> programs;
   for (const ProgramRun &run : read_runs(*reading.store, wanted, database, reading.budget)) {
     Wanted of = of_process(wanted, run);
@@ -78,11 +78,11 @@ void read_needed_functions(query::Reading &reading, ProgramRun &run, const Model
 
 // Calls visit(runs, normal runs) for each program that ran in the range; false if there is none.
 template <class Visit>
-bool for_each_program(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
-  auto checked = complete_runs(asked, reading, database);
+bool for_each_program(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database, Visit &&visit) {
+  auto checked = complete_runs(args, reading, database);
   if (checked.empty()) return false;
-  const store::Range training = asked.training_range(reading, reading.range.from_ns);
-  auto normal = runs_by_program(*reading.store, asked.wanted(training), database, reading.budget);
+  const store::Range training = args.training_range(reading, reading.range.from_ns);
+  auto normal = runs_by_program(*reading.store, args.wanted(training), database, reading.budget);
   for (auto &[process, runs] : checked) {
     NormalRuns of_program(std::move(normal[process]));
     visit(runs, of_program);
@@ -111,36 +111,36 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   if (normal < kMinRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kMinRuns);
 }
 
-void print(const PhasesOptions &asked, io::JsonWriter &json) {
-  if (asked.json) query::write_output({}, json.end_list().take() + "\n");
+void print(const PhasesOptions &args, io::JsonWriter &json) {
+  if (args.json) query::write_output({}, json.end_list().take() + "\n");
 }
 
 }  // namespace
 
-int train_models(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
-  const auto programs = runs_by_program(*reading.store, asked.wanted(reading.range), database, reading.budget);
+int train_models(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
+  const auto programs = runs_by_program(*reading.store, args.wanted(reading.range), database, reading.budget);
   if (programs.empty()) return nothing("phases", reading.range);
   io::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
     const Models models(runs);
-    if (asked.json)
+    if (args.json)
       write_models(json, process, runs.size(), models);
     else
       std::printf("%s: %zu runs\n%s\n", core::visible(process).c_str(), runs.size(), models_table(models, process).c_str());
   }
-  print(asked, json);
+  print(args, json);
   return 0;
 }
 
-int predict_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
+int predict_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
   io::JsonWriter json;
   json.list();
   const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
-    for (ProgramRun &run : asked.json ? std::span(runs) : std::span(runs).last(1)) {
+    for (ProgramRun &run : args.json ? std::span(runs) : std::span(runs).last(1)) {
       const Models &models = normal.models(run);
       read_needed_functions(reading, run, models);
-      if (asked.json)
+      if (args.json)
         write_predictions(json, run, models.runs(), models);
       else
         std::printf("%s, process %s of %s, from %zu normal runs\n%s\n", core::visible(run.process).c_str(),
@@ -148,31 +148,31 @@ int predict_phases(const PhasesOptions &asked, query::Reading &reading, const Ph
                     predictions_table(run, models).c_str());
     }
   };
-  if (!for_each_program(asked, reading, database, predict)) return nothing("phases", reading.range);
-  print(asked, json);
+  if (!for_each_program(args, reading, database, predict)) return nothing("phases", reading.range);
+  print(args, json);
   return 0;
 }
 
-int find_anomalies(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database) {
+int find_anomalies(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
   std::vector<SpanToWrite> spans;
   io::JsonWriter json;
   json.list();
   const auto judge = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
-    if (!asked.json) print_normal_runs(runs, normal);
+    if (!args.json) print_normal_runs(runs, normal);
     for (ProgramRun &run : runs) {
       const Models &models = normal.models(run);
       read_needed_functions(reading, run, models);
       const Verdict verdict = anomalies_of(run, models);
-      if (asked.json)
+      if (args.json)
         write_verdict(json, run, models.runs(), verdict, database);
       else
         std::fputs(verdict_text(run, verdict, database).c_str(), stdout);
       for (const Anomaly &one : verdict.anomalies) spans.push_back(span_of(run, one));
     }
   };
-  if (!for_each_program(asked, reading, database, judge)) return nothing("phases", reading.range);
-  print(asked, json);
-  if (asked.save) write_spans(asked.host, query::one_store(asked.options), spans);
+  if (!for_each_program(args, reading, database, judge)) return nothing("phases", reading.range);
+  print(args, json);
+  if (args.save) write_spans(args.host, query::one_store(args.options), spans);
   return 0;
 }
 

@@ -21,11 +21,11 @@ StoredOccurrence occurrence_of(const ProcessTrace &process, const Segment &segme
 }
 
 // Adds a segment as occurrences of its phase, split at gaps without samples. A part needs the minimum length of a phase.
-void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t least) {
+void add_occurrences(LearnedRun &run, const Segment &segment, const std::string &id, size_t min_length) {
   Segment part = segment;
   const auto add = [&](size_t end) {
     part.end = end;
-    if (part.size() >= least || part == segment) run.occurrences.push_back(occurrence_of(run.trace, part, id));
+    if (part.size() >= min_length || part == segment) run.occurrences.push_back(occurrence_of(run.trace, part, id));
     part.begin = end;
   };
   for (const size_t gap : run.trace.gaps)

@@ -111,7 +111,8 @@ bool Delivery::send_pending(std::unique_ptr<Producer> &producer, State from, Sta
   if (check_fatal(until)) return false;
   if (problem_.empty())
     problem_ = address_of(config_) + " has not acknowledged " + std::to_string(count(to) + count(from)) + " messages yet";
-  if (const std::string trouble = producer ? producer->trouble() : ""; !trouble.empty()) problem_ += "; " + trouble;
+  if (const std::string connection_error = producer ? producer->connection_error() : ""; !connection_error.empty())
+    problem_ += "; " + connection_error;
   return false;
 }
 

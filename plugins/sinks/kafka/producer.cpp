@@ -37,7 +37,7 @@ struct Producer::Shared {
   Reported reported;
   mutable std::mutex mutex;
   bool closed = false;  // true: the Host may be destroyed, do not log
-  std::string trouble;
+  std::string connection_error;
   std::map<std::string, int64_t, std::less<>> said;  // by facility: time of the last log line
 
   // Called on any thread of librdkafka. A failed connection is not logged here: the write that it delays reports it once.
@@ -45,7 +45,7 @@ struct Producer::Shared {
     const std::lock_guard lock(mutex);
     if (closed) return;
     if (facility == "FAIL" || facility == "ERROR") {
-      if (facility == "FAIL" || trouble.empty()) trouble = text;
+      if (facility == "FAIL" || connection_error.empty()) connection_error = text;
       return;
     }
     const Level level = level_of(syslog_level);
@@ -125,7 +125,7 @@ void Producer::wait(int64_t for_ns) {
   const auto milliseconds = static_cast<int>(std::max<int64_t>(0, for_ns / 1'000'000));
   if (rd_kafka_flush(client_, milliseconds) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
   const std::lock_guard lock(shared_->mutex);
-  shared_->trouble.clear();
+  shared_->connection_error.clear();
 }
 
 std::optional<std::string> Producer::fatal() const {
@@ -134,9 +134,9 @@ std::optional<std::string> Producer::fatal() const {
   return text;
 }
 
-std::string Producer::trouble() const {
+std::string Producer::connection_error() const {
   const std::lock_guard lock(shared_->mutex);
-  return shared_->trouble;
+  return shared_->connection_error;
 }
 
 void Producer::set_password(const std::string &user, const std::string &password) {

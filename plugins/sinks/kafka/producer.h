@@ -40,7 +40,7 @@ class Producer {
   // The error that made this producer unusable, if there was one.
   std::optional<std::string> fatal() const;
   // The last message of librdkafka about a connection; empty if there is none.
-  std::string trouble() const;
+  std::string connection_error() const;
   void set_password(const std::string &user, const std::string &password);
 
  private:

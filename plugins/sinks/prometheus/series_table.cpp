@@ -66,7 +66,7 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
   Refused refused{};
   deferred_.clear();
   for (const Sample &sample : samples) {
-    const Refusal refusal = take_sample(sample);
+    const Refusal refusal = add_sample(sample);
     if (refusal == Refusal::full) {
       deferred_.push_back(&sample);
     } else {
@@ -77,11 +77,11 @@ SeriesTable::Refused SeriesTable::take(std::span<const Sample> samples, const Mo
   // All windows of the batch are recorded now, so series that are missing in them can be removed. The deferred samples get their
   // room.
   sweep();
-  for (const Sample *sample : deferred_) ++refused[static_cast<size_t>(take_sample(*sample))];
+  for (const Sample *sample : deferred_) ++refused[static_cast<size_t>(add_sample(*sample))];
   return refused;
 }
 
-Refusal SeriesTable::take_sample(const Sample &sample) {
+Refusal SeriesTable::add_sample(const Sample &sample) {
   if (sample.kind != ATALAYA_METRICS) return Refusal::kind;
   if (now_.real_ns - sample.time_ns > options_.staleness.max_age_ns) return Refusal::old;
   if (sample.field_count == 0) return Refusal::none;

@@ -92,7 +92,7 @@ class SeriesTable {
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  Refusal take_sample(const Sample &sample);
+  Refusal add_sample(const Sample &sample);
   Refusal entity_of(const Sample &sample, Entity *&entity);
   Refusal make_labels(const Sample &sample);
   uint32_t metric_of(uint32_t name);

@@ -121,7 +121,7 @@ TraceFiles::~TraceFiles() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    changed_.notify_all();
+    wake_.notify_all();
   }
   stop_write_.reset();
   thread_.join();
@@ -147,7 +147,7 @@ std::optional<TraceFiles::Entry> TraceFiles::schedule(const RecordedTime &record
     if (recordings_.size() == kRemembered) removed = remove_oldest();
     recordings_.push_back({recording, trace_file_name(recording.from_ns), due_ns, false});
   }
-  changed_.notify_all();
+  wake_.notify_all();
   return removed;
 }
 
@@ -174,11 +174,11 @@ void TraceFiles::run() {
   while (!stopping_) {
     Entry *const next = next_due();
     if (next == nullptr) {
-      changed_.wait(lock);
+      wake_.wait(lock);
       continue;
     }
     if (next->due_ns > core::monotonic()) {
-      changed_.wait_until(lock, core::at(next->due_ns));
+      wake_.wait_until(lock, core::at(next->due_ns));
       continue;
     }
     next->is_written = true;  // an overlapping recording that is added during the write resets this

@@ -76,7 +76,7 @@ class TraceFiles {
   const Log log_;
   core::Descriptor stop_read_, stop_write_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable wake_;
   std::vector<Entry> recordings_;  // the last ones
   bool stopping_ = false;
   std::atomic<uint64_t> failed_ = 0;

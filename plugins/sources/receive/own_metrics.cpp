@@ -40,7 +40,7 @@ void OwnMetrics::add(Batch &batch, const Senders &senders, size_t names, int64_t
   }
 }
 
-OwnMetrics::Counts OwnMetrics::take(SenderCounts &counts) {
+OwnMetrics::Counts OwnMetrics::read_and_reset(SenderCounts &counts) {
   return {counts.accepted.exchange(0), counts.refused.exchange(0), counts.throttled.exchange(0),
           counts.bytes.exchange(0),    counts.samples.exchange(0), counts.new_series.exchange(0)};
 }
@@ -57,7 +57,7 @@ void OwnMetrics::Counts::add(const Counts &more) {
 std::vector<OwnMetrics::Row> OwnMetrics::rows_of(const std::vector<SenderPtr> &senders) {
   std::vector<Row> rows;
   for (const SenderPtr &sender : senders)
-    if (const Counts counts = take(sender->counts); !counts.empty()) rows.push_back({sender->name, counts});
+    if (const Counts counts = read_and_reset(sender->counts); !counts.empty()) rows.push_back({sender->name, counts});
   if (rows.size() <= kMaxSenders) return rows;
   const auto most = [](const Row &a, const Row &b) { return a.counts.requests() > b.counts.requests(); };
   std::nth_element(rows.begin(), rows.begin() + kMaxSenders - 1, rows.end(), most);

@@ -58,7 +58,7 @@ class OwnMetrics {
     Counts counts;
   };
 
-  static Counts take(SenderCounts &counts);
+  static Counts read_and_reset(SenderCounts &counts);
   static std::vector<Row> rows_of(const std::vector<SenderPtr> &senders);
   Sample &add_sample(Batch &batch, uint32_t tags, uint32_t fields) const;
   void add_row(Batch &batch, const Row &row) const;

@@ -68,11 +68,11 @@ struct Server::Call {
   bool is_health = false;
 };
 
-Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Answered answered,
+Server::Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Receive receive, Answered answered,
                Daemon::Notice notice)
     : options_(options),
       admit_(std::move(admit)),
-      take_(std::move(take)),
+      receive_(std::move(receive)),
       answered_(std::move(answered)),
       daemon_(options.http, tokens, *this, std::move(notice)) {}
 
@@ -165,7 +165,7 @@ MHD_Result Server::forward(MHD_Connection *connection, Call &call) {
   MHD_suspend_connection(connection);
   call.request->wait(connection);
   call.held = 0;  // now owned by the receiver of the request
-  if (auto refused = take_(call.request); refused) call.request->answer(std::move(*refused));
+  if (auto refused = receive_(call.request); refused) call.request->answer(std::move(*refused));
   return MHD_YES;
 }
 

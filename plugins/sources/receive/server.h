@@ -18,11 +18,11 @@ struct ServerOptions {
   bool influx = false, otlp = false;      // accept these protocols
 };
 
-// Receives HTTP requests within limits and forwards the complete ones to `take`, which answers them.
+// Receives HTTP requests within limits and forwards the complete ones to `receive`, which answers them.
 class Server final : private http_server::Handler {
  public:
   // Called on connection threads with a complete request whose connection waits. Returns an answer to refuse it immediately.
-  using Take = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
+  using Receive = std::function<std::optional<Answer>(const std::shared_ptr<Request> &)>;
 
   // Called before the body is read. Sets the sender of the request, or returns an answer to refuse it.
   using Admit = std::function<std::optional<Answer>(Request &, std::string_view address)>;
@@ -30,7 +30,7 @@ class Server final : private http_server::Handler {
   // Called with the status of each answer.
   using Answered = std::function<void(const Request &, unsigned status)>;
 
-  Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Take take, Answered answered,
+  Server(const ServerOptions &options, http_server::Tokens *tokens, Admit admit, Receive receive, Answered answered,
          http_server::Daemon::Notice notice);
 
   void start(http_server::Listener listener) { daemon_.start(std::move(listener)); }
@@ -58,7 +58,7 @@ class Server final : private http_server::Handler {
 
   const ServerOptions options_;
   const Admit admit_;
-  const Take take_;
+  const Receive receive_;
   const Answered answered_;
   std::atomic<size_t> held_{0};
   http_server::Daemon daemon_;  // last: its threads use all members above

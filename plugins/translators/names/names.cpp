@@ -260,14 +260,14 @@ void Names::apply_to_cgroup(Answer &answer) {
 
 // ---- Samples ----
 
-const atalaya_tag *Names::find_tag(const Sample &sample, Place &tag) {
+const atalaya_tag *Names::find_tag(const Sample &sample, Position &tag) {
   if (tag.at < sample.tag_count && sample.tags[tag.at].key == tag.id) return &sample.tags[tag.at];
   const atalaya_tag *found = atalaya::find_tag(sample, tag.id);
   if (found != nullptr) tag.at = static_cast<uint32_t>(found - sample.tags);
   return found;
 }
 
-const atalaya_field *Names::find_field(const Sample &sample, Place &field) {
+const atalaya_field *Names::find_field(const Sample &sample, Position &field) {
   if (field.at < sample.field_count && sample.fields[field.at].name == field.id) return &sample.fields[field.at];
   const atalaya_field *found = atalaya::find_field(sample, field.id);
   if (found != nullptr) field.at = static_cast<uint32_t>(found - sample.fields);

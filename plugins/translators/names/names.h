@@ -37,11 +37,11 @@ class Names final : public Translator {
 
  private:
   // The last position of a tag or field. The next search starts there, because the samples of a batch have a similar layout.
-  struct Place {
+  struct Position {
     uint32_t id = 0, at = 0;
   };
-  static const atalaya_tag *find_tag(const Sample &sample, Place &tag);
-  static const atalaya_field *find_field(const Sample &sample, Place &field);
+  static const atalaya_tag *find_tag(const Sample &sample, Position &tag);
+  static const atalaya_field *find_field(const Sample &sample, Position &field);
 
   void watch_starts();
   void ask_started(std::span<const int32_t> processes) noexcept;
@@ -91,7 +91,7 @@ class Names final : public Translator {
   StartedPrograms started_;
   ResolverThread thread_;
   ExecWatch exec_watch_;  // asks the thread: stopped before it
-  Place pid_, process_, cgroup_, start_, faults_;
+  Position pid_, process_, cgroup_, start_, faults_;
 
   uint32_t window_ = 0;
   uint64_t response_rounds_ = 0;  // number of reads of answers

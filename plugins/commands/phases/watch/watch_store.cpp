@@ -15,8 +15,8 @@ namespace {
 class StoredRuns final : public WatchedRuns {
  public:
   // `normal`: range of the normal runs.
-  StoredRuns(const PhasesOptions &asked, store::Store &store, const store::Range &normal, const PhaseDatabase &database)
-      : asked_(asked), store_(store), normal_(normal), database_(database) {}
+  StoredRuns(const PhasesOptions &args, store::Store &store, const store::Range &normal, const PhaseDatabase &database)
+      : asked_(args), store_(store), normal_(normal), database_(database) {}
 
   std::vector<ProgramRun> since(int64_t from_ns) {
     query::Budget budget(asked_.options.limits);
@@ -70,9 +70,9 @@ class StoredRuns final : public WatchedRuns {
 
 }  // namespace
 
-int watch_phases(const PhasesOptions &asked, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption) {
+int watch_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database, Interruption &interruption) {
   constexpr int64_t kHour = 3'600'000'000'000;
-  StoredRuns runs(asked, *reading.store, asked.training_range(reading, reading.now_ns), database);
+  StoredRuns runs(args, *reading.store, args.training_range(reading, reading.now_ns), database);
   Watcher watcher(database, runs);
   std::fprintf(stderr, "known phases: %zu; a program is learned at the end of its first run\n", database.phases().size());
   do {

@@ -42,7 +42,7 @@ auto QueryParts::timed(Function &&function) {
 }
 
 std::string QueryParts::next_query_part(store::Store &store) {
-  One &one = queries_.front();
+  Item &one = queries_.front();
   std::string text = timed([&] { return one.parts.next(store, limits_); });
   const std::string damage = store.take_damage();
   if (damage_.find(damage) == std::string::npos && damage_.size() < kMaxDamage) damage_ += (damage_.empty() ? "" : "; ") + damage;
@@ -69,7 +69,7 @@ std::string QueryParts::next(store::Store &store) {
 void QueryParts::check_rest(store::Store &store) {
   timed([&] {
     query::Budget budget(limits_);
-    for (const One &one : queries_) query::selected(one.query, store, budget);
+    for (const Item &one : queries_) query::selected(one.query, store, budget);
     return true;
   });
 }

@@ -28,7 +28,7 @@ class QueryParts final : public AnswerRest {
   std::string next(store::Store &store) override;
 
  private:
-  struct One {
+  struct Item {
     query::Query query;
     query::AnswerParts parts;
   };
@@ -43,7 +43,7 @@ class QueryParts final : public AnswerRest {
   const bool whole_;
   const size_t part_points_;
   query::Limits limits_;  // remaining limits
-  std::deque<One> queries_;
+  std::deque<Item> queries_;
   std::string text_;  // text to prepend to the next part
   std::string damage_;
   size_t part_point_count_ = 0;  // number of points of the last part

@@ -102,7 +102,7 @@ class Message {
     element arguments;
     const bool has_some = root_["params"]["arguments"].get(arguments) == simdjson::SUCCESS;
     McpRequest read = mcp_request(*tool, has_some ? &arguments : nullptr);
-    if (!read.wrong.empty()) return content(read.wrong, true);
+    if (!read.error.empty()) return content(read.error, true);
     const Answer answer = ask_(read.request);
     if (answer.status != 200) return content(answer.body, true);
     if (answer.body.size() <= kMaxText) return content(answer.body, false);

@@ -180,20 +180,20 @@ McpRequest mcp_request(const McpTool &tool, const element *arguments) {
   read.request.path = "/api/page/" + std::string(tool.path);
   simdjson::dom::object object;
   if (arguments != nullptr && arguments->get(object) != simdjson::SUCCESS) {
-    read.wrong = "the arguments are not an object";
+    read.error = "the arguments are not an object";
     return read;
   }
   if (arguments != nullptr)
     for (const auto [name, value] : object) {
       const auto param =
           std::find_if(tool.params.begin(), tool.params.end(), [&key = name](const McpParam &one) { return one.name == key; });
-      read.wrong = param == tool.params.end() ? "unknown parameter " + core::in_quotes(std::string(name)) + " of " +
+      read.error = param == tool.params.end() ? "unknown parameter " + core::in_quotes(std::string(name)) + " of " +
                                                     std::string(tool.name) + "; " + known_names(tool)
                                               : read_argument(*param, value, read.request);
-      if (!read.wrong.empty()) return read;
+      if (!read.error.empty()) return read;
     }
   for (const McpParam &param : tool.params)
-    if (param.required && read.request.argument(param.name) == nullptr) read.wrong = std::string(param.name) + " is missing";
+    if (param.required && read.request.argument(param.name) == nullptr) read.error = std::string(param.name) + " is missing";
   for (const Default &one : kDefaults)
     if (one.path == tool.path && read.request.argument(one.name) == nullptr)
       read.request.arguments.emplace_back(one.name, one.value);

@@ -32,7 +32,7 @@ std::string mcp_tools_json();
 
 struct McpRequest {
   Request request;
-  std::string wrong;  // error message about the arguments; "": they are valid
+  std::string error;  // error message about the arguments; "": they are valid
 };
 // Converts the arguments of a tool call to a request. `arguments` null: the call has none.
 McpRequest mcp_request(const McpTool &tool, const simdjson::dom::element *arguments);

@@ -16,7 +16,7 @@ CgroupCollector::CgroupCollector(Host host, CgroupOptions options)
       options_(std::move(options)),
       reader_(host, options_.root),
       emitter_(host),
-      tag_(host.intern("cgroup")),
+      cgroup_tag_(host.intern("cgroup")),
       ns_per_tick_(kNsPerSecond / static_cast<uint64_t>(::sysconf(_SC_CLK_TCK))),
       walk_(options_.depth) {}
 
@@ -48,7 +48,7 @@ void CgroupCollector::collect(const Window &window, Batch &batch) {
     cgroup.last_identity = cgroup.identity;
     values_.clear();
     cgroup_values(cgroup.reading, cgroup.at_ns, cgroup.history, values_);
-    emitter_.emit(batch, values_, {{tag_, at->first}});
+    emitter_.emit(batch, values_, {{cgroup_tag_, at->first}});
     ++at;
   }
 }

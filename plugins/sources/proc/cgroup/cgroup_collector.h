@@ -43,7 +43,7 @@ class CgroupCollector {
   CgroupOptions options_;
   TextReader reader_;
   io::MetricEmitter<kCgroupMetrics> emitter_;
-  uint32_t tag_;
+  uint32_t cgroup_tag_;
   uint64_t ns_per_tick_;
 
   std::vector<cgroup::Hierarchy> hierarchies_;

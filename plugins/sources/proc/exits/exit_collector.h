@@ -76,7 +76,7 @@ class ExitCollector {
   uint32_t process_id_, parent_id_, cgroup_id_, exits_id_, lost_id_;
   std::array<uint32_t, procfs::kCounters> rate_ids_{};
 
-  core::Descriptor folder_;  // proc below the root
+  core::Descriptor folder_;  // the folder proc below the root
   procfs::KeptFile stat_{"stat"};
   cgroup::CgroupPaths cgroups_;
   ExitModel exits_;

@@ -75,7 +75,7 @@ class ProcessCollector {
   std::array<uint32_t, procfs::kGauges> gauge_ids_{};
 
   bool counts_files_ = false;  // the backend reports the number of open files
-  core::Descriptor folder_;    // proc below the root
+  core::Descriptor folder_;    // the folder proc below the root
   ProcessModel model_;
   ExitCollector exits_;
   Users users_;

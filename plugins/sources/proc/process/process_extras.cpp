@@ -74,17 +74,17 @@ void ProcessTextCache::read(int folder, const Process &process, Entry &entry) {
   entry.start_ns = process.now.start_ns;
   entry.name = process.now.name;
   std::array<char, 32> path{};
-  if (wanted_.cgroup)
+  if (selection_.cgroup)
     entry.texts.cgroup = parse_cgroup(procfs::read_path(folder, process_path(process.now.pid, "cgroup", path), buffer_).text);
   entry.texts.command = read_command(folder, process);
 }
 
 // The buffer is wiped: it may hold secrets.
 std::string ProcessTextCache::read_command(int folder, const Process &process) {
-  if (!wanted_.commands.allows(process.now.name.text())) return {};
+  if (!selection_.commands.allows(process.now.name.text())) return {};
   std::array<char, 32> path{};
   const procfs::FileText file = procfs::read_path(folder, process_path(process.now.pid, "cmdline", path), buffer_);
-  std::string command = procfs::redacted_command(file.text, file.text.size() == buffer_.size(), wanted_.commands.redact);
+  std::string command = procfs::redacted_command(file.text, file.text.size() == buffer_.size(), selection_.commands.redact);
   ::explicit_bzero(buffer_.data(), file.text.size());
   return command;
 }

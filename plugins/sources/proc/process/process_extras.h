@@ -45,13 +45,13 @@ struct ProcessTexts {
 };
 class ProcessTextCache {
  public:
-  struct Wanted {
+  struct Selection {
     bool cgroup = false;
     procfs::CommandLines commands;
   };
-  explicit ProcessTextCache(Wanted wanted) : wanted_(std::move(wanted)) {}
+  explicit ProcessTextCache(Selection selection) : selection_(std::move(selection)) {}
 
-  bool reads() const { return wanted_.cgroup || !wanted_.commands.allow.empty(); }
+  bool reads() const { return selection_.cgroup || !selection_.commands.allow.empty(); }
 
   const ProcessTexts &get(int folder, const Process &process);
   void refresh(int folder, const Process &process);
@@ -66,7 +66,7 @@ class ProcessTextCache {
   void read(int folder, const Process &process, Entry &entry);
   std::string read_command(int folder, const Process &process);
 
-  Wanted wanted_;
+  Selection selection_;
   std::unordered_map<int32_t, Entry> entries_;
   std::vector<char> buffer_ = std::vector<char>(16384);
 };

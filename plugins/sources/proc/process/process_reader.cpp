@@ -40,11 +40,11 @@ void ProcessReader::read(const Take &take) {
   seen_ = 0;
   list_processes();
   for (const int32_t pid : pids_) {
-    Kept &kept = kept_[pid];
-    if (!read_process(pid, kept)) continue;
-    kept.pass = pass_;
+    ProcessState &state = states_[pid];
+    if (!read_process(pid, state)) continue;
+    state.pass = pass_;
     ++seen_;
-    take(kept.reading);
+    take(state.reading);
   }
   forget_ended();
 }
@@ -67,104 +67,104 @@ void ProcessReader::list_processes() {
   }
 }
 
-bool ProcessReader::read_process(int32_t pid, Kept &kept) {
-  const procfs::StatMark before = kept.mark;
-  if (!read_stat(pid, kept)) return false;
-  if (has_not_run(pid, kept, before)) return true;
-  if (!read_io(pid, kept)) return false;
-  const procfs::FileText status = read_file(pid, kept, kStatus);
+bool ProcessReader::read_process(int32_t pid, ProcessState &state) {
+  const procfs::StatMark before = state.mark;
+  if (!read_stat(pid, state)) return false;
+  if (has_not_run(pid, state, before)) return true;
+  if (!read_io(pid, state)) return false;
+  const procfs::FileText status = read_file(pid, state, kStatus);
   if (status.error == ESRCH) return false;
-  parse_status(status.text, kept.reading);
-  if (kept.reading.gauges.get(procfs::Gauge::threads) == 1) return true;
+  parse_status(status.text, state.reading);
+  if (state.reading.gauges.get(procfs::Gauge::threads) == 1) return true;
   // These numbers belong to the main thread: they are those of the process only while it has one thread.
-  kept.reading.counters.forget(procfs::Counter::switches_voluntary);
-  kept.reading.counters.forget(procfs::Counter::switches_involuntary);
+  state.reading.counters.forget(procfs::Counter::switches_voluntary);
+  state.reading.counters.forget(procfs::Counter::switches_involuntary);
   return true;
 }
 
-bool ProcessReader::read_stat(int32_t pid, Kept &kept) {
-  procfs::FileText stat = read_file(pid, kept, kStat);
-  if (stat.error == ESRCH && kept.pass != 0) {
+bool ProcessReader::read_stat(int32_t pid, ProcessState &state) {
+  procfs::FileText stat = read_file(pid, state, kStat);
+  if (stat.error == ESRCH && state.pass != 0) {
     // The process of the kept descriptors has ended; another one may have its pid.
-    close(kept);
-    stat = read_file(pid, kept, kStat);
+    close(state);
+    stat = read_file(pid, state, kStat);
   }
   if (!stat.ok()) {
     errors_.denied += has_ended(stat.error) ? 0 : 1;
     return false;
   }
-  const uint64_t start_before = kept.reading.start_ns;
-  kept.reading.pid = pid;
-  kept.reading.monotonic_ns = options_.clock();
-  if (!parse_stat(stat.text, options_.ticks_per_second, kept.reading, kept.mark)) {
+  const uint64_t start_before = state.reading.start_ns;
+  state.reading.pid = pid;
+  state.reading.monotonic_ns = options_.clock();
+  if (!parse_stat(stat.text, options_.ticks_per_second, state.reading, state.mark)) {
     ++errors_.malformed;
     return false;
   }
   // While the kernel removes a process it prints zeros, also for what the process reaped.
-  if (kept.reading.gauges.get(procfs::Gauge::threads) == 0) return false;
-  if (kept.reading.start_ns != start_before) {
-    kept.denied_io = kept.threaded = kept.io_from_main_thread = false;
-    kept.ran_ns = kept.io_reaped = kept.io_bases = 0;
+  if (state.reading.gauges.get(procfs::Gauge::threads) == 0) return false;
+  if (state.reading.start_ns != start_before) {
+    state.denied_io = state.threaded = state.io_from_main_thread = false;
+    state.ran_ns = state.io_reaped = state.io_bases = 0;
   }
   return true;
 }
 
 // Reading io and status costs more than stat, and most processes of a host sleep. These files change only when the process runs,
 // except its memory, which the kernel may reclaim; and stat shows memory.
-bool ProcessReader::has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before) {
-  const uint64_t ran_before = kept.ran_ns;
+bool ProcessReader::has_not_run(int32_t pid, ProcessState &state, const procfs::StatMark &mark_before) {
+  const uint64_t ran_before = state.ran_ns;
   // Other threads have a file each: too many to read.
-  const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
-  kept.ran_ns = parse_schedstat(alone ? read_file(pid, kept, kSchedstat).text : std::string_view(), kept.reading);
+  const bool alone = state.reading.gauges.get(procfs::Gauge::threads) == 1;
+  state.ran_ns = parse_schedstat(alone ? read_file(pid, state, kSchedstat).text : std::string_view(), state.reading);
   // The counter of a process that is on a CPU lags.
-  return kept.ran_ns != 0 && kept.ran_ns == ran_before && kept.mark == mark_before &&
-         kept.reading.gauges.get(procfs::Gauge::state) != 'R';
+  return state.ran_ns != 0 && state.ran_ns == ran_before && state.mark == mark_before &&
+         state.reading.gauges.get(procfs::Gauge::state) != 'R';
 }
 
 // The kernel adds the I/O of a reaped child to that of its parent. It does not add it to that of a thread, and the mark shows when
 // it did: between readings with the same mark the process has grown by its own I/O.
-bool ProcessReader::read_io(int32_t pid, Kept &kept) {
-  kept.threaded = kept.threaded || kept.reading.gauges.get(procfs::Gauge::threads) != 1;
-  for (int attempt = 0; attempt < kIoAttempts && !kept.denied_io; ++attempt) {
-    const bool alone = kept.reading.gauges.get(procfs::Gauge::threads) == 1;
-    if (alone && kept.mark.reaped != 0 && read_io_file(pid, kept, kThreadIo)) return true;
-    const uint64_t reaped = kept.mark.reaped, start_ns = kept.reading.start_ns;
-    if (!read_io_file(pid, kept, kIo)) break;
-    if (!read_stat(pid, kept)) return false;
-    if (kept.mark.reaped == reaped && kept.reading.start_ns == start_ns) return true;
+bool ProcessReader::read_io(int32_t pid, ProcessState &state) {
+  state.threaded = state.threaded || state.reading.gauges.get(procfs::Gauge::threads) != 1;
+  for (int attempt = 0; attempt < kIoAttempts && !state.denied_io; ++attempt) {
+    const bool alone = state.reading.gauges.get(procfs::Gauge::threads) == 1;
+    if (alone && state.mark.reaped != 0 && read_io_file(pid, state, kThreadIo)) return true;
+    const uint64_t reaped = state.mark.reaped, start_ns = state.reading.start_ns;
+    if (!read_io_file(pid, state, kIo)) break;
+    if (!read_stat(pid, state)) return false;
+    if (state.mark.reaped == reaped && state.reading.start_ns == start_ns) return true;
   }
-  parse_io({}, kept.reading);
+  parse_io({}, state.reading);
   return true;
 }
 
-bool ProcessReader::read_io_file(int32_t pid, Kept &kept, File file) {
-  const procfs::FileText io = read_file(pid, kept, file);
+bool ProcessReader::read_io_file(int32_t pid, ProcessState &state, File file) {
+  const procfs::FileText io = read_file(pid, state, file);
   if (io.error == EACCES || io.error == EPERM) {
-    kept.denied_io = true;
+    state.denied_io = true;
     if (errors_.denied_io++ == 0) errors_.denied_io_pid = pid;
   }
   if (!io.ok()) return false;
-  parse_io(io.text, kept.reading);
-  set_io_basis(kept, file == kThreadIo);
+  parse_io(io.text, state.reading);
+  set_io_basis(state, file == kThreadIo);
   return true;
 }
 
-void ProcessReader::set_io_basis(Kept &kept, bool of_thread) {
-  const uint64_t reaped = of_thread ? 0 : kept.mark.reaped;
-  const bool same = of_thread == kept.io_from_main_thread && reaped == kept.io_reaped;
-  kept.io_from_main_thread = of_thread;
-  kept.io_reaped = reaped;
-  uint32_t &basis = kept.reading.io_basis;
+void ProcessReader::set_io_basis(ProcessState &state, bool of_thread) {
+  const uint64_t reaped = of_thread ? 0 : state.mark.reaped;
+  const bool same = of_thread == state.io_from_main_thread && reaped == state.io_reaped;
+  state.io_from_main_thread = of_thread;
+  state.io_reaped = reaped;
+  uint32_t &basis = state.reading.io_basis;
   if (!of_thread && reaped == 0)
     basis = procfs::kIoSinceStart;
-  else if (of_thread && !kept.threaded)
+  else if (of_thread && !state.threaded)
     basis = procfs::kIoOfMainThread;
   else if (!same || basis <= procfs::kIoOfMainThread)
-    basis = procfs::kIoOfMainThread + ++kept.io_bases;
+    basis = procfs::kIoOfMainThread + ++state.io_bases;
 }
 
-procfs::FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
-  core::Descriptor &descriptor = kept.files[file];
+procfs::FileText ProcessReader::read_file(int32_t pid, ProcessState &state, File file) {
+  core::Descriptor &descriptor = state.files[file];
   if (descriptor) return procfs::read_once(descriptor.get(), buffer_);
   std::array<char, 64> path{};
   char *at = std::to_chars(path.data(), path.data() + 11, pid).ptr;
@@ -186,8 +186,8 @@ procfs::FileText ProcessReader::read_file(int32_t pid, Kept &kept, File file) {
   return text;
 }
 
-void ProcessReader::close(Kept &kept) {
-  for (core::Descriptor &file : kept.files) {
+void ProcessReader::close(ProcessState &state) {
+  for (core::Descriptor &file : state.files) {
     if (!file) continue;
     file.reset();
     --kept_files_;
@@ -195,14 +195,14 @@ void ProcessReader::close(Kept &kept) {
 }
 
 void ProcessReader::forget_ended() {
-  if (kept_.size() == seen_) return;  // the usual case, without a walk through cold memory
-  for (auto at = kept_.begin(); at != kept_.end();) {
+  if (states_.size() == seen_) return;  // the usual case, without a walk through cold memory
+  for (auto at = states_.begin(); at != states_.end();) {
     if (at->second.pass == pass_) {
       ++at;
       continue;
     }
     close(at->second);
-    at = kept_.erase(at);
+    at = states_.erase(at);
   }
 }
 

@@ -53,7 +53,7 @@ class ProcessReader {
  private:
   enum File : size_t { kStat, kSchedstat, kIo, kThreadIo, kStatus, kFiles };
   // State of a process between passes.
-  struct Kept {
+  struct ProcessState {
     std::array<core::Descriptor, kFiles> files;
     procfs::ProcessReading reading;
     procfs::StatMark mark;
@@ -68,22 +68,22 @@ class ProcessReader {
 
   void list_processes();
   // False when the process has ended or cannot be read.
-  bool read_process(int32_t pid, Kept &kept);
-  bool read_stat(int32_t pid, Kept &kept);
+  bool read_process(int32_t pid, ProcessState &state);
+  bool read_stat(int32_t pid, ProcessState &state);
   // Whether the process has not run since the last reading, so that its other files have not changed.
-  bool has_not_run(int32_t pid, Kept &kept, const procfs::StatMark &mark_before);
+  bool has_not_run(int32_t pid, ProcessState &state, const procfs::StatMark &mark_before);
   // False when the process has ended.
-  bool read_io(int32_t pid, Kept &kept);
-  bool read_io_file(int32_t pid, Kept &kept, File file);
-  static void set_io_basis(Kept &kept, bool of_thread);
-  procfs::FileText read_file(int32_t pid, Kept &kept, File file);
-  void close(Kept &kept);
+  bool read_io(int32_t pid, ProcessState &state);
+  bool read_io_file(int32_t pid, ProcessState &state, File file);
+  static void set_io_basis(ProcessState &state, bool of_thread);
+  procfs::FileText read_file(int32_t pid, ProcessState &state, File file);
+  void close(ProcessState &state);
   void forget_ended();
 
   ReaderOptions options_;
   core::Descriptor folder_;
   core::Descriptor uptime_;
-  std::unordered_map<int32_t, Kept> kept_;
+  std::unordered_map<int32_t, ProcessState> states_;
   std::vector<int32_t> pids_;
   size_t kept_files_ = 0;
   size_t seen_ = 0;  // processes read in this pass

@@ -25,20 +25,20 @@ int64_t user_part(int64_t amount, int64_t user_owed, int64_t kernel_owed) {
 std::optional<Remainder> Unattributed::add(const procfs::HostBusy &busy, const CpuTime &attributed, bool baseline) {
   const std::optional<procfs::HostBusy> before = std::exchange(previous_, busy);
   if (!before || baseline || went_down(*before, busy)) {
-    user_owed_ = kernel_owed_ = irq_owed_ = 0;
+    pending_user_ns_ = pending_kernel_ns_ = pending_irq_ns_ = 0;
     return std::nullopt;
   }
-  user_owed_ += static_cast<int64_t>(busy.user_ns - before->user_ns) - static_cast<int64_t>(attributed.user_ns);
-  kernel_owed_ += static_cast<int64_t>(busy.kernel_ns - before->kernel_ns) - static_cast<int64_t>(attributed.kernel_ns);
-  irq_owed_ += static_cast<int64_t>(busy.irq_ns - before->irq_ns);
+  pending_user_ns_ += static_cast<int64_t>(busy.user_ns - before->user_ns) - static_cast<int64_t>(attributed.user_ns);
+  pending_kernel_ns_ += static_cast<int64_t>(busy.kernel_ns - before->kernel_ns) - static_cast<int64_t>(attributed.kernel_ns);
+  pending_irq_ns_ += static_cast<int64_t>(busy.irq_ns - before->irq_ns);
 
-  const int64_t due = std::max<int64_t>(user_owed_ + kernel_owed_ + irq_owed_, 0);
-  const int64_t irq = std::min(irq_owed_, due);
-  const int64_t user = user_part(due - irq, user_owed_, kernel_owed_);
+  const int64_t due = std::max<int64_t>(pending_user_ns_ + pending_kernel_ns_ + pending_irq_ns_, 0);
+  const int64_t irq = std::min(pending_irq_ns_, due);
+  const int64_t user = user_part(due - irq, pending_user_ns_, pending_kernel_ns_);
   const int64_t kernel = due - irq - user;
-  irq_owed_ -= irq;
-  user_owed_ -= user;
-  kernel_owed_ -= kernel;
+  pending_irq_ns_ -= irq;
+  pending_user_ns_ -= user;
+  pending_kernel_ns_ -= kernel;
   settle_charged_irq();
   return Remainder{static_cast<uint64_t>(irq), static_cast<uint64_t>(user), static_cast<uint64_t>(kernel)};
 }
@@ -46,11 +46,11 @@ std::optional<Remainder> Unattributed::add(const procfs::HostBusy &busy, const C
 // When the host has caught up, the interrupt time still owed was charged to tasks, except for noise. If it stayed owed, it would
 // later be reported as lost time.
 void Unattributed::settle_charged_irq() {
-  const int64_t debt = -(user_owed_ + kernel_owed_ + irq_owed_);
-  const int64_t charged = irq_owed_ - debt - noise_ns_;
+  const int64_t debt = -(pending_user_ns_ + pending_kernel_ns_ + pending_irq_ns_);
+  const int64_t charged = pending_irq_ns_ - debt - noise_ns_;
   if (charged <= 0) return;
-  irq_owed_ -= charged;
-  (user_owed_ < kernel_owed_ ? user_owed_ : kernel_owed_) += charged;
+  pending_irq_ns_ -= charged;
+  (pending_user_ns_ < pending_kernel_ns_ ? pending_user_ns_ : pending_kernel_ns_) += charged;
 }
 
 }  // namespace atalaya::proc

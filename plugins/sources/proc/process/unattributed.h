@@ -35,7 +35,7 @@ class Unattributed {
   int64_t noise_ns_;
   std::optional<procfs::HostBusy> previous_;
   // Busy time of the host that is neither attributed nor reported yet. Negative: more was attributed than counted.
-  int64_t user_owed_ = 0, kernel_owed_ = 0, irq_owed_ = 0;
+  int64_t pending_user_ns_ = 0, pending_kernel_ns_ = 0, pending_irq_ns_ = 0;
 };
 
 }  // namespace atalaya::proc
