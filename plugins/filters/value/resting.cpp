@@ -22,7 +22,7 @@ void add_amount(atalaya_field &sum, const atalaya_field &field) {
 Resting::Resting(Host host, int64_t every_ns) : host_(host), every_ns_(every_ns), ids_(kMaxResting) {}
 
 const Resting::Form &Resting::form_of(uint32_t name) {
-  return forms_.get(name, [&] {
+  return merge_forms_.get(name, [&] {
     const auto info = host_.metric(name);
     return info ? Form{info->kind, info->decimals} : Form{};
   });

@@ -65,7 +65,7 @@ class Resting {
   uint64_t window_ = 1;
   io::IdentityTable ids_;
   std::vector<Entity> entities_;  // the first ids_.size() are in use
-  io::PerName<Form> forms_;
+  io::PerName<Form> merge_forms_;
   std::vector<Entity> finished_;  // completed in this window; the first finished_count_ are in use
   size_t finished_count_ = 0;
 };

@@ -76,7 +76,7 @@ class ValueFilter final : public Filter {
 
   std::vector<std::pair<uint32_t, double>> present_;  // threshold and value of the listed fields of the current sample
   io::IdentityKey key_;
-  std::string_view identity_;  // of the current sample; empty: not computed yet
+  std::string_view identity_;  // hash key of the current sample's tags; empty: not computed yet
   io::IdentityTable entities_;
   std::vector<Memory> memory_;  // index: entity x number of thresholds + threshold
   std::optional<Resting> resting_;

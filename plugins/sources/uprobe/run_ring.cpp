@@ -6,7 +6,7 @@
 
 namespace atalaya::uprobe {
 
-void RunRing::keep(const void *data, size_t size) {
+void RunRing::buffer(const void *data, size_t size) {
   if (size < sizeof(uprobe_run)) return;
   const auto &run = *static_cast<const uprobe_run *>(data);
   if (run.region >= UPROBE_REGIONS) return;

@@ -24,14 +24,14 @@ class RunRing {
   std::vector<uint64_t> take(const std::function<void(const uprobe_run &)> &take);
 
  private:
-  void keep(const void *data, size_t size);
+  void buffer(const void *data, size_t size);
 
   const size_t max_buffered_;
   const Wants wants_;
   std::vector<uprobe_run> buffered_, drained_;
-  std::vector<uint64_t> lost_;  // by region
+  std::vector<uint64_t> lost_;  // by region: number of dropped runs
   bpf::Ring ring_{
-      [this](const void *data, size_t size) { keep(data, size); }};  // destroyed first: its thread fills the members above
+      [this](const void *data, size_t size) { buffer(data, size); }};  // destroyed first: its thread fills the members above
 };
 
 }  // namespace atalaya::uprobe

@@ -29,7 +29,7 @@ class ExitModel {
   explicit ExitModel(size_t max_groups);
 
   void begin();
-  // `used`: usage since the last reading, of each known counter (ProcessModel::usage_since_last_reading).
+  // Adds an ended process. `used`: its usage since the last reading (ProcessModel::usage_since_last_reading).
   void add(const ExitReading &exit, const Counters &used);
   // Ends the window and returns its groups in descending order of CPU time, the group `other` last; ties are broken by identity.
   // The result is valid until begin.
