@@ -2,6 +2,7 @@
 // Finds the job of a process in the environment that Slurm sets, for hosts whose cgroup paths do not contain the job. The result is
 // not reliable: a process may change its environment, and its children inherit it. Source: srun(1), sbatch(1), "output environment
 // variables". Pure functions.
+#pragma once
 
 #include <optional>
 #include <string_view>
