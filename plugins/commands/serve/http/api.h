@@ -40,7 +40,7 @@ class Api {
   Answer stacks(const Request &request);
   Answer experiments(const Request &request);
 
-  // Throws Wrong when several stores are read.
+  // The log of experiments of the store. Throws Wrong if several stores are read.
   query::ExperimentLog log() const;
   Answer success(const std::string &data);  // in Prometheus' format, with a warning if parts of the store are damaged
   Answer query(const Request &request);
