@@ -57,7 +57,7 @@ std::unique_ptr<Producer> Delivery::make_producer(bool alone) {
   if (alone) set(conf.get(), "batch.num.messages", "1");
   set(conf.get(), "batch.size", std::to_string(batch_bytes_));
   return std::make_unique<Producer>(conf.get(), config_.topic, password_, host_,
-                                    [this](size_t message, rd_kafka_resp_err_t error) { reported(message, error); });
+                                    [this](size_t message, rd_kafka_resp_err_t error) { on_result(message, error); });
 }
 
 void Delivery::load(const Messages &messages) {
@@ -88,7 +88,7 @@ bool Delivery::try_deliver(int64_t until) {
   if (refused_everything()) {
     ++full_refusals_;
     problem_ = address_of(config_) + " refuses every message: " + rd_kafka_err2str(dead_.front().error);
-    for (const Dead &dead : dead_) move(dead.message, State::waiting);
+    for (const Dead &dead : dead_) set_state(dead.message, State::waiting);
     dead_.clear();
     return false;
   }
@@ -121,11 +121,11 @@ bool Delivery::produce(Producer &producer, size_t message, State to) {
   const rd_kafka_resp_err_t error =
       producer.produce({messages_->key(message), messages_->value(message), messages_->time_ms(message)}, message);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    move(message, to);
+    set_state(message, to);
     return true;
   }
   if (refuses(error)) {  // refused by librdkafka itself because of its content
-    move(message, State::dead);
+    set_state(message, State::dead);
     dead_.push_back({message, error});
     return true;
   }
@@ -152,28 +152,28 @@ void Delivery::abandon() {
   producer_.reset();
   single_producer_.reset();
   for (size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i] == State::sent) move(i, State::waiting);
-    if (states_[i] == State::alone) move(i, State::suspect);
+    if (states_[i] == State::sent) set_state(i, State::waiting);
+    if (states_[i] == State::alone) set_state(i, State::suspect);
   }
 }
 
-void Delivery::reported(size_t message, rd_kafka_resp_err_t error) {
+void Delivery::on_result(size_t message, rd_kafka_resp_err_t error) {
   const bool alone = states_[message] == State::alone;
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    move(message, State::done);
+    set_state(message, State::done);
   } else if (!refuses(error)) {
     if (error != RD_KAFKA_RESP_ERR__FATAL) problem_ = address_of(config_) + ": " + rd_kafka_err2str(error);
-    move(message, alone ? State::suspect : State::waiting);
+    set_state(message, alone ? State::suspect : State::waiting);
   } else if (alone) {
-    move(message, State::dead);
+    set_state(message, State::dead);
     dead_.push_back({message, error});
   } else {
     too_large_ = too_large_ || too_large(error);
-    move(message, State::suspect);
+    set_state(message, State::suspect);
   }
 }
 
-void Delivery::move(size_t message, State to) {
+void Delivery::set_state(size_t message, State to) {
   --counts_[static_cast<size_t>(states_[message])];
   ++counts_[static_cast<size_t>(to)];
   states_[message] = to;

@@ -56,8 +56,8 @@ class Delivery {
   bool send_pending(std::unique_ptr<Producer> &producer, State from, State to, int64_t until);
   bool produce(Producer &producer, size_t message, State to);
   bool check_fatal(int64_t until);
-  void reported(size_t message, rd_kafka_resp_err_t error);
-  void move(size_t message, State to);
+  void on_result(size_t message, rd_kafka_resp_err_t error);
+  void set_state(size_t message, State to);
   size_t count(State state) const { return counts_[static_cast<size_t>(state)]; }
   void abandon();
   bool refused_everything() const;
