@@ -183,25 +183,26 @@ void HostCollector::collect_file_systems(Batch &batch) {
     if (!text) return;
     if (!file_systems_ || *text != mountinfo_) find_file_systems(*text);
   }
-  if (file_systems_->empty() || !query_file_systems()) return;
+  if (file_systems_->empty()) return;
+  const std::vector<std::optional<Space>> &spaces = spaces_.query(*file_systems_);
+  warn_unresponsive();
   for (size_t i = 0; i < file_systems_->size(); ++i) {
-    const std::optional<Space> &space = spaces_.answers()[i];
-    if (!space) continue;
+    if (!spaces[i]) continue;
     values_.clear();
-    space_values(*space, values_);
+    space_values(*spaces[i], values_);
     emitter_.emit(batch, values_, {{disk_, (*file_systems_)[i].disk}, {mount_, (*file_systems_)[i].mount}});
   }
 }
 
-bool HostCollector::query_file_systems() {
-  const bool answered = spaces_.query(file_systems_);
-  if (!answered && !unresponsive_logged_)
-    host_.log(Level::warning,
-              "the file system at " + spaces_.unresponsive() +
-                  " does not respond: sys.fs is absent until it does; repair or unmount it, or remove its type from "
-                  "the parameter file_systems");
-  unresponsive_logged_ = !answered;
-  return answered;
+void HostCollector::warn_unresponsive() {
+  std::vector<std::string> unresponsive = spaces_.unresponsive();
+  for (const std::string &mount : unresponsive)
+    if (std::find(unresponsive_.begin(), unresponsive_.end(), mount) == unresponsive_.end())
+      host_.log(Level::warning,
+                "the file system at " + mount +
+                    " does not respond: its sys.fs is absent until it does; repair or unmount it, or remove its type from "
+                    "the parameter file_systems");
+  unresponsive_ = std::move(unresponsive);
 }
 
 void HostCollector::find_file_systems(std::string_view mountinfo) {
@@ -211,7 +212,7 @@ void HostCollector::find_file_systems(std::string_view mountinfo) {
   std::vector<FileSystem> selected = select_file_systems(mounts, options_.file_systems);
   for (FileSystem &file_system : selected)
     if (auto name = block_device_name(reader_.folder(), file_system.device)) file_system.disk = std::move(*name);
-  file_systems_ = std::make_shared<const std::vector<FileSystem>>(std::move(selected));
+  file_systems_ = std::move(selected);
 }
 
 void HostCollector::collect_pressure(Batch &batch) {

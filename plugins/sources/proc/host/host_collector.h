@@ -45,7 +45,7 @@ class HostCollector {
   bool wanted(procfs::DiskType type) const;
   const Link &link_of(std::string_view interface, int64_t now_ns);
   void find_file_systems(std::string_view mountinfo);
-  bool query_file_systems();
+  void warn_unresponsive();
 
   Host host_;
   HostOptions options_;
@@ -76,10 +76,10 @@ class HostCollector {
 
   std::optional<Input> mountinfo_input_;
   std::string mountinfo_;  // the text that was parsed last; it is parsed again only after a change
-  FileSystemSpaces::Mounts file_systems_;
+  std::optional<std::vector<FileSystem>> file_systems_;
   FileSystemSpaces spaces_;
   int64_t next_space_ns_ = 0;
-  bool unresponsive_logged_ = false;
+  std::vector<std::string> unresponsive_;  // mount points that were logged
 
   std::array<Input, 3> pressure_inputs_{{{procfs::KeptFile("proc/pressure/cpu"), "sys.pressure.cpu is"},
                                          {procfs::KeptFile("proc/pressure/memory"), "sys.pressure.memory is"},

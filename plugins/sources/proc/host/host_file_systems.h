@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries the space of file systems on a separate thread: a file system that does not respond (FUSE, NFS) blocks its caller in the
-// kernel, possibly without end.
+// Queries the space of file systems on threads of its own: a file system that hangs (FUSE, NFS) blocks its caller in the kernel,
+// possibly forever. It then costs one thread and its own values; the other file systems are queried on another thread.
 #pragma once
 
 #include <chrono>
@@ -19,37 +19,37 @@ std::optional<Space> space_at(const std::string &mount);
 
 struct FileSystemQueryOptions {
   std::function<std::optional<Space>(const std::string &mount)> query = space_at;
-  std::chrono::milliseconds timeout{20};  // maximum wait of FileSystemSpaces::query, for all mounts together
+  std::chrono::milliseconds wait{20};         // for the answers of one call
+  std::chrono::milliseconds patience{5'000};  // a file system that takes longer does not respond
 };
 
+// Used on one thread.
 class FileSystemSpaces {
  public:
-  using Mounts = std::shared_ptr<const std::vector<FileSystem>>;
-
   explicit FileSystemSpaces(FileSystemQueryOptions options) : options_(std::move(options)) {}
   FileSystemSpaces(const FileSystemSpaces &) = delete;
   FileSystemSpaces &operator=(const FileSystemSpaces &) = delete;
   ~FileSystemSpaces() { stop(); }
 
   void start();
-  // Does not wait for a file system that does not respond: its thread is detached and ends when the kernel returns.
+  // Does not wait for a file system that hangs: its thread ends when the kernel returns.
   void stop();
 
-  // Queries all mounts (at least one) and returns true when all responded before the timeout. After a timeout, calls return false
-  // without a new query until the unresponsive file system has responded or failed.
-  bool query(const Mounts &mounts);
-  // The results in the order of the mounts; valid after query returned true, until the next query.
-  const std::vector<std::optional<Space>> &answers() const;
-  // The mount point that does not respond; valid after query returned false.
-  const std::string &unresponsive() const { return unresponsive_; }
+  // Queries all mount points that have no open query, and returns the answers that arrived since the last call, in the order of the
+  // mounts: nothing for one that fails or has not answered yet. A slow answer is returned by the next call. Valid until the next
+  // call, which allocates nothing if the mounts are the same.
+  const std::vector<std::optional<Space>> &query(const std::vector<FileSystem> &mounts);
+  // Mount points whose query takes longer than `patience`.
+  std::vector<std::string> unresponsive() const;
 
  private:
   struct Shared;
-  static void work(Shared &shared);
+  static void start_thread(const std::shared_ptr<Shared> &shared);
+  static void run(Shared &shared);
 
   FileSystemQueryOptions options_;
-  std::shared_ptr<Shared> shared_;  // state shared with the thread, which may outlive this object
-  std::string unresponsive_;
+  std::vector<std::optional<Space>> answers_;
+  std::shared_ptr<Shared> shared_;  // state shared with the threads, which may outlive this object
 };
 
 }  // namespace atalaya::proc

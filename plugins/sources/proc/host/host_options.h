@@ -36,8 +36,7 @@ inline constexpr auto kHostParams = std::to_array<Param>({
     param::boolean("loop_disks", "Also emit a sample per loop device").defaults("false"),
     param::boolean("ram_disks", "Also emit a sample per ram and zram disk").defaults("false"),
     param::boolean("loopback", "Also emit a sample of the interface lo").defaults("true"),
-    param::list("file_systems", kFileSystemType,
-                "File system types to sample; if one file system does not respond, none is sampled")
+    param::list("file_systems", kFileSystemType, "File system types to sample; one that does not respond has no samples")
         .defaults("ext2,ext3,ext4,xfs,btrfs,f2fs,zfs,bcachefs,jfs,reiserfs,nilfs2,vfat,exfat,ntfs,ntfs3,fuseblk"),
 });
 

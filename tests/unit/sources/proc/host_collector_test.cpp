@@ -378,7 +378,7 @@ TEST_CASE("this host, twice: declared names only, and percentages that can be") 
   core::Batch batch;
   HostOptions options;
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
-  HostCollector collector(fake.host(), options, {.timeout = std::chrono::seconds(60)});
+  HostCollector collector(fake.host(), options, {.wait = std::chrono::seconds(60)});
   collector.start();
   collect(fake, collector, batch);
   fake.now_ns += kSecond;

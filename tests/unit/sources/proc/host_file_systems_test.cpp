@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "plugins/sources/proc/host/host_collector.h"
@@ -29,7 +30,7 @@ class Kernel {
     std::unique_lock lock(mutex_);
     ++queries_[mount];
     changed_.notify_all();
-    changed_.wait(lock, [&] { return mount != hanging_; });
+    changed_.wait(lock, [&] { return !hanging_ || (!hanging_->empty() && mount != *hanging_); });
     return mount == "/broken" ? std::nullopt : std::optional(Space{4096, 100, 50, 50, 0, 0});
   }
   void hang(const std::string &mount) {
@@ -38,7 +39,7 @@ class Kernel {
   }
   void release() {
     const std::lock_guard lock(mutex_);
-    hanging_.clear();
+    hanging_.reset();
     changed_.notify_all();
   }
   int queries(const std::string &mount) {
@@ -53,20 +54,21 @@ class Kernel {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string hanging_;
+  std::optional<std::string> hanging_;  // empty: every one
   std::map<std::string, int> queries_;
 };
 
 constexpr std::chrono::seconds kLong{60};
 
-FileSystemQueryOptions query_options(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds timeout) {
-  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .timeout = timeout};
+FileSystemQueryOptions query_options(const std::shared_ptr<Kernel> &kernel, std::chrono::milliseconds wait,
+                                     std::chrono::milliseconds patience = kLong) {
+  return {.query = [kernel](const std::string &mount) { return kernel->query(mount); }, .wait = wait, .patience = patience};
 }
 
-FileSystemSpaces::Mounts mounts(std::initializer_list<const char *> paths) {
+std::vector<FileSystem> mounts(std::initializer_list<const char *> paths) {
   std::vector<FileSystem> all;
   for (const char *path : paths) all.push_back({"8:1", "sda1", path});
-  return std::make_shared<const std::vector<FileSystem>>(all);
+  return all;
 }
 
 // Queries until there is an answer; the test's own time limit ends it when none comes.
@@ -78,31 +80,63 @@ void query_until(Query &&answered) {
 TEST_CASE("answers come in the order of the mounts; one that fails has none") {
   FileSystemSpaces spaces(query_options(std::make_shared<Kernel>(), kLong));
   spaces.start();
-  REQUIRE(spaces.query(mounts({"/", "/broken", "/var"})));
-  REQUIRE(spaces.answers().size() == 3);
-  CHECK(spaces.answers()[0]->blocks == 100);
-  CHECK_FALSE(spaces.answers()[1]);
-  CHECK(spaces.answers()[2]);
+  const auto answers = spaces.query(mounts({"/", "/broken", "/var"}));
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0]->blocks == 100);
+  CHECK_FALSE(answers[1]);
+  CHECK(answers[2]);
 }
 
-TEST_CASE("while one hangs it is named and no further request is sent; then answers come again") {
+TEST_CASE("while one hangs the others answer, and no further query of it is sent; then its answer comes") {
   const auto kernel = std::make_shared<Kernel>();
   FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
   spaces.start();
   kernel->hang("/nfs");
   const auto all = mounts({"/", "/nfs", "/var"});
-  CHECK_FALSE(spaces.query(all));
-  kernel->await_query("/nfs");
   for (int window = 0; window < 3; ++window) {
-    CHECK_FALSE(spaces.query(mounts({"/other"})));
-    CHECK(spaces.unresponsive() == "/nfs");
+    bool root = false, var = false;
+    query_until([&] {
+      const auto answers = spaces.query(all);
+      CHECK_FALSE(answers[1]);
+      root = root || answers[0];
+      var = var || answers[2];
+      return root && var;
+    });
   }
   CHECK(kernel->queries("/nfs") == 1);
-  CHECK(kernel->queries("/var") == 0);
   kernel->release();
-  query_until([&] { return spaces.query(all); });
-  CHECK(spaces.answers().size() == 3);
-  CHECK(kernel->queries("/other") == 0);
+  query_until([&] { return spaces.query(all)[1].has_value(); });
+}
+
+TEST_CASE("one is unresponsive only after the patience") {
+  const auto kernel = std::make_shared<Kernel>();
+  kernel->hang("/nfs");
+  FileSystemSpaces patient(query_options(kernel, std::chrono::milliseconds(1)));
+  patient.start();
+  patient.query(mounts({"/nfs"}));
+  kernel->await_query("/nfs");
+  CHECK(patient.unresponsive().empty());
+  FileSystemSpaces hasty(query_options(kernel, std::chrono::milliseconds(1), std::chrono::milliseconds(0)));
+  hasty.start();
+  hasty.query(mounts({"/nfs", "/"}));
+  query_until([&] { return hasty.unresponsive() == std::vector<std::string>{"/nfs"}; });
+  kernel->release();
+  query_until([&] {
+    hasty.query(mounts({"/nfs", "/"}));
+    return hasty.unresponsive().empty();
+  });
+}
+
+TEST_CASE("more may hang than there are threads: the rest has no answers, and the stop does not wait") {
+  const auto kernel = std::make_shared<Kernel>();
+  kernel->hang("");  // every one
+  {
+    FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
+    spaces.start();
+    const auto many = mounts({"/1", "/2", "/3", "/4", "/5", "/6", "/7", "/8", "/9", "/10"});
+    for (const auto &answer : spaces.query(many)) CHECK_FALSE(answer);
+  }
+  kernel->release();
 }
 
 TEST_CASE("a hanging file system holds up neither the stop nor a new start") {
@@ -111,12 +145,12 @@ TEST_CASE("a hanging file system holds up neither the stop nor a new start") {
   {
     FileSystemSpaces spaces(query_options(kernel, std::chrono::milliseconds(1)));
     spaces.start();
-    CHECK_FALSE(spaces.query(mounts({"/nfs"})));
+    CHECK_FALSE(spaces.query(mounts({"/nfs"}))[0]);
     kernel->await_query("/nfs");
     spaces.stop();
     spaces.stop();
     spaces.start();
-    query_until([&] { return spaces.query(mounts({"/var"})); });
+    query_until([&] { return spaces.query(mounts({"/var"}))[0].has_value(); });
   }
   kernel->release();
 }
@@ -127,7 +161,7 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
   core::Batch batch;
   HostOptions options;
   options.file_systems = {"ext4", "xfs", "btrfs", "overlay", "tmpfs"};
-  HostCollector collector(fake.host(), options, query_options(kernel, std::chrono::milliseconds(20)));
+  HostCollector collector(fake.host(), options, query_options(kernel, std::chrono::milliseconds(20), std::chrono::milliseconds(0)));
   collector.start();
   const auto window = [&] {
     fake.now_ns += 1'000'000'000;
@@ -145,12 +179,12 @@ TEST_CASE("a collector on a host with a hanging file system: all other metrics a
   kernel->hang(mount);
   for (int i = 0; i < 3; ++i) {
     const std::vector<Seen> samples = window();
-    CHECK(with_field(samples, "sys.fs.size").fields.empty());
+    for (const Seen &sample : samples) CHECK((sample.fields.count("sys.fs.size") == 0 || sample.tags.at("mount") != mount));
     CHECK_FALSE(with_field(samples, "sys.mem.free").fields.empty());
     CHECK_FALSE(with_field(samples, "sys.load.1m").fields.empty());
   }
   CHECK(fake.log == std::vector<std::string>{"the file system at " + mount +
-                                             " does not respond: sys.fs is absent until it does; repair or unmount it, or "
+                                             " does not respond: its sys.fs is absent until it does; repair or unmount it, or "
                                              "remove its type from the parameter file_systems"});
   kernel->release();
   query_until(answered);
