@@ -62,17 +62,18 @@ uint32_t SampleBuilder::add_name(std::string_view name) {
 }
 
 // The first declaration of a name holds; the host counts and logs the others. Names are limited as those of samples are.
-void SampleBuilder::declare(std::string_view name, const atalaya_metric_info &info) {
+bool SampleBuilder::declare(std::string_view name, const atalaya_metric_info &info) {
   const uint32_t id = name.empty() ? 0 : id_of(name);
-  if (id == 0) return;
+  if (id == 0) return true;
   const auto known = host_.metric(id);
-  if (known && known->kind == info.kind && known->decimals == info.decimals && known->unit == view(info.unit)) return;
+  if (known && known->kind == info.kind && known->decimals == info.decimals && known->unit == view(info.unit)) return true;
   host_.declare({.name = str(name),
                  .unit = info.unit,
                  .kind = info.kind,
                  .decimals = info.decimals,
                  .source = info.source,
                  .summary = info.summary});
+  return !known || known->kind == info.kind;
 }
 
 bool SampleBuilder::intern(const protocols::Record &record) {

@@ -24,7 +24,7 @@ class SampleBuilder final : public protocols::Taker {
   // `sender` null: the request has no sender, so no limits per sender apply. `now_ns` is monotonic.
   void begin_request(const SenderPtr &sender = nullptr, int64_t now_ns = 0);
   bool take(const protocols::Record &record) override;
-  void declare(std::string_view name, const atalaya_metric_info &info) override;
+  bool declare(std::string_view name, const atalaya_metric_info &info) override;
   void undo_request();  // removes the samples of this request
   uint64_t samples() const { return batch_ ? batch_->samples().size() : 0; }
   const NameBudget &names() const { return names_; }

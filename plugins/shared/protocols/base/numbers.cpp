@@ -7,13 +7,26 @@
 
 namespace atalaya::protocols {
 
-std::optional<int64_t> parse_integer(std::string_view text) {
+namespace {
+
+template <class Integer>
+std::optional<Integer> parse(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  int64_t value = 0;
+  Integer value = 0;
   const char *const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return value;
+}
+
+}  // namespace
+
+std::optional<int64_t> parse_integer(std::string_view text) {
+  return parse<int64_t>(text);
+}
+
+std::optional<uint64_t> parse_unsigned(std::string_view text) {
+  return parse<uint64_t>(text);
 }
 
 std::optional<double> parse_real(std::string_view text) {

@@ -37,8 +37,9 @@ class Taker {
   virtual ~Taker() = default;
   // Accepts a record. False: rejected, because the limit of names is reached.
   virtual bool take(const Record &record) = 0;
-  // Receives the sender's declaration of a metric.
-  virtual void declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) {}
+  // Receives the sender's declaration of a metric. False: the metric is of another kind already, so that a value of this kind would
+  // be read as one of the other.
+  virtual bool declare(std::string_view /*name*/, const atalaya_metric_info & /*info*/) { return true; }
 };
 
 struct Rules {
@@ -55,6 +56,7 @@ struct Account {
 };
 
 constexpr std::string_view kTooManyNames = "Unknown metric";  // OpenTSDB's error for a name that it does not add
+constexpr std::string_view kOtherKind = "the metric is of another kind already: gauge, delta or total";
 
 // Counts a refused document; with details `append` adds the error.
 template <class Append>

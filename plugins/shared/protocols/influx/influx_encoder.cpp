@@ -10,21 +10,21 @@
 namespace atalaya::protocols {
 namespace {
 
-constexpr std::string_view kSpecial = ",= ";
+constexpr std::string_view kSpecial = ",= ", kSpecialInMeasurement = ", ";
 
 // A word of the protocol. Control characters and a '\' before an escaped character have no escape: they are written as \x0a and
 // \x5c.
-void append_word(std::string &out, std::string_view text, std::string &buffer) {
+void append_word(std::string &out, std::string_view text, std::string &buffer, std::string_view special = kSpecial) {
   buffer.clear();
   core::append_visible(buffer, text);
   for (size_t i = 0; i < buffer.size(); ++i) {
     const char byte = buffer[i];
     const bool last = i + 1 == buffer.size();
-    if (byte == '\\' && (last || kSpecial.find(buffer[i + 1]) != std::string_view::npos || buffer[i + 1] == '\\')) {
+    if (byte == '\\' && (last || special.find(buffer[i + 1]) != std::string_view::npos || buffer[i + 1] == '\\')) {
       out += "\\x5c";
       continue;
     }
-    if (kSpecial.find(byte) != std::string_view::npos) out += '\\';
+    if (special.find(byte) != std::string_view::npos) out += '\\';
     out += byte;
   }
 }
@@ -33,7 +33,7 @@ void append_word(std::string &out, std::string_view text, std::string &buffer) {
 void append_measurement(std::string &out, std::string_view text, std::string &buffer) {
   const bool comment = text.starts_with('#');
   if (comment) out += "\\x23";
-  append_word(out, text.substr(comment ? 1 : 0), buffer);
+  append_word(out, text.substr(comment ? 1 : 0), buffer, kSpecialInMeasurement);
 }
 
 class InfluxEncoder final : public core::Encoder {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InfluxDB's line protocol: docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference.
+//   MEASUREMENT[,TAG=VALUE...] FIELD=VALUE[,FIELD=VALUE...] [TIME]
+// Any number of blanks and tabs is between the parts and around them. A quote begins a text only behind the '=' of a field, and
+// only there may a line feed follow; elsewhere it is a plain character.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,8 @@ class InfluxReader {
   Account read(std::string_view body, int64_t unit_ns, int64_t now_ns, const Rules &rules, Taker &taker);
 
  private:
-  std::string_view plain(std::string_view text);
+  std::string_view plain(std::string_view text, std::string_view ends);
+  core::Result<std::string_view> name(std::string_view &rest, std::string_view ends, std::string_view missing);
   std::string_view joined(std::string_view measurement, std::string_view field);
   core::Status line(std::string_view text, int64_t unit_ns, int64_t now_ns);
   core::Status add_tags(std::string_view &rest);
