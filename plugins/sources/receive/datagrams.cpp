@@ -99,7 +99,7 @@ void DatagramReader::add_losses(uint32_t lost) {
 }
 
 void DatagramReader::end_window(int64_t now_ns) {
-  if (const uint64_t refused = protocol_->refused(); refused > 0) dropped_("malformed, or beyond the limit of a window", refused);
+  for (const auto &[reason, values] : protocol_->refused()) dropped_(reason, values);
   if (auto window = protocol_->take(start_ns_, now_ns)) deliver_(std::move(*window));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -17,6 +18,9 @@ struct DatagramWindow {
   std::function<Account(const Rules &, Taker &)> read;
 };
 
+// Numbers of values by the reason of their refusal. The reasons are constants.
+using Refusals = std::map<std::string_view, uint64_t>;
+
 // The state of one protocol. One thread.
 class DatagramProtocol {
  public:
@@ -25,8 +29,8 @@ class DatagramProtocol {
   virtual void add(std::string_view datagram) = 0;
   // Returns the received values as the window of these times (Unix ns) and removes them. Nothing if there are none.
   virtual std::optional<DatagramWindow> take(int64_t from_ns, int64_t to_ns) = 0;
-  // The number of values refused since the last call: malformed, or beyond a limit.
-  virtual uint64_t refused() = 0;
+  // The values refused since the last call, by reason.
+  virtual Refusals refused() = 0;
 };
 
 }  // namespace atalaya::protocols

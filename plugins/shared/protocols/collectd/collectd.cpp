@@ -23,6 +23,7 @@ constexpr uint8_t kGaugeValue = 1, kDerive = 2, kAbsolute = 3;
 
 constexpr size_t kHeader = 4;  // type and length of a part, both 16 bits
 constexpr size_t kMaxText = 256;
+constexpr std::string_view kBeyondLimits = "datagrams beyond the limit of a window";
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 template <class Integer>
@@ -217,7 +218,7 @@ class Collectd final : public DatagramProtocol {
   void add(std::string_view datagram) override {
     if (datagram.empty()) return;
     if (bytes_ + datagram.size() > max_bytes_) {
-      ++refused_;
+      ++refused_[kBeyondLimits];
       return;
     }
     bytes_ += datagram.size();
@@ -235,13 +236,13 @@ class Collectd final : public DatagramProtocol {
                           }};
   }
 
-  uint64_t refused() override { return std::exchange(refused_, 0); }
+  Refusals refused() override { return std::exchange(refused_, {}); }
 
  private:
   const size_t max_bytes_;
   std::vector<std::string> datagrams_;
   size_t bytes_ = 0;
-  uint64_t refused_ = 0;
+  Refusals refused_;
 };
 
 }  // namespace

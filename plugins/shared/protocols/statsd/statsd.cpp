@@ -18,6 +18,14 @@ namespace {
 constexpr size_t kMaxName = 1024;  // bytes of a name with its tags
 constexpr size_t kMaxStatsdTags = 64;
 
+// Reasons of refusals.
+constexpr std::string_view kNoName = "a line of statsd is not NAME:VALUE|TYPE", kUnknownType = "the type of statsd is not known",
+                           kNoNumber = "the value of statsd is no finite number",
+                           kWrongRate = "the rate of statsd is not above 0 and at most 1",
+                           kLongName = "the name of statsd has more than 1024 bytes or 64 tags",
+                           kOtherType = "the name has another type in this window of statsd",
+                           kBeyondLimits = "values beyond the limit of a window of statsd";
+
 enum class Type : uint8_t { counter, gauge, timer, set };
 
 std::optional<Type> type_from_name(std::string_view name) {
@@ -36,38 +44,51 @@ std::string_view cut(std::string_view &rest, char separator) {
   return part;
 }
 
-struct Line {
-  std::string_view name, value, tags;
+// One value of a line, with the type and the sections behind it.
+struct Value {
+  std::string_view text;
   Type type = Type::counter;
-  double rate = 1, number = 0;  // number: the value, unless it is a member of a set
+  double rate = 1;
 };
 
-std::optional<Line> parse(std::string_view text) {
-  Line line;
-  const size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  line.name = text.substr(0, colon);
-  text.remove_prefix(colon + 1);
-  line.value = cut(text, '|');
-  const auto type = type_from_name(cut(text, '|'));
-  if (!type || line.value.empty()) return std::nullopt;
-  line.type = *type;
-  while (!text.empty()) {
-    const std::string_view part = cut(text, '|');
-    if (part.starts_with('@')) {
-      const auto rate = parse_real(part.substr(1));
-      if (!rate || !(*rate > 0) || *rate > 1) return std::nullopt;
-      line.rate = *rate;
-    } else if (part.starts_with('#')) {
-      line.tags = part.substr(1);
-    }
+// The text up to one of these characters; removes it from `rest`, but not the character.
+std::string_view cut_before(std::string_view &rest, std::string_view ends) {
+  const std::string_view part = rest.substr(0, rest.find_first_of(ends));
+  rest.remove_prefix(part.size());
+  return part;
+}
+
+// Sorted, so that the same tags in another order are the same series. False: too many.
+bool sort_tags(std::string_view tags, std::vector<std::string_view> &out) {
+  out.clear();
+  while (!tags.empty())
+    if (const std::string_view tag = cut(tags, ','); !tag.empty() && tag.front() != ':') out.push_back(tag);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out.size() <= kMaxStatsdTags;
+}
+
+// A group of values of a line: "1:2|ms|@0.5|#k:v".
+struct Group {
+  std::string_view values, type, rate = "1", tags;
+};
+
+// Removes a group from `rest`. Behind a type or a rate, a colon begins the next group; the other sections contain colons.
+Group cut_group(std::string_view &rest) {
+  Group group;
+  group.values = cut(rest, '|');
+  group.type = cut_before(rest, "|:");
+  while (rest.starts_with('|')) {
+    rest.remove_prefix(1);
+    if (rest.starts_with('@'))
+      group.rate = cut_before(rest, "|:").substr(1);
+    else if (rest.starts_with('#'))
+      group.tags = cut_before(rest, "|").substr(1);
+    else
+      cut_before(rest, "|");
   }
-  if (line.name.size() + line.tags.size() > kMaxName) return std::nullopt;
-  if (line.type == Type::set) return line;
-  const auto number = parse_real(line.value);
-  if (!number || !std::isfinite(*number)) return std::nullopt;
-  line.number = *number;
-  return line;
+  if (!rest.empty()) rest.remove_prefix(1);
+  return group;
 }
 
 struct Series {
@@ -88,20 +109,20 @@ bool add_to(double &sum, double value) {
   return true;
 }
 
-bool add_number(Series &series, const Line &line) {
-  const bool is_change = line.value.front() == '+' || line.value.front() == '-';  // of a gauge
+bool add_number(Series &series, const Value &value, double number) {
+  const bool is_change = value.text.front() == '+' || value.text.front() == '-';  // of a gauge
   switch (series.type) {
     case Type::counter:
-      return add_to(series.value, line.number / line.rate);
+      return add_to(series.value, number / value.rate);
     case Type::gauge:
-      if (is_change) return add_to(series.value, line.number);
-      series.value = line.number;
+      if (is_change) return add_to(series.value, number);
+      series.value = number;
       return true;
     case Type::timer:
-      if (!add_to(series.value, line.number / line.rate)) return false;
-      series.smallest = series.count == 0 ? line.number : std::min(series.smallest, line.number);
-      series.largest = series.count == 0 ? line.number : std::max(series.largest, line.number);
-      series.count += 1 / line.rate;
+      if (!add_to(series.value, number / value.rate)) return false;
+      series.smallest = series.count == 0 ? number : std::min(series.smallest, number);
+      series.largest = series.count == 0 ? number : std::max(series.largest, number);
+      series.count += 1 / value.rate;
       return true;
     case Type::set:
       break;
@@ -111,10 +132,10 @@ bool add_number(Series &series, const Line &line) {
 
 void set_tags(Record &record, std::string_view tags) {
   record.tags.clear();
-  while (!tags.empty() && record.tags.size() < kMaxStatsdTags) {
+  while (!tags.empty()) {
     std::string_view tag = cut(tags, ',');
     const std::string_view key = cut(tag, ':');
-    if (!key.empty()) record.tags.push_back({key, tag.empty() ? std::string_view("true") : tag});
+    record.tags.push_back({key, tag.empty() ? std::string_view("true") : tag});
   }
 }
 
@@ -153,17 +174,18 @@ class WindowReader {
 
   void put(const std::string &name, double value, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
-    taker_->declare(
+    const bool agrees = taker_->declare(
         name, {.struct_size = sizeof(atalaya_metric_info), .kind = kind, .decimals = 6, .unit = {kNoUnit.data(), kNoUnit.size()}});
     record_.point = true;
     record_.time_ns = to_ns_;
     record_.duration_ns = std::max<int64_t>(to_ns_ - from_ns_, 0);
     record_.fields.assign(1, {.name = name, .f64 = value});
-    if (taker_->take(record_)) {
+    if (agrees && taker_->take(record_)) {
       ++account_.good;
       return;
     }
-    refuse(account_, *rules_, [&](std::string &out) { append_numbered(out, "value", account_.failed, kTooManyNames); });
+    refuse(account_, *rules_,
+           [&](std::string &out) { append_numbered(out, "value", account_.failed, agrees ? kTooManyNames : kOtherKind); });
   }
 
   const Window &window_;
@@ -182,12 +204,7 @@ class Statsd final : public DatagramProtocol {
     while (!datagram.empty()) {
       std::string_view text = cut(datagram, '\n');
       if (text.ends_with('\r')) text.remove_suffix(1);
-      if (text.empty()) continue;
-      const auto line = parse(text);
-      if (line && add_line(*line))
-        ++values_;
-      else
-        ++refused_;
+      if (!text.empty()) add_line(text);
     }
   }
 
@@ -202,23 +219,71 @@ class Statsd final : public DatagramProtocol {
                           }};
   }
 
-  uint64_t refused() override { return std::exchange(refused_, 0); }
+  Refusals refused() override { return std::exchange(refused_, {}); }
 
  private:
-  bool add_line(const Line &line) {
-    key_.assign(line.name).append(1, '\n').append(line.tags);
+  void add_line(std::string_view text) {
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0) {
+      ++refused_[kNoName];
+      return;
+    }
+    const std::string_view name = text.substr(0, colon);
+    text.remove_prefix(colon + 1);
+    do add_group(name, cut_group(text));
+    while (!text.empty());
+  }
+
+  void add_group(std::string_view name, const Group &group) {
+    const auto type = type_from_name(group.type);
+    if (!type) return count_all(group.values, kUnknownType);
+    const auto rate = parse_real(group.rate);
+    if (!rate || !(*rate > 0) || *rate > 1) return count_all(group.values, kWrongRate);
+    Value value{.type = *type, .rate = *rate};
+    if (!sort_tags(group.tags, tags_) || name.size() + group.tags.size() > kMaxName) return count_all(group.values, kLongName);
+    key_.assign(name);
+    char before = '\n';
+    for (const std::string_view tag : tags_) key_.append(1, std::exchange(before, ',')).append(tag);
+    std::string_view values = group.values;
+    for (bool more = true; more;) {
+      more = value.type != Type::set && values.find(':') != std::string_view::npos;
+      value.text = more ? cut(values, ':') : values;
+      count(add_value(value));
+    }
+  }
+
+  void count_all(std::string_view values, std::string_view reason) {
+    refused_[reason] += static_cast<uint64_t>(std::count(values.begin(), values.end(), ':')) + 1;
+  }
+  void count(std::string_view refusal) {
+    if (refusal.empty())
+      ++values_;
+    else
+      ++refused_[refusal];
+  }
+
+  // To the series of the current key. The result: the reason of a refusal, or "".
+  std::string_view add_value(const Value &value) {
+    if (value.text.empty()) return kNoNumber;
+    double number = 0;
+    if (value.type != Type::set) {
+      const auto found = parse_real(value.text);
+      if (!found || !std::isfinite(*found)) return kNoNumber;
+      number = *found;
+    }
     auto at = window_.find(key_);
     if (at == window_.end()) {
-      if (window_.size() >= limits_.series || bytes_ + key_.size() > limits_.bytes) return false;
+      if (window_.size() >= limits_.series || bytes_ + key_.size() > limits_.bytes) return kBeyondLimits;
       bytes_ += key_.size();
       at = window_.try_emplace(key_).first;
-      at->second.type = line.type;
-      if (const auto before = gauges_.find(key_); line.type == Type::gauge && before != gauges_.end())
+      at->second.type = value.type;
+      if (const auto before = gauges_.find(key_); value.type == Type::gauge && before != gauges_.end())
         at->second.value = before->second;
     }
     Series &series = at->second;
-    if (series.type != line.type) return false;
-    return line.type == Type::set ? add_member(series, line.value) : add_number(series, line);
+    if (series.type != value.type) return kOtherType;
+    if (value.type == Type::set) return add_member(series, value.text) ? std::string_view{} : kBeyondLimits;
+    return add_number(series, value, number) ? std::string_view{} : kNoNumber;
   }
 
   bool add_member(Series &series, std::string_view value) {
@@ -244,9 +309,11 @@ class Statsd final : public DatagramProtocol {
   const StatsdLimits limits_;
   Window window_;
   std::unordered_map<std::string, double> gauges_;
-  std::string key_;
+  std::string key_;                     // of the current values: the name and its tags
+  std::vector<std::string_view> tags_;  // of the current values
   size_t bytes_ = 0, members_ = 0;
-  uint64_t values_ = 0, refused_ = 0;
+  uint64_t values_ = 0;
+  Refusals refused_;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of statsd, with the tags of DogStatsD: "name:value|type|@rate|#key:value,...", one per line.
+// The protocol of statsd, with the tags and packed values of DogStatsD, one metric a line.
 // Source: github.com/statsd/statsd, docs/metric_types.md; docs.datadoghq.com/developers/dogstatsd/datagram_shell.
+//   NAME:VALUE[:VALUE...]|TYPE[|@RATE][|#KEY:VALUE,...][:VALUE|TYPE[|@RATE]...]
+// Several values share a type and its sections (DogStatsD 1.1), and behind a type or a rate another value with a type of its own
+// may follow (statsd). A value of a set may contain colons. Other sections, such as the container, are ignored. The order of tags
+// is without meaning. Each value is accepted or refused for itself.
 #pragma once
 
 #include <cstdint>
