@@ -240,7 +240,7 @@ protocols::Account ReceiveSource::parse(const Request &request) {
     case Form::influx:
       return influx_reader_.read(text_, request.unit_ns, realtime(), rules, builder_);
     case Form::otlp:
-      return otlp_reader_.read(text_, rules, builder_);
+      return request.json ? otlp_reader_.read_json(text_, rules, builder_) : otlp_reader_.read(text_, rules, builder_);
     case Form::lines:
       break;
   }

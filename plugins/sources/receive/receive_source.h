@@ -32,7 +32,7 @@ class ReceiveSource final : public PushSource {
       param::string("tokens", "File of tokens that senders must present, one per line; reloaded on change (default: no token)")
           .unit("secret file"),
       param::boolean("influx", "Accept InfluxDB's line protocol at /write and /api/v2/write").defaults("false"),
-      param::boolean("otlp", "Accept OpenTelemetry's metrics as protobuf at /v1/metrics").defaults("false"),
+      param::boolean("otlp", "Accept OpenTelemetry's metrics as protobuf or JSON at /v1/metrics").defaults("false"),
       param::string("statsd", "Address of UDP at which statsd's protocol is accepted, such as 127.0.0.1:8125 (default: none)"),
       param::duration("statsd_window", "Window of the values of statsd").defaults("10s").range(1e8, 3.6e12),
       param::string("collectd",

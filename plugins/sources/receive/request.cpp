@@ -43,11 +43,9 @@ Answer stacks_answer(const Request &request, const protocols::Account &account) 
 }
 
 // Points that are refused must not be sent again, so the answer to the others is a success.
-Answer otlp_answer(const protocols::Account &account) {
-  return {
-      200,
-      protocols::OtlpReader::response(account.failed, "points without a finite value, a time or a name, or with too many names"), 0,
-      "application/x-protobuf"};
+Answer otlp_answer(const Request &request, const protocols::Account &account) {
+  if (request.json) return {200, protocols::OtlpReader::json_response(account), 0, "application/json"};
+  return {200, protocols::OtlpReader::response(account), 0, "application/x-protobuf"};
 }
 
 }  // namespace
@@ -94,7 +92,7 @@ Answer unavailable(std::string_view why) {
 Answer answer_for(const Request &request, const protocols::Account &account) {
   if (!account.fatal.empty()) return error_answer(400, account.fatal);
   if (request.form == Form::stacks) return stacks_answer(request, account);
-  if (request.form == Form::otlp) return otlp_answer(account);
+  if (request.form == Form::otlp) return otlp_answer(request, account);
   if (request.summary || request.details) return {account.failed > 0 ? 400u : 200u, account_text(request, account, 0), 0};
   if (account.failed == 0) return {204, "", 0};
   if (request.form == Form::lines || request.form == Form::influx)

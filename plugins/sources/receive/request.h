@@ -32,6 +32,7 @@ class Request {
   SenderPtr sender;
   Form form = Form::put;
   bool summary = false, details = false;
+  bool json = false;    // the body of OTLP is JSON, not protobuf
   int64_t unit_ns = 1;  // unit of timestamps in the line protocol
   std::optional<int64_t> sync_timeout_ms;
   io::Encoding encoding = io::Encoding::identity;

@@ -114,13 +114,16 @@ Answer Server::check(MHD_Connection *connection, std::string_view url, std::stri
   if (method != "POST" && !(method == "PUT" && *form == Form::lines))
     return error_answer(405, "Method not allowed",
                         "The HTTP method [" + std::string(method) + "] is not permitted for this endpoint");
-  if (*form == Form::otlp && !header(connection, MHD_HTTP_HEADER_CONTENT_TYPE).starts_with("application/x-protobuf"))
-    return error_answer(415, "Unsupported Content-Type", "Set the exporter's protocol to http/protobuf");
+  const std::string_view content = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
+  const bool json = content.starts_with("application/json");
+  if (*form == Form::otlp && !json && !content.starts_with("application/x-protobuf"))
+    return error_answer(415, "Unsupported Content-Type", "Set the exporter's protocol to http/protobuf or http/json");
   const auto encoding = io::encoding_from_name(header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING));
   if (!encoding) return error_answer(415, "Unsupported Content-Encoding", "Use gzip, deflate, zstd or identity");
   Request &request = *call.request;
   if (auto refused = admit_(request, address_of(connection))) return std::move(*refused);
   request.form = *form;
+  request.json = json;
   request.encoding = *encoding;
   request.summary = has_flag(connection, "summary");
   request.details = has_flag(connection, "details");

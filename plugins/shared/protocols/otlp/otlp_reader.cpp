@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/protocols/otlp/otlp_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
+
+#include "core/base/text/json.h"
+#include "plugins/shared/protocols/otlp/otlp_json.h"
 
 namespace atalaya::protocols {
 namespace {
@@ -24,16 +28,16 @@ constexpr pbf_tag_type kResource = 1, kScopes = 2;
 constexpr pbf_tag_type kResourceAttribute = 1;
 constexpr pbf_tag_type kScopeMetric = 2;
 constexpr pbf_tag_type kKey = 1, kAnyValue = 2;
-constexpr pbf_tag_type kText = 1, kBoolean = 2, kInteger = 3, kDouble = 4;
+constexpr pbf_tag_type kText = 1, kBoolean = 2, kInteger = 3, kDouble = 4, kList = 5, kMap = 6, kBytes = 7, kMember = 1;
+constexpr int kMaxDepth = 16;  // of lists and maps in a value
 constexpr pbf_tag_type kName = 1, kDescription = 2, kUnit = 3;
 constexpr pbf_tag_type kGauge = 5, kSum = 7, kHistogram = 9, kExponential = 10, kSummary = 11;
 constexpr pbf_tag_type kPoint = 1, kTemporality = 2, kMonotonic = 3;
 constexpr int32_t kDelta = 1;
 constexpr pbf_tag_type kStart = 2, kTime = 3;
 constexpr pbf_tag_type kAsDouble = 4, kAsInteger = 6, kNumberAttribute = 7;  // NumberDataPoint
-constexpr pbf_tag_type kCount = 4, kSumOfValues = 5, kFlags = 8;             // histograms, summary
-constexpr pbf_tag_type kHistogramAttribute = 9, kExponentialAttribute = 1, kSummaryAttribute = 7;
-constexpr uint32_t kNoValue = 1;  // flag: the point has no value
+constexpr pbf_tag_type kCount = 4, kSumOfValues = 5;                         // histograms, summary
+constexpr uint32_t kNoValue = 1;                                             // flag: the point has no value
 constexpr pbf_tag_type kPartialSuccess = 1, kRejectedPoints = 1, kRejectedReason = 2;
 
 constexpr uint32_t wire(pbf_tag_type tag, pbf_wire_type type) {
@@ -53,34 +57,121 @@ std::string_view tag_of(std::string_view attribute) {
   return attribute;
 }
 
-pbf_tag_type attribute_tag(uint32_t form) {
-  if (form == kHistogram) return kHistogramAttribute;
-  if (form == kExponential) return kExponentialAttribute;
-  return form == kSummary ? kSummaryAttribute : kNumberAttribute;
+// The numbers of the fields that differ between the messages of points, and the parts that are not stored.
+struct Layout {
+  pbf_tag_type attribute, flags;
+  std::string_view left_out;  // their names; the bits of `parts` are the numbers of their fields
+  uint32_t parts;
+};
+
+constexpr uint32_t bits(std::initializer_list<pbf_tag_type> tags) {
+  uint32_t set = 0;
+  for (const pbf_tag_type tag : tags) set |= 1U << tag;
+  return set;
+}
+
+const Layout &layout_of(uint32_t form) {
+  static constexpr Layout kNumberPoint{7, 8, "exemplars", bits({5})};
+  static constexpr Layout kHistogramPoint{9, 10, "buckets, exemplars, minimum and maximum of histograms", bits({6, 8, 11, 12})};
+  static constexpr Layout kExponentialPoint{1, 10, "buckets, exemplars, minimum and maximum of exponential histograms",
+                                            bits({7, 8, 9, 11, 12, 13})};
+  static constexpr Layout kSummaryPoint{7, 8, "quantiles of summaries", bits({6})};
+  if (form == kHistogram) return kHistogramPoint;
+  if (form == kExponential) return kExponentialPoint;
+  return form == kSummary ? kSummaryPoint : kNumberPoint;
 }
 
 bool is_distribution(uint32_t form) {
   return form == kHistogram || form == kExponential || form == kSummary;
 }
 
-// A scalar as the value of a tag; nothing for lists and for an absent value.
-std::optional<std::string> scalar(std::string_view message) {
-  std::optional<std::string> found;
-  for (pbf_reader value(message.data(), message.size()); value.next();) {
-    switch (value.tag_and_type()) {
-      case wire(kText, pbf_wire_type::length_delimited):
-        found = std::string(text_of(value));
+void append_base64(std::string &out, std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+  }
+}
+
+struct Pair {
+  std::string_view key, value;  // the value is a message AnyValue
+};
+Pair read_pair(std::string_view message) {
+  Pair read;
+  for (pbf_reader pair(message.data(), message.size()); pair.next();) {
+    switch (pair.tag_and_type()) {
+      case wire(kKey, pbf_wire_type::length_delimited):
+        read.key = text_of(pair);
         break;
-      case wire(kBoolean, pbf_wire_type::varint):
-        found = value.get_bool() ? "true" : "false";
-        break;
-      case wire(kInteger, pbf_wire_type::varint):
-        found = std::to_string(value.get_int64());
-        break;
-      case wire(kDouble, pbf_wire_type::fixed64):
-        found = std::to_string(value.get_double());
+      case wire(kAnyValue, pbf_wire_type::length_delimited):
+        read.value = text_of(pair);
         break;
       default:
+        pair.skip();
+    }
+  }
+  return read;
+}
+
+bool append_any(std::string &out, std::string_view message, int depth);
+
+// Lists and maps are JSON, as the specification says for formats without them.
+void append_members(std::string &out, std::string_view message, bool is_map, int depth) {
+  out += is_map ? '{' : '[';
+  bool first = true;
+  for (pbf_reader list(message.data(), message.size()); list.next(kMember, pbf_wire_type::length_delimited); first = false) {
+    if (!first) out += ',';
+    std::string_view value = text_of(list);
+    if (is_map) {
+      const Pair pair = read_pair(value);
+      core::append_json_string(out, pair.key);
+      out += ':';
+      value = pair.value;
+    }
+    if (depth >= kMaxDepth || !append_any(out, value, depth + 1)) out += "null";
+  }
+  out += is_map ? '}' : ']';
+}
+
+// Appends a message AnyValue as the value of a tag, or inside of a list (depth > 0) as JSON. False: it has no value.
+bool append_any(std::string &out, std::string_view message, int depth) {
+  const auto append_text = [&](std::string_view text) {
+    if (depth > 0)
+      core::append_json_string(out, text);
+    else
+      out += text;
+  };
+  bool found = false;
+  for (pbf_reader value(message.data(), message.size()); !found && value.next();) {
+    found = true;
+    switch (value.tag_and_type()) {
+      case wire(kText, pbf_wire_type::length_delimited):
+        append_text(text_of(value));
+        break;
+      case wire(kBoolean, pbf_wire_type::varint):
+        out += value.get_bool() ? "true" : "false";
+        break;
+      case wire(kInteger, pbf_wire_type::varint):
+        core::append_integer(out, value.get_int64());
+        break;
+      case wire(kDouble, pbf_wire_type::fixed64):
+        core::append_number(out, value.get_double());
+        break;
+      case wire(kList, pbf_wire_type::length_delimited):
+      case wire(kMap, pbf_wire_type::length_delimited): {
+        const bool is_map = value.tag() == kMap;
+        append_members(out, text_of(value), is_map, depth);
+        break;
+      }
+      case wire(kBytes, pbf_wire_type::length_delimited): {
+        std::string digits;
+        append_base64(digits, text_of(value));
+        append_text(digits);
+        break;
+      }
+      default:
+        found = false;
         value.skip();
     }
   }
@@ -92,107 +183,114 @@ std::optional<std::string> scalar(std::string_view message) {
 struct OtlpReader::Metric {
   std::string_view name, unit, summary;
   bool cumulative = false, monotonic = false;
+  bool agrees = true;  // with the kind that the host knows
+  // A sum that may fall is a gauge; its changes are deltas.
   uint32_t kind(uint32_t form) const {
-    if (form == kGauge || (form == kSum && !monotonic)) return ATALAYA_GAUGE;
+    if (form == kGauge || (form == kSum && !monotonic && cumulative)) return ATALAYA_GAUGE;
     return cumulative ? ATALAYA_TOTAL : ATALAYA_DELTA;
   }
 };
 
+struct OtlpReader::Point {
+  uint64_t start = 0, time = 0, count = 0;
+  uint32_t flags = 0;
+  RecordField value;
+  double sum = 0;
+  bool has_value = false, has_sum = false, left_out = false;
+};
+
 void OtlpReader::add_attribute(std::string_view message) {
-  std::string_view key;
-  std::optional<std::string> text;
-  for (pbf_reader pair(message.data(), message.size()); pair.next();) {
-    switch (pair.tag_and_type()) {
-      case wire(kKey, pbf_wire_type::length_delimited):
-        key = text_of(pair);
-        break;
-      case wire(kAnyValue, pbf_wire_type::length_delimited):
-        text = scalar(text_of(pair));
-        break;
-      default:
-        pair.skip();
-    }
+  const Pair pair = read_pair(message);
+  std::string text;
+  if (pair.key.empty() || !append_any(text, pair.value, 0) || text.empty()) return;
+  if (record_.tags.size() >= kMaxPointTags) {
+    ++left_out_["attributes beyond 1024"];
+    return;
   }
-  if (key.empty() || !text || text->empty() || record_.tags.size() >= kMaxPointTags) return;
-  record_.tags.push_back({tag_of(key), stored(std::move(*text))});
+  record_.tags.push_back({tag_of(pair.key), stored(std::move(text))});
 }
 
-void OtlpReader::declare(const Metric &metric, uint32_t kind, std::string_view suffix) {
-  if (metric.name.size() + metric.unit.size() + metric.summary.size() > kMaxDeclaration) return;
+bool OtlpReader::declare(const Metric &metric, uint32_t kind, std::string_view suffix) {
+  if (metric.name.size() + metric.unit.size() + metric.summary.size() > kMaxDeclaration) return true;
   const bool count = suffix == ".count";
   atalaya_metric_info info{.struct_size = sizeof(info), .kind = kind, .decimals = count ? -1 : kUnknownDecimals};
   const std::string_view unit = count || metric.unit.empty() ? "1" : metric.unit;
   info.unit = {unit.data(), unit.size()};
   info.summary = {metric.summary.data(), metric.summary.size()};
-  taker_->declare(std::string(metric.name).append(suffix), info);
+  return taker_->declare(std::string(metric.name).append(suffix), info);
 }
 
 void OtlpReader::refuse_point(std::string_view why) {
   const uint64_t number = account_.good + account_.failed;
+  ++refusals_[why];
   refuse(account_, *rules_, [&](std::string &out) { append_numbered(out, "point", number, why); });
 }
 
-void OtlpReader::take() {
-  if (taker_->take(record_))
-    ++account_.good;
-  else
-    refuse_point(kTooManyNames);
+// The attributes become tags of the record.
+OtlpReader::Point OtlpReader::read_point(std::string_view message, uint32_t form) {
+  const Layout &layout = layout_of(form);
+  const bool distribution = is_distribution(form);
+  Point read;
+  for (pbf_reader point(message.data(), message.size()); point.next();) {
+    const uint32_t item = point.tag_and_type();
+    if (item == wire(kStart, pbf_wire_type::fixed64)) {
+      read.start = point.get_fixed64();
+    } else if (item == wire(kTime, pbf_wire_type::fixed64)) {
+      read.time = point.get_fixed64();
+    } else if (item == wire(layout.attribute, pbf_wire_type::length_delimited)) {
+      add_attribute(text_of(point));
+    } else if (item == wire(layout.flags, pbf_wire_type::varint)) {
+      read.flags = point.get_uint32();
+    } else if (distribution && item == wire(kCount, pbf_wire_type::fixed64)) {
+      read.count = point.get_fixed64();
+    } else if (distribution && item == wire(kSumOfValues, pbf_wire_type::fixed64)) {
+      read.sum = point.get_double();
+      read.has_sum = true;
+    } else if (!distribution && item == wire(kAsDouble, pbf_wire_type::fixed64)) {
+      read.value.f64 = point.get_double();
+      read.has_value = std::isfinite(read.value.f64);
+    } else if (!distribution && item == wire(kAsInteger, pbf_wire_type::fixed64)) {
+      read.value.type = ATALAYA_I64;
+      read.value.i64 = point.get_sfixed64();
+      read.has_value = true;
+    } else {
+      if (point.tag() < 32) read.left_out = read.left_out || (layout.parts >> point.tag() & 1U) != 0;
+      point.skip();
+    }
+  }
+  return read;
 }
 
 void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t form) {
   record_.tags.resize(resource_tags_);
-  record_.fields.clear();
-  uint64_t start = 0;
-  uint64_t time = 0;
-  uint32_t flags = 0;
-  RecordField value{metric.name};
-  RecordField sum;
-  bool has_value = false;
-  const pbf_tag_type attribute = attribute_tag(form);
-  for (pbf_reader point(message.data(), message.size()); point.next();) {
-    const uint32_t item = point.tag_and_type();
-    if (item == wire(kStart, pbf_wire_type::fixed64)) {
-      start = point.get_fixed64();
-    } else if (item == wire(kTime, pbf_wire_type::fixed64)) {
-      time = point.get_fixed64();
-    } else if (item == wire(attribute, pbf_wire_type::length_delimited)) {
-      add_attribute(text_of(point));
-    } else if (item == wire(kFlags, pbf_wire_type::varint)) {
-      flags = point.get_uint32();
-    } else if (is_distribution(form) && item == wire(kCount, pbf_wire_type::fixed64)) {
-      value.type = ATALAYA_I64;
-      value.i64 = static_cast<int64_t>(std::min<uint64_t>(point.get_fixed64(), std::numeric_limits<int64_t>::max()));
-      has_value = true;
-    } else if (is_distribution(form) && item == wire(kSumOfValues, pbf_wire_type::fixed64)) {
-      sum.f64 = point.get_double();
-      sum.name = stored(std::string(metric.name) + ".sum");
-    } else if (!is_distribution(form) && item == wire(kAsDouble, pbf_wire_type::fixed64)) {
-      value.f64 = point.get_double();
-      has_value = std::isfinite(value.f64);
-    } else if (!is_distribution(form) && item == wire(kAsInteger, pbf_wire_type::fixed64)) {
-      value.type = ATALAYA_I64;
-      value.i64 = point.get_sfixed64();
-      has_value = true;
-    } else {
-      point.skip();
-    }
-  }
-  if ((flags & kNoValue) != 0) return;  // the series ends
-  const auto latest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  if (!has_value) return refuse_point("the point has no finite value");
-  if (time == 0 || time > latest || start > time) return refuse_point("Invalid time");
+  Point read = read_point(message, form);
+  if ((read.flags & kNoValue) != 0) return;  // the series ends
+  constexpr auto kLatest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (!metric.agrees) return refuse_point(kOtherKind);
+  if (is_distribution(form) ? !std::isfinite(read.sum) || read.count > kLatest : !read.has_value)
+    return refuse_point("the point has no finite value");
+  if (read.time == 0 || read.time > kLatest || read.start > read.time) return refuse_point("Invalid time");
   record_.kind = ATALAYA_METRICS;
   record_.point = true;
-  record_.time_ns = static_cast<int64_t>(time);
+  record_.time_ns = static_cast<int64_t>(read.time);
   // The window of an amount; a total has no window.
-  const bool amount = metric.kind(form) == ATALAYA_DELTA && start > 0;
-  record_.duration_ns = amount ? static_cast<int64_t>(time - start) : 0;
-  if (is_distribution(form)) value.name = stored(std::string(metric.name) + ".count");
-  record_.fields.push_back(value);
-  take();
-  if (sum.name.empty() || !std::isfinite(sum.f64)) return;
-  record_.fields.assign(1, sum);
-  take();
+  const bool amount = metric.kind(form) == ATALAYA_DELTA && read.start > 0;
+  record_.duration_ns = amount ? static_cast<int64_t>(read.time - read.start) : 0;
+  read.value.name = metric.name;
+  if (is_distribution(form)) {
+    read.value.name = stored(std::string(metric.name) + ".count");
+    read.value.type = ATALAYA_I64;
+    read.value.i64 = static_cast<int64_t>(read.count);  // proto3 leaves out a count of 0
+  }
+  record_.fields.assign(1, read.value);
+  bool taken = taker_->take(record_);
+  if (read.has_sum) {
+    record_.fields.assign(1, RecordField{.name = stored(std::string(metric.name) + ".sum"), .f64 = read.sum});
+    taken = taker_->take(record_) && taken;
+  }
+  if (!taken) return refuse_point(kTooManyNames);
+  ++account_.good;
+  if (read.left_out) ++left_out_[layout_of(form).left_out];
 }
 
 void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
@@ -206,12 +304,10 @@ void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
     }
   }
   if (form == kSummary) metric.cumulative = true;
-  if (is_distribution(form)) {
-    declare(metric, metric.kind(form), ".count");
-    declare(metric, metric.kind(form), ".sum");
-  } else {
-    declare(metric, metric.kind(form), "");
-  }
+  if (is_distribution(form))
+    metric.agrees = declare(metric, metric.kind(form), ".count") && declare(metric, metric.kind(form), ".sum");
+  else
+    metric.agrees = declare(metric, metric.kind(form), "");
   for (pbf_reader data(message.data(), message.size()); data.next();) {
     if (data.tag_and_type() == wire(kPoint, pbf_wire_type::length_delimited))
       point(text_of(data), metric, form);
@@ -269,6 +365,8 @@ Account OtlpReader::read(std::string_view body, const Rules &rules, Taker &taker
   rules_ = &rules;
   taker_ = &taker;
   account_ = Account{};
+  refusals_.clear();
+  left_out_.clear();
   try {
     for (pbf_reader request(body.data(), body.size()); request.next(kRequestResource, pbf_wire_type::length_delimited);)
       resource_metrics(text_of(request));
@@ -276,17 +374,42 @@ Account OtlpReader::read(std::string_view body, const Rules &rules, Taker &taker
     account_ = Account{};
     account_.fatal = "The body is not an ExportMetricsServiceRequest";
   }
+  for (const auto &[why, points] : refusals_) add_note(std::to_string(points) + " refused: " + std::string(why));
+  for (const auto &[parts, points] : left_out_)
+    add_note("not stored of " + std::to_string(points) + " points: " + std::string(parts));
   return std::move(account_);
 }
 
-std::string OtlpReader::response(uint64_t refused, std::string_view why) {
+void OtlpReader::add_note(std::string_view text) {
+  if (!account_.note.empty()) account_.note += "; ";
+  account_.note += text;
+}
+
+Account OtlpReader::read_json(std::string_view body, const Rules &rules, Taker &taker) {
+  const auto message = otlp_from_json(body);
+  if (message) return read(message.value(), rules, taker);
+  Account account;
+  account.fatal = message.error();
+  return account;
+}
+
+std::string OtlpReader::response(const Account &account) {
   std::string out;
-  if (refused == 0) return out;
+  if (account.note.empty()) return out;
   protozero::pbf_writer response(out);
   protozero::pbf_writer partial(response, kPartialSuccess);
-  partial.add_int64(kRejectedPoints, static_cast<int64_t>(std::min<uint64_t>(refused, std::numeric_limits<int64_t>::max())));
-  partial.add_string(kRejectedReason, why.data(), why.size());
+  if (account.failed > 0) partial.add_int64(kRejectedPoints, static_cast<int64_t>(account.failed));
+  partial.add_string(kRejectedReason, account.note.data(), account.note.size());
   return out;
+}
+
+std::string OtlpReader::json_response(const Account &account) {
+  if (account.note.empty()) return "{}";
+  std::string out = "{\"partialSuccess\":{";
+  if (account.failed > 0) out += "\"rejectedDataPoints\":\"" + std::to_string(account.failed) + "\",";
+  out += "\"errorMessage\":";
+  core::append_json_string(out, account.note);
+  return out + "}}";
 }
 
 }  // namespace atalaya::protocols
