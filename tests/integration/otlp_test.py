@@ -237,7 +237,8 @@ class Source(AgentCase):
 
 class Refused(AgentCase):
     def test_without_the_option_and_in_other_forms(self):
-        for option, words, status in (("", [], "404"), ("otlp = true", ["-H", "Content-Type: application/json"], "415"),
+        for option, words, status in (("", [], "404"), ("otlp = true", ["-H", "Content-Type: text/plain"], "415"),
+                                      ("otlp = true", ["-H", "Content-Type: application/json"], "400"),
                                       ("otlp = true", ["-H", "Content-Type: application/x-protobuf"], "400")):
             agent = self.run_agent(f"""
             local a = require "atalaya"

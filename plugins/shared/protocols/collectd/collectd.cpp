@@ -55,16 +55,63 @@ int64_t seconds_ns(uint64_t value) {
   return static_cast<int64_t>(value) * kSecondNs;
 }
 
-// The names of several values, for the types of collectd's types.db that have them.
+struct NamedType {
+  std::string_view type;
+  std::array<std::string_view, 5> values;  // "" behind the last one
+};
+
+// The types of collectd 5.12's types.db with several values.
+constexpr std::array kNamedTypes = std::to_array<NamedType>({
+    {"arc_counts", {"demand_data", "demand_metadata", "prefetch_data", "prefetch_metadata"}},
+    {"arc_l2_bytes", {"read", "write"}},
+    {"arc_size", {"current", "target", "minlimit", "maxlimit"}},
+    {"compression", {"uncompressed", "compressed"}},
+    {"df", {"used", "free"}},
+    {"disk_io_time", {"io_time", "weighted_io_time"}},
+    {"disk_latency", {"read", "write"}},
+    {"disk_merged", {"read", "write"}},
+    {"disk_octets", {"read", "write"}},
+    {"disk_ops", {"read", "write"}},
+    {"disk_time", {"read", "write"}},
+    {"dns_octets", {"queries", "responses"}},
+    {"domain_state", {"state", "reason"}},
+    {"ib_octets", {"rx", "tx"}},
+    {"ib_packets", {"rx", "tx"}},
+    {"if_dropped", {"rx", "tx"}},
+    {"if_errors", {"rx", "tx"}},
+    {"if_octets", {"rx", "tx"}},
+    {"if_packets", {"rx", "tx"}},
+    {"io_octets", {"rx", "tx"}},
+    {"io_ops", {"read", "write"}},
+    {"io_packets", {"rx", "tx"}},
+    {"load", {"shortterm", "midterm", "longterm"}},
+    {"memcached_octets", {"rx", "tx"}},
+    {"mysql_octets", {"rx", "tx"}},
+    {"mysql_qcache", {"hits", "inserts", "not_cached", "lowmem_prunes", "queries_in_cache"}},
+    {"mysql_threads", {"running", "connected", "cached", "created"}},
+    {"node_octets", {"rx", "tx"}},
+    {"ps_count", {"processes", "threads"}},
+    {"ps_cputime", {"user", "syst"}},
+    {"ps_disk_octets", {"read", "write"}},
+    {"ps_disk_ops", {"read", "write"}},
+    {"ps_pagefaults", {"minflt", "majflt"}},
+    {"serial_octets", {"rx", "tx"}},
+    {"smart_attribute", {"current", "worst", "threshold", "pretty"}},
+    {"vf_bytes", {"vf_rx", "vf_tx"}},
+    {"vf_dropped", {"vf_rx", "vf_tx"}},
+    {"vf_packets", {"vf_rx", "vf_tx"}},
+    {"vmpage_faults", {"minflt", "majflt"}},
+    {"vmpage_io", {"in", "out"}},
+    {"voltage_threshold", {"value", "threshold"}},
+});
+
+// "" for a type that is not known, or has another number of values here.
 std::string_view name_of_value(std::string_view type, size_t index, size_t count) {
-  if (type == "load" && count == 3) return std::array{"shortterm", "midterm", "longterm"}.at(index);
-  if (count != 2) return {};
-  if (type.starts_with("if_") || type == "io_octets" || type == "io_packets") return index == 0 ? "rx" : "tx";
-  if (type.starts_with("disk_") || type == "ps_disk_octets" || type == "ps_disk_ops") return index == 0 ? "read" : "write";
-  if (type == "ps_count") return index == 0 ? "processes" : "threads";
-  if (type == "ps_cputime") return index == 0 ? "user" : "syst";
-  if (type == "ps_pagefaults") return index == 0 ? "minflt" : "majflt";
-  return {};
+  const auto at = std::lower_bound(kNamedTypes.begin(), kNamedTypes.end(), type,
+                                   [](const NamedType &known, std::string_view wanted) { return known.type < wanted; });
+  if (at == kNamedTypes.end() || at->type != type) return {};
+  const auto named = std::find(at->values.begin(), at->values.end(), std::string_view{}) - at->values.begin();
+  return static_cast<size_t>(named) == count ? at->values.at(index) : std::string_view{};
 }
 
 // Calls use(type, payload) for each part. False: a part does not fit, or a text has no end.
@@ -140,13 +187,21 @@ class PartReader {
     return true;
   }
 
+  // A list of values that is malformed leaves those behind it as they are: its length is known.
   bool values(std::string_view payload) {
-    if (payload.size() < 2) return false;
+    if (payload.size() < 2) return refuse_values(1, "the list of values is malformed");
     const size_t count = big_endian<uint16_t>(payload);
     payload.remove_prefix(2);
-    if (count == 0 || payload.size() != count * 9) return false;
-    if (meaning_.plugin.empty() || meaning_.type.empty() || meaning_.time_ns <= 0) return false;
+    if (count == 0 || payload.size() != count * 9)
+      return refuse_values(std::max<size_t>(payload.size() / 9, 1), "the list of values is malformed");
+    if (meaning_.plugin.empty() || meaning_.type.empty()) return refuse_values(count, "the values have no plugin or type");
+    if (meaning_.time_ns <= 0) return refuse_values(count, "the values have no time");
     for (size_t i = 0; i < count; ++i) value(static_cast<uint8_t>(payload[i]), payload.substr(count + i * 8, 8), i, count);
+    return true;
+  }
+
+  bool refuse_values(size_t count, std::string_view why) {
+    for (size_t i = 0; i < count; ++i) refuse_value(why);
     return true;
   }
 
@@ -156,14 +211,18 @@ class PartReader {
     if (type == kGaugeValue) {
       kind = ATALAYA_GAUGE;
       field.f64 = little_endian(bytes);
-      if (!std::isfinite(field.f64)) return;  // collectd's way to write an absent value
+      if (std::isnan(field.f64)) return;  // collectd's way to write an absent value
+      if (std::isinf(field.f64)) return refuse_value("the value is infinite");
     } else {
       if (type > kAbsolute) return refuse_value("the value has an unknown type");
       if (type == kAbsolute) kind = ATALAYA_DELTA;
       const auto number = big_endian<uint64_t>(bytes);
-      field.type = ATALAYA_I64;
-      field.i64 = type == kDerive ? std::bit_cast<int64_t>(number)
-                                  : static_cast<int64_t>(std::min<uint64_t>(number, std::numeric_limits<int64_t>::max()));
+      if (type == kDerive || number <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+        field.type = ATALAYA_I64;
+        field.i64 = std::bit_cast<int64_t>(number);
+      } else {
+        field.f64 = static_cast<double>(number);
+      }
     }
     std::string name = meaning_.plugin + "." + meaning_.type;
     if (const std::string_view known = name_of_value(meaning_.type, index, count); !known.empty())
@@ -171,16 +230,16 @@ class PartReader {
     else if (count > 1)
       name += "." + std::to_string(index);
     field.name = name;
-    declare(name, kind, field.type == ATALAYA_I64);
+    if (!declare(name, kind)) return refuse_value(kOtherKind);
     take(field, kind);
   }
 
-  void declare(std::string_view name, uint32_t kind, bool count) {
+  bool declare(std::string_view name, uint32_t kind) {
     static constexpr std::string_view kNoUnit = "1";
-    taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
-                          .kind = kind,
-                          .decimals = count ? -1 : 6,
-                          .unit = {kNoUnit.data(), kNoUnit.size()}});
+    return taker_.declare(name, {.struct_size = sizeof(atalaya_metric_info),
+                                 .kind = kind,
+                                 .decimals = kind == ATALAYA_GAUGE ? 6 : -1,
+                                 .unit = {kNoUnit.data(), kNoUnit.size()}});
   }
 
   void take(const RecordField &field, uint32_t kind) {
