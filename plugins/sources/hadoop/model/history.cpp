@@ -9,6 +9,7 @@ namespace atalaya::hadoop {
 namespace {
 
 constexpr size_t kMaxRecord = size_t{4} << 20;  // in the old form: limits the effect of a missing quotation mark
+constexpr size_t kLongLine = size_t{64} << 10;  // of Spark: its first bytes decide whether the rest is needed
 constexpr uint64_t kHashBegin = 0xcbf29ce484222325u;
 
 // FNV-1a: collisions are only a matter of chance, not of attacks.
@@ -133,10 +134,11 @@ void History::take_text(protocols::Spans &out) {
   }
   text_.erase(0, taken);
   if (form_ == Form::jhist_binary && schema_read_ && !broken_) return take_values(out);
-  if (text_.size() > kMaxLine) skip_line();
+  if (!skipping_ && form_ == Form::spark && text_.size() > kLongLine) skipping_ = spark_.take_start(text_);
+  if (skipping_ || text_.size() > kMaxLine) skip_line();
 }
 
-// The line exceeds the limit: skips it up to its end.
+// Skips the line up to its end: it is not needed, or exceeds the limit.
 void History::skip_line() {
   if (!skipping_) {
     ++lines_;
@@ -145,6 +147,7 @@ void History::skip_line() {
   }
   skipping_ = true;
   position_ += text_.size();
+  if (key_.empty()) hash_ = hashed(hash_, text_);
   text_.clear();
 }
 

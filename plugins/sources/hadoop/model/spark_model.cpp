@@ -73,16 +73,20 @@ SparkModel::SparkModel(const Topology &topology, const Facts &facts, std::string
   job_.job = id_text(fallback);
 }
 
-core::Status SparkModel::take(std::string_view line, protocols::Spans &out) {
-  std::string_view name = event_of(line);
+bool SparkModel::take_start(std::string_view start) {
+  const std::string_view name = event_of(start);
   if (name == "SparkListenerJobStart") {  // not parsed: it may be long
     job_start();
-    return core::Done{};
+    return true;
   }
-  if (!name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())))) return core::Done{};
+  return !name.empty() && (!name.starts_with(kPrefix) || !is_of_interest(name.substr(kPrefix.size())));
+}
+
+core::Status SparkModel::take(std::string_view line, protocols::Spans &out) {
+  if (take_start(line)) return core::Done{};
   io::JsonObject event;
   if (parser_.parse(line.data(), line.size()).get(event) != SUCCESS) return core::Error{"not JSON"};
-  name = io::text_of(event, "Event");
+  std::string_view name = io::text_of(event, "Event");
   if (name.empty()) return core::Error{"not an event of Spark"};
   if (!name.starts_with(kPrefix)) return core::Done{};
   name.remove_prefix(kPrefix.size());

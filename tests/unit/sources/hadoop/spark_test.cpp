@@ -44,6 +44,30 @@ TEST_CASE("spark: phases one after the other, before the time that the driver to
                   "bytes:11 records:2 remote:5 outcome:0"});
 }
 
+TEST_CASE("spark: a line of 70 MiB that is not needed is skipped, and is no damage") {
+  for (const char *name : {"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart", "SparkListenerJobStart"}) {
+    History history(kNoRules, "");
+    protocols::Spans spans;
+    history.feed(kBegin + R"({"Event":")" + name + R"(","physicalPlanDescription":")", spans);
+    const std::string piece(size_t{1} << 20, 'x');
+    for (int i = 0; i < 70; ++i) {
+      history.feed(piece, spans);
+      REQUIRE(history.waiting() <= piece.size());
+    }
+    history.feed(
+        "\"}\n" + task("Start", R"("Finish Time":0)") + R"({"Event":"SparkListenerApplicationEnd","Timestamp":300})" + "\n", spans);
+    CHECK(history.damage().count == 0);
+    CHECK(history.ended());
+    CHECK(spans.back().duration_ms == 200);
+  }
+}
+
+TEST_CASE("spark: the key of a history does not depend on the pieces of a skipped line") {
+  const std::string text = R"({"Event":"SparkListenerLogStart","Spark Version":")" + std::string(200'000, 'x') + "\"}\n" +
+                           R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})" + "\n";
+  CHECK(Read(text, kNoRules, 1000).history.key() == Read(text).history.key());
+}
+
 TEST_CASE("spark: an empty input next to a shuffle is no measurement of the computed bytes") {
   const auto compute = [](const std::string &shuffle, int input) {
     const Lines lines = without_counters(Read(ended(R"("Executor Run Time":600,"Input Metrics":{"Bytes Read":)" +
