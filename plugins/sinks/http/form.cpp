@@ -76,10 +76,11 @@ std::unique_ptr<core::Encoder> make_lines(const Form &form, const protocols::Tag
 }
 
 std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of,
-                                                         const protocols::MetricOf &metric_of) {
+                                                         const protocols::MetricOf &metric_of,
+                                                         const std::shared_ptr<prometheus::ExposedNames> &exposed_names) {
   switch (form.message) {
     case Message::remote_write:
-      return protocols::make_remote_write(name_of, metric_of);
+      return protocols::make_remote_write(name_of, metric_of, {.names = exposed_names});
     case Message::otlp_metrics:
       return protocols::make_otlp_metrics(name_of, metric_of);
     case Message::otlp_traces:

@@ -9,6 +9,7 @@
 #include "plugins/shared/protocols/base/message_encoder.h"
 #include "plugins/shared/protocols/base/sample_encoder.h"
 #include "plugins/shared/protocols/formats/encoder.h"
+#include "plugins/shared/protocols/prometheus/metric.h"
 
 namespace atalaya::http_sink {
 
@@ -34,7 +35,8 @@ Form form_of(std::string_view name);
 std::unique_ptr<core::Encoder> make_lines(const Form &form, const protocols::TagLimit &tags, const core::NameOf &name_of);
 // The encoder of protobuf messages; null for other formats.
 std::unique_ptr<protocols::MessageEncoder> make_messages(const Form &form, const core::NameOf &name_of,
-                                                         const protocols::MetricOf &metric_of);
+                                                         const protocols::MetricOf &metric_of,
+                                                         const std::shared_ptr<prometheus::ExposedNames> &exposed_names);
 // The encoder of complete samples; null for other formats.
 std::unique_ptr<protocols::SampleEncoder> make_sample_encoder(const Form &form, int64_t sample_rate, const core::NameOf &name_of,
                                                               const protocols::MetricOf &metric_of);

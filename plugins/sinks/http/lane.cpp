@@ -39,7 +39,7 @@ Lane::Lane(const LaneOptions &options, const core::NameOf &name_of, const protoc
       encoder_(make_lines(options.form, options.tags, name_of)),
       compressor_(io::make_compressor(options.form.compress.empty() ? std::string_view(options.compress) : options.form.compress,
                                       options.level)),
-      message_encoder_(make_messages(options.form, name_of, metric_of)),
+      message_encoder_(make_messages(options.form, name_of, metric_of, options.exposed_names)),
       sample_encoder_(make_sample_encoder(options.form, options.sample_rate, name_of, metric_of)),
       max_records_(options.batch_records) {}
 

@@ -33,6 +33,8 @@ struct LaneOptions {
   size_t batch_bytes = size_t{4} << 20;
   int64_t sample_rate = 0;  // samples of stacks per second
   std::string health;       // path of the health check; a healthy server answers 2xx; empty: no check
+  // Exposed names of remote write, shared by all lanes of a sink.
+  std::shared_ptr<prometheus::ExposedNames> exposed_names = std::make_shared<prometheus::ExposedNames>();
 };
 
 // A record that the server refuses permanently.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/text/text.h"
 #include "plugins/shared/io/http/client/authorization.h"
 #include "plugins/shared/io/secret/secret.h"
 #include "plugins/shared/io/sink/dead_letters.h"
@@ -87,12 +88,7 @@ class RequestSink : public Sink {
     deadlines_ = std::make_unique<http_client::Deadlines>();
     const auto senders = static_cast<size_t>(host_.integer("senders"));
     const core::NameOf name_of = [host = host_](uint32_t id) { return host.name_of(id); };
-    const protocols::MetricOf metric_of = [host = host_](uint32_t id, atalaya_metric_info &info) {
-      const auto found = host.metric(id);
-      if (!found) return false;
-      info = {sizeof(info), found->kind, found->decimals, 0, str(found->unit), str(found->summary), str(found->source)};
-      return true;
-    };
+    const protocols::MetricOf metric_of = [host = host_](uint32_t id) { return host.metric(id); };
     // If servers have weights, each server has separate lanes.
     lanes_per_server_ = senders;
     for (size_t i = 0; i < senders * (weights_.empty() ? 1 : urls_.size()); ++i)
@@ -229,6 +225,9 @@ class RequestSink : public Sink {
         dead_letters_.add({record.sample, record.url, record.status, record.words, record.record});
     }
     dead_letters_.settle("points");
+    for (const auto &[second, first] : options_.exposed_names->collisions())
+      host_.log(Level::warning, "metrics " + core::in_quotes(first) + " and " + core::in_quotes(second) +
+                                    " would have the same name for Prometheus; the second is dropped");
   }
 
   Host host_;

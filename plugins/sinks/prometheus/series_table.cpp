@@ -51,7 +51,7 @@ std::string_view reason_of(Refusal refusal) {
   return "";
 }
 
-SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, MetricOf metric_of)
+SeriesTable::SeriesTable(const TableOptions &options, core::NameOf name_of, protocols::MetricOf metric_of)
     : options_(options),
       name_of_(std::move(name_of)),
       info_of_(std::move(metric_of)),
@@ -205,17 +205,9 @@ uint32_t SeriesTable::metric_of(uint32_t name) {
 // Adds a metric. If several metrics have the same exposed name, the first one keeps it, even when its series have ended.
 uint32_t SeriesTable::make_metric(uint32_t name) {
   Metric metric = describe(name_of_(name), info_of_(name));
-  std::vector<std::string> claims{metric.family};
-  if (metric.type == Type::counter) claims.push_back(metric.family + "_total");
-  for (const std::string &claim : claims)
-    if (const auto taken = metric_by_legal_.find(claim); taken != metric_by_legal_.end()) {
-      collisions_.emplace_back(metric.original, metrics_[taken->second].original);
-      return kNone;
-    }
-  const auto index = static_cast<uint32_t>(metrics_.size());
-  for (const std::string &claim : claims) metric_by_legal_.emplace(claim, index);
+  if (!exposed_names_.claim(metric)) return kNone;
   metrics_.push_back(std::move(metric));
-  return index;
+  return static_cast<uint32_t>(metrics_.size() - 1);
 }
 
 // Records the windows of a sample that the full table did not accept: its stream is alive.
@@ -317,11 +309,6 @@ size_t SeriesTable::series() const {
 size_t SeriesTable::bytes() const {
   const std::lock_guard lock(mutex_);
   return used_bytes();
-}
-
-SeriesTable::Collisions SeriesTable::collisions() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(collisions_, {});
 }
 
 }  // namespace atalaya::prometheus

@@ -22,6 +22,7 @@
 #include "core/base/sample/name_cache.h"
 #include "plugins/shared/io/samples/identity.h"
 #include "plugins/shared/io/samples/per_name.h"
+#include "plugins/shared/protocols/base/message_encoder.h"
 #include "plugins/shared/protocols/prometheus/metric.h"
 #include "plugins/sinks/prometheus/stream.h"
 
@@ -70,7 +71,7 @@ struct Snapshot {
 // One thread calls `take` and another thread calls `snapshot`. Each waits at most for one call of the other.
 class SeriesTable {
  public:
-  SeriesTable(const TableOptions &options, core::NameOf name_of, MetricOf metric_of);
+  SeriesTable(const TableOptions &options, core::NameOf name_of, protocols::MetricOf metric_of);
 
   // Number of samples that were refused completely or partly, by reason.
   using Refused = std::array<uint64_t, kRefusals>;
@@ -82,8 +83,7 @@ class SeriesTable {
   size_t series() const;
   size_t bytes() const;  // estimated memory of series and labels
   // Pairs of metrics with the same exposed name, found since the last call: the omitted metric, and the exposed one.
-  using Collisions = std::vector<std::pair<std::string, std::string>>;
-  Collisions collisions();
+  ExposedNames::Collisions collisions() { return exposed_names_.collisions(); }
 
  private:
   struct Hash {
@@ -113,7 +113,7 @@ class SeriesTable {
 
   const TableOptions options_;
   const core::NameOf name_of_;
-  const MetricOf info_of_;
+  const protocols::MetricOf info_of_;
 
   mutable std::mutex mutex_;
   Moment now_;  // time of the current batch
@@ -125,8 +125,7 @@ class SeriesTable {
 
   std::deque<Metric> metrics_;
   io::PerName<uint32_t> metric_by_name_;
-  std::unordered_map<std::string, uint32_t> metric_by_legal_;
-  Collisions collisions_;
+  ExposedNames exposed_names_;
 
   std::unordered_map<std::string_view, std::unique_ptr<Entity>, Hash> entities_;  // key: Entity::identity
   std::unordered_set<std::string_view, Hash> labels_in_use_;

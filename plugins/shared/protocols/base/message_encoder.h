@@ -2,10 +2,11 @@
 // Encodes samples as pieces of a protobuf message. Pieces are repeated fields: any number of them, concatenated, is a request.
 #pragma once
 
-#include <atalaya/plugin.h>
+#include <atalaya/plugin.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,8 @@
 
 namespace atalaya::protocols {
 
-// Reads the declaration of a metric; false for an undeclared metric.
-using MetricOf = std::function<bool(uint32_t id, atalaya_metric_info &info)>;
+// Host::metric: the declaration of a metric; nothing for an undeclared one.
+using MetricOf = std::function<std::optional<MetricInfo>(uint32_t id)>;
 
 // Encodes all batches of a sink. One thread.
 class MessageEncoder {

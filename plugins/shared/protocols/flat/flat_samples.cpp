@@ -18,9 +18,10 @@ class Names final : public core::NameTable {
   // Called for a name that was not declared to the server: rarely.
   const atalaya_metric_info *metric(uint32_t id) const override {
     if (const auto known = metrics_.find(id); known != metrics_.end()) return &known->second;
-    atalaya_metric_info info{};
-    info.struct_size = sizeof(info);
-    if (!metric_of_(id, info)) return nullptr;
+    const auto found = metric_of_(id);
+    if (!found) return nullptr;
+    const atalaya_metric_info info{sizeof(info),     found->kind,         found->decimals,   0,
+                                   str(found->unit), str(found->summary), str(found->source)};
     return &metrics_.emplace(id, info).first->second;
   }
   core::Catalogue::Outcome declare(std::string_view, const atalaya_metric_info &, std::string_view) override {

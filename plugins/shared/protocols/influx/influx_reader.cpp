@@ -10,7 +10,7 @@
 namespace atalaya::protocols {
 namespace {
 
-constexpr size_t kMaxOfALine = 1024;  // tags or fields, as of a JSON document
+constexpr size_t kMaxLineFields = 1024;  // tags or fields, as of a JSON document
 
 constexpr std::string_view kMeasurementEnds = ", ", kWordEnds = ",= ";
 
@@ -160,7 +160,7 @@ core::Status InfluxReader::add_tags(std::string_view &rest) {
     if (!skip(rest, '=')) return core::Error{std::string(kNoTag)};
     const std::string_view value = plain(take_until(rest, kWordEnds), kWordEnds);
     if (value.empty()) return core::Error{"the tag " + std::string(key.value()) + " has no value"};
-    if (record_.tags.size() == kMaxOfALine) return core::Error{"more than 1024 tags"};
+    if (record_.tags.size() == kMaxLineFields) return core::Error{"more than 1024 tags"};
     record_.tags.push_back({key.value(), value});
   }
   return core::Done{};
@@ -181,7 +181,7 @@ core::Status InfluxReader::add_fields(std::string_view &rest, std::string_view m
     RecordField field;
     if (!read_value(take_until(rest, ", \t"), field))
       return core::Error{"the value of the field " + std::string(key.value()) + " is no finite number, boolean or text"};
-    if (record_.fields.size() == kMaxOfALine) return core::Error{"more than 1024 fields"};
+    if (record_.fields.size() == kMaxLineFields) return core::Error{"more than 1024 fields"};
     field.name = joined(measurement, key.value());
     record_.fields.push_back(field);
   } while (skip(rest, ','));

@@ -72,10 +72,10 @@ class OtlpMetrics final : public MessageEncoder {
     if (text.empty()) return nullptr;
     Known &entry = metrics_[id];
     entry.name = text;
-    if (atalaya_metric_info info{.struct_size = sizeof(info)}; metric_of_(id, info)) {
-      entry.kind = info.kind;
-      entry.unit = view_of(info.unit);
-      entry.summary = view_of(info.summary);
+    if (const auto info = metric_of_(id)) {
+      entry.kind = info->kind;
+      entry.unit = info->unit;
+      entry.summary = info->summary;
     }
     entry.mapped = otlp_metric(text);
     return &entry;

@@ -46,4 +46,23 @@ Metric describe(std::string_view name, const std::optional<MetricInfo> &info) {
   return metric;
 }
 
+bool ExposedNames::claim(const Metric &metric) {
+  std::vector<std::string> claims{metric.family};
+  if (metric.type == Type::counter) claims.push_back(metric.family + std::string(kTotal));
+  const std::lock_guard lock(mutex_);
+  for (const std::string &claim : claims) {
+    const auto owner = owners_.find(claim);
+    if (owner == owners_.end() || owner->second == metric.original) continue;
+    if (refused_.insert(metric.original).second) new_collisions_.emplace_back(metric.original, owner->second);
+    return false;
+  }
+  for (const std::string &claim : claims) owners_.emplace(claim, metric.original);
+  return true;
+}
+
+ExposedNames::Collisions ExposedNames::collisions() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(new_collisions_, {});
+}
+
 }  // namespace atalaya::prometheus

@@ -5,10 +5,14 @@
 #include <atalaya/plugin.hpp>
 
 #include <cstdint>
-#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace atalaya::prometheus {
 
@@ -22,11 +26,25 @@ struct Metric {
   std::string unit;  // OpenMetrics: the last part of the family's name; "": none
 };
 
-// Host::metric.
-using MetricOf = std::function<std::optional<MetricInfo>(uint32_t id)>;
-
 // Describes a metric. A total is a counter. A delta is a gauge, because each value is the amount of one window. The type of an
 // undeclared metric is unknown.
 Metric describe(std::string_view name, const std::optional<MetricInfo> &info);
+
+// The owners of exposed names: different metrics may have the same name for Prometheus (a.b, a_b), which would mix their series.
+// The first one has it, whichever series come and go. Any thread.
+class ExposedNames {
+ public:
+  // False: another metric has the exposed name.
+  bool claim(const Metric &metric);
+  // Refused metrics, each with the owner of its name; new ones since the last call.
+  using Collisions = std::vector<std::pair<std::string, std::string>>;
+  Collisions collisions();
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::string> owners_;  // original names by exposed names
+  std::unordered_set<std::string> refused_;
+  Collisions new_collisions_;
+};
 
 }  // namespace atalaya::prometheus

@@ -42,7 +42,7 @@ constexpr int64_t kMilli = 1'000'000;
 const double kStale = std::bit_cast<double>(uint64_t{0x7ff0000000000002});
 
 struct SentName {
-  std::string label;   // the encoded label __name__
+  std::string label;   // the encoded label __name__; "": another metric has the exposed name
   std::string family;  // the first word: "proc" of proc.cpu.user
 };
 
@@ -54,14 +54,19 @@ class RemoteWrite final : public MessageEncoder {
   std::string_view append(const atalaya_sample &sample, std::string &out) override {
     if (sample.kind != ATALAYA_METRICS) return "remote write has no form for stacks and spans";
     if (!read_labels(sample)) return "two tags have the same label name";
+    std::string_view refusal;
     for (uint32_t i = 0; i < sample.field_count; ++i) {
       const atalaya_field &field = sample.fields[i];
       const SentName *name = name_of_field(field.name);
       if (name == nullptr) continue;
+      if (name->label.empty()) {
+        refusal = "another metric has the same exposed name";
+        continue;
+      }
       const double value = field.type == ATALAYA_I64 ? static_cast<double>(field.value.i64) : field.value.f64;
       append_series(sample, *name, value, out);
     }
-    return {};
+    return refusal;
   }
 
   void end_batch(std::string &out) override {
@@ -136,20 +141,16 @@ class RemoteWrite final : public MessageEncoder {
     if (const auto known = names_.find(id); known != names_.end()) return &known->second;
     const std::string_view name = name_of_(id);
     if (name.empty()) return nullptr;
-    std::optional<MetricInfo> info;
-    if (atalaya_metric_info raw{.struct_size = sizeof(raw)}; metric_of_(id, raw))
-      info = MetricInfo{raw.kind, raw.decimals, view_of(raw.unit), view_of(raw.summary), view_of(raw.source)};
-    const prometheus::Metric metric = prometheus::describe(name, info);
+    const prometheus::Metric metric = prometheus::describe(name, metric_of_(id));
+    SentName &entry = names_[id];
+    if (!options_.names->claim(metric)) return &entry;
     const std::string sent = metric.family + (metric.type == prometheus::Type::counter ? "_total" : "");
     declare(metric, sent);
-    SentName &entry = names_[id];
     pbf_writer written(entry.label);
     written.add_message(time_series::kLabel, encoded_label("__name__", sent));
     entry.family = name.substr(0, name.find('.'));
     return &entry;
   }
-
-  static std::string_view view_of(atalaya_str text) { return {text.data, text.size}; }
 
   void declare(const prometheus::Metric &metric, const std::string &sent) {
     pbf_writer request(declarations_);

@@ -6,15 +6,17 @@
 #include <memory>
 
 #include "plugins/shared/protocols/base/message_encoder.h"
+#include "plugins/shared/protocols/prometheus/metric.h"
 
 namespace atalaya::protocols {
 
 struct RemoteWriteOptions {
   size_t max_series = 200'000;  // series whose end is detected; other series end after the server's timeout
+  std::shared_ptr<prometheus::ExposedNames> names = std::make_shared<prometheus::ExposedNames>();  // of all encoders of a sink
 };
 
 // Names, labels and types are those of the sink "prometheus". A series that is missing in two windows of its host and family
-// gets a staleness marker.
+// gets a staleness marker. The second metric of an exposed name is refused; the other fields of its sample are written.
 std::unique_ptr<MessageEncoder> make_remote_write(const core::NameOf &name_of, const MetricOf &metric_of,
                                                   const RemoteWriteOptions &options = {});
 

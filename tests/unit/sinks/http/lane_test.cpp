@@ -37,10 +37,10 @@ struct Delivery {
     lane.load({maker.batch.raw().samples, maker.batch.count()}, all, 0);
   }
   protocols::MetricOf metric_of() {
-    return [this](uint32_t id, atalaya_metric_info &info) {
+    return [this](uint32_t id) -> std::optional<MetricInfo> {
       const atalaya_metric_info *found = maker.symbols.metric(id);
-      if (found != nullptr) info = *found;
-      return found != nullptr;
+      if (found == nullptr) return std::nullopt;
+      return MetricInfo{found->kind, found->decimals, view(found->unit), view(found->summary), view(found->source)};
     };
   }
   static LaneOptions make_options(std::string_view format, size_t batch_records) {

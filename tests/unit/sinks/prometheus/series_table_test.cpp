@@ -33,7 +33,7 @@ TEST_CASE("prometheus: of two metrics with one name the first keeps it, and it i
       .metric({}, "d", 6);
   CHECK(count(bench.write(), Refusal::name) == 3);
   CHECK(bench.series() == Lines{"a_b 1", "c 3", "d_total 5"});
-  CHECK(bool(bench.table.collisions() == SeriesTable::Collisions{{"a_b", "a.b"}, {"c.total", "c"}, {"d", "d.total"}}));
+  CHECK(bool(bench.table.collisions() == ExposedNames::Collisions{{"a_b", "a.b"}, {"c.total", "c"}, {"d", "d.total"}}));
   bench.metric({}, "a_b", 2, 5);
   CHECK(count(bench.write(5), Refusal::name) == 1);
   CHECK(bench.table.collisions().empty());
