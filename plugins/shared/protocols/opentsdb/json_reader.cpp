@@ -7,6 +7,7 @@
 #include "core/base/text/json.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/protocols/base/numbers.h"
+#include "plugins/shared/protocols/opentsdb/bdwatchdog.h"
 
 namespace atalaya::protocols {
 namespace {
@@ -204,6 +205,7 @@ core::Status JsonReader::point(const Document &document, bool strict) {
   if (core::Status status = set_value(value, field); !status) return status;
   record_.fields.push_back(field);
   if (core::Status status = add_tags(document); !status) return status;
+  adopt_bdwatchdog_tags(record_);
   if (!strict) return core::Done{};
   return check_words(record_);
 }
@@ -297,6 +299,8 @@ Account JsonReader::read_put(std::string_view body, const Rules &rules, Taker &t
     puts = puts && is_put(document);
     if (!puts) return;
     core::Status status = point(document, rules.strict);
+    if (status)
+      if (const auto info = bdwatchdog_metric(record_.fields.front().name)) taker.declare(record_.fields.front().name, *info);
     if (status && !taker.take(record_)) status = core::Error{std::string(kTooManyNames)};
     if (status) {
       ++account.good;
