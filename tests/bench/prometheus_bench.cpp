@@ -16,7 +16,7 @@
 #include "core/base/sample/batch.h"
 #include "core/base/sample/symbols.h"
 #include "plugins/shared/protocols/formats/encoder.h"
-#include "plugins/sinks/prometheus/exposition.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 #include "plugins/sinks/prometheus/series_table.h"
 
 using namespace atalaya;
@@ -114,7 +114,7 @@ void scrape_while_writing() {
     table.take({batch.raw().samples, batch.count()}, moment(window));
     alone.push_back(wall_ms() - begin);
   }
-  Exposition exposition({}, false);
+  SnapshotText exposition({}, false);
   Snapshot snapshot;
   std::vector<double> holding, building;
   size_t bytes = 0;

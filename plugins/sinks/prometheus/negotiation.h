@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "plugins/sinks/prometheus/exposition.h"
+#include "plugins/shared/protocols/prometheus/exposition.h"
 
 namespace atalaya::prometheus {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "plugins/shared/io/http/server/daemon.h"
-#include "plugins/sinks/prometheus/exposition.h"
 #include "plugins/sinks/prometheus/series_table.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 
 namespace atalaya::prometheus {
 
@@ -38,7 +38,7 @@ class ScrapeServer final : private http_server::Handler {
   SeriesTable &table_;
   const Host host_;
   Snapshot snapshot_;
-  Exposition exposition_;
+  SnapshotText exposition_;
   size_t last_size_ = 0;
   http_server::Daemon daemon_;  // last: its thread uses all members above
 };

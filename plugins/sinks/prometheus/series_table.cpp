@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plugins/shared/io/match/patterns.h"
+#include "plugins/shared/protocols/prometheus/exposition.h"
 #include "plugins/shared/protocols/prometheus/legal_text.h"
 
 namespace atalaya::prometheus {
@@ -127,11 +128,7 @@ Refusal SeriesTable::make_labels(const Sample &sample) {
   labels_.clear();
   for (size_t i = 0; i < pairs_.size(); ++i) {
     if (i > 0 && pairs_[i].first == pairs_[i - 1].first) return Refusal::labels;
-    if (i > 0) labels_ += ',';
-    labels_ += pairs_[i].first;
-    labels_ += "=\"";
-    append_escaped(labels_, pairs_[i].second);
-    labels_ += '"';
+    append_label(labels_, pairs_[i].first, pairs_[i].second);
   }
   return Refusal::none;
 }

@@ -13,7 +13,7 @@
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/usage.h"
 #include "plugins/shared/store/query/windows/downsample.h"
-#include "plugins/sinks/prometheus/exposition.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 #include "tests/unit/declarations.h"
 #include "tests/unit/sinks/files/plugin_host.h"
 #include "tests/unit/temporary_folder.h"
@@ -159,7 +159,7 @@ TEST_CASE("prometheus has the declared types, units and help") {
   prometheus::Snapshot snapshot;
   table.snapshot(snapshot, now);
   std::string text;
-  prometheus::Exposition({}, false).write(snapshot, prometheus::Form::openmetrics, text);
+  prometheus::SnapshotText({}, false).write(snapshot, prometheus::Form::openmetrics, text);
   table.release_snapshot();
   CHECK(text == R"(# HELP made_delta An amount, in B; Atalaya's metric made.delta
 # TYPE made_delta gauge

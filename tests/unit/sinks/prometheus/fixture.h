@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/sinks/prometheus/exposition.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 #include "plugins/sinks/prometheus/series_table.h"
 #include "tests/unit/core/sample/sample_maker.h"
 #include "tests/unit/declarations.h"
@@ -65,7 +65,7 @@ struct Bench {
   Maker maker;
   atalaya::testing::Declarations declared;
   SeriesTable table;
-  Exposition exposition;
+  SnapshotText exposition;
 };
 
 using Lines = std::vector<std::string>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/sinks/prometheus/exposition.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 
 #include <cmath>
 #include <limits>
