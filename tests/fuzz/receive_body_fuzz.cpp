@@ -31,12 +31,13 @@ class Check final : public Taker {
     for (const protocols::RecordField &field : record.fields) bytes += std::string(field.name).size();
     return bytes % 7 != 0;
   }
-  void declare(std::string_view name, const atalaya_metric_info &info) override {
+  bool declare(std::string_view name, const atalaya_metric_info &info) override {
     if (info.kind < ATALAYA_GAUGE || info.kind > ATALAYA_TOTAL) std::abort();
     const size_t bytes = std::string(name).size() + std::string(info.unit.data, info.unit.size).size() +
                          std::string(info.summary.data, info.summary.size).size() +
                          std::string(info.source.data, info.source.size).size();
     if (bytes > 8192) std::abort();
+    return true;
   }
 };
 
@@ -61,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const protocols::Rules rules{(data[0] & 8) == 0, (data[0] & 4) != 0};
   const uint8_t form = data[0] >> 6 == 0 ? data[0] & 3 : 3 + (data[0] >> 6);
   const protocols::Account account = form == 4   ? influx.read(text, 1'000'000, 1, rules, check)
-                                     : form > 4  ? otlp.read(text, rules, check)
+                                     : form == 5 ? otlp.read(text, rules, check)
+                                     : form == 6 ? otlp.read_json(text, rules, check)
                                      : form == 0 ? reader.read_put(text, rules, check)
                                      : form == 1 ? reader.read_stacks(text, rules, check)
                                      : form == 2 ? reader.read_lines(text, rules, check)
