@@ -12,7 +12,7 @@ void SnapshotText::sort(const Snapshot &snapshot) {
   begins_.assign(snapshot.metrics.size() + 1, 0);
   for (uint32_t i = 0; i < snapshot.series.size(); ++i) {
     const Series &series = snapshot.series[i];
-    if (series.entity == nullptr || !snapshot.streams[series.stream].shows(series.stamp, staleness_, snapshot.now)) continue;
+    if (series.entity == nullptr || !snapshot.streams[series.stream].is_fresh(series.stamp, staleness_, snapshot.now)) continue;
     shown_.push_back(i);
     ++begins_[series.metric + 1];
   }
