@@ -88,6 +88,15 @@ std::optional<Range> JoinedStore::extent(int64_t until_ns) {
   return all;
 }
 
+std::vector<CollectedRow> JoinedStore::collected(const Range &range) {
+  std::vector<CollectedRow> all;
+  for (const auto &store : stores_) {
+    std::vector<CollectedRow> rows = store->collected(range);
+    all.insert(all.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
+  }
+  return all;
+}
+
 // The first declaration wins, as in one store.
 Catalogue JoinedStore::catalogue() {
   Catalogue all;

@@ -25,6 +25,7 @@ class JoinedStore final : public Store {
   std::vector<std::string> tag_keys() override;
   std::vector<std::string> tag_values(std::string_view key) override;
   std::optional<Range> extent(int64_t until_ns) override;
+  std::vector<CollectedRow> collected(const Range &range) override;
   // The numbers are this store's. They are not used again, and are forgotten when there are very many: then `scan` throws.
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   // Series of one store keep their summaries; those of several are merged point by point, in slices of time.

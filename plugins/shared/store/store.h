@@ -24,6 +24,7 @@
 #include "core/base/now.h"
 #include "core/base/sample/name_cache.h"
 #include "plugins/shared/store/catalogue.h"
+#include "plugins/shared/store/collection.h"
 #include "plugins/shared/store/error.h"
 #include "plugins/shared/store/identity.h"
 
@@ -135,6 +136,10 @@ class Store {
   // From just before the time of the oldest sample to that of the newest one, of those up to `until_ns`; nothing if there is none.
   // SQLite reads no sample for it: where samples are packed, the end may be as late as `until_ns`. Stacks may count, spans do not.
   virtual std::optional<Range> extent(int64_t until_ns) = 0;
+
+  // When the families of the hosts were collected, of a range that contains this one. No sample before the first time, or after
+  // the last one, is in the store.
+  virtual std::vector<CollectedRow> collected(const Range &range) = 0;
 
   // By metric, then by tags; at most `limit`, those found first. The range excludes series that surely have no point in it; others
   // may have none either.

@@ -156,6 +156,10 @@ std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
   return Range{first->from_ns, last->to_ns};
 }
 
+std::vector<CollectedRow> ClickHouseStore::collected(const Range &) {
+  return {};
+}
+
 std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t limit) {
   const io::MatcherList metrics = matchers_of(selection.metrics);
   const TagMatchers tags(selection.tags);

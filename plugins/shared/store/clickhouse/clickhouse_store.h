@@ -23,6 +23,7 @@ class ClickHouseStore final : public Store {
   std::vector<std::string> tag_keys() override;
   std::vector<std::string> tag_values(std::string_view key) override;
   std::optional<Range> extent(int64_t until_ns) override;
+  std::vector<CollectedRow> collected(const Range &range) override;
   std::vector<Series> series(const Selection &selection, size_t limit) override;
   void scan(std::span<const Series> series, const Range &range, PointVisitor &visitor) override;
   void whole_stacks(const Selection &selection, const std::function<void(const Stack &)> &visitor) override;

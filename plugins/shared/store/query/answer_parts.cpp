@@ -11,7 +11,7 @@ std::string AnswerParts::next(store::Store &store, const Limits &limits) {
     if (auto text = whole(store, budget)) return std::move(*text);
   }
   const Plan plan = plan_of(query_, store, budget);
-  if (query_.downsample && !extent_ && plan.groups.size() > 1) measure(plan, store, budget);
+  if (needs_points(query_) && !checked_ && plan.groups.size() > 1) check(plan, store, budget);
   const size_t begin = groups_after(plan);
   if (begin == plan.groups.size()) {
     finished_ = true;
@@ -36,22 +36,20 @@ std::optional<std::string> AnswerParts::whole(store::Store &store, const Budget 
   }
 }
 
-// Integrals depend on the newest samples of all series.
-void AnswerParts::measure(const Plan &plan, store::Store &store, const Budget &request) {
-  Extent extent;
+// Before the first part: there is no error after a part of the text.
+void AnswerParts::check(const Plan &plan, store::Store &store, const Budget &request) {
   for (size_t begin = 0; begin < plan.groups.size();) {
     const size_t end = std::min(begin + groups_, plan.groups.size());
     Budget budget = request.part(groups_ > 1 ? points_ : request.limits().points);
     try {
-      extent.add(extent_of(query_, plan.part(begin, end), store, budget));
+      check_points(query_, plan.part(begin, end), store, budget);
       begin = end;
     } catch (const TooManyPoints &) {
       if (groups_ == 1) throw;
       groups_ = std::max<size_t>(1, groups_ / 2);
     }
   }
-  extent.check_points(query_);
-  extent_ = extent;
+  checked_ = true;
 }
 
 size_t AnswerParts::groups_after(const Plan &plan) const {
@@ -67,7 +65,7 @@ std::string AnswerParts::part(const Plan &plan, size_t begin, store::Store &stor
     Plan some = plan.part(begin, end);
     Budget budget = request.part(groups_ > 1 ? points_ : request.limits().points);
     try {
-      const std::vector<Answer> answers = answers_of(query_, some, store, budget, extent_ ? &*extent_ : nullptr);
+      const std::vector<Answer> answers = answers_of(query_, some, store, budget);
       std::string text = render_(answers, budget);
       size_t points = 1;
       for (const Answer &answer : answers) points += held_by(answer);

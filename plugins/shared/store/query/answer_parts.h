@@ -30,7 +30,7 @@ class AnswerParts {
 
  private:
   std::optional<std::string> whole(store::Store &store, const Budget &budget);
-  void measure(const Plan &plan, store::Store &store, const Budget &budget);
+  void check(const Plan &plan, store::Store &store, const Budget &budget);
   std::string part(const Plan &plan, size_t begin, store::Store &store, const Budget &budget);
   size_t groups_after(const Plan &plan) const;
 
@@ -39,7 +39,7 @@ class AnswerParts {
   const Render render_;
   std::vector<std::string> last_;  // key of the last group
   size_t groups_ = 0;              // of the next part; 0: all
-  std::optional<Extent> extent_;
+  bool checked_ = false;
   bool finished_ = false;
 };
 

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "plugins/shared/io/units/unit_text.h"
+#include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/merge.h"
+#include "plugins/shared/store/query/windows/collected.h"
 
 namespace atalaya::query {
 namespace {
@@ -108,6 +110,24 @@ std::vector<Point> together(std::vector<std::vector<Point>> &members, const Aggr
   return points;
 }
 
+std::vector<const store::CollectedTime *> collected_of(const std::vector<store::Series> &series,
+                                                       const store::Collection &collection) {
+  std::vector<const store::CollectedTime *> times;
+  times.reserve(series.size());
+  for (const store::Series &one : series)
+    times.push_back(&collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric)));
+  return times;
+}
+
+// The times of the group's hosts, each once.
+std::vector<const store::CollectedTime *> collected_of(const Group &group, const Plan &plan) {
+  std::vector<const store::CollectedTime *> times;
+  for (const size_t i : group.series) times.push_back(plan.collected[i]);
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
 Range wider(const Range &range) {
   constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() + Hold::kLongest;
   constexpr int64_t kLast = std::numeric_limits<int64_t>::max() - Hold::kLongest;
@@ -117,12 +137,13 @@ Range wider(const Range &range) {
 }  // namespace
 
 Plan Plan::part(size_t begin, size_t end) const {
-  Plan part{range, {}, {}};
+  Plan part{range, {}, {}, collection, {}};
   for (size_t g = begin; g < end; ++g) {
     Group group{groups[g].key, {}};
     for (const size_t i : groups[g].series) {
       group.series.push_back(part.series.size());
       part.series.push_back(series[i]);
+      part.collected.push_back(collected[i]);
     }
     part.groups.push_back(std::move(group));
   }
@@ -134,24 +155,25 @@ Plan plan_of(const Query &query, store::Store &store, Budget &budget) {
   const bool is_range = query.range.to_ns > query.range.from_ns;
   if (is_range && needs_windows(query)) selection.range = wider(query.range);
   if (is_range && merges_windows(query)) selection.range.to_ns = wider(query.range).to_ns;
-  Plan plan{selection.range, selected(selection, store, budget), {}};
+  Plan plan{selection.range, selected(selection, store, budget), {}, {}, {}};
   plan.groups = groups_of(plan.series, query);
+  plan.collection =
+      std::make_shared<const store::Collection>(query.downsample ? store.collected(query.range) : std::vector<store::CollectedRow>());
+  plan.collected = collected_of(plan.series, *plan.collection);
   return plan;
 }
 
-Extent extent_of(const Query &query, const Plan &plan, store::Store &store, Budget &budget) {
-  Collector collector(query, plan.series, std::vector<bool>(plan.series.size(), false), budget);
+void check_points(const Query &query, const Plan &plan, store::Store &store, Budget &budget) {
+  Collector collector(query, plan.series, plan.collected, std::vector<bool>(plan.series.size(), false), budget);
   store.scan(plan.series, plan.range, collector);
-  return collector.extent();
+  collector.check_points();
 }
 
-std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget, const Extent *extent) {
+std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget) {
   check_intervals(query, plan.series.size(), budget.limits());
-  Collector collector(query, plan.series, alone(plan.groups, query, plan.series.size()), budget);
+  Collector collector(query, plan.series, plan.collected, alone(plan.groups, query, plan.series.size()), budget);
   store.scan(plan.series, plan.range, collector);
-  const Extent whole = extent != nullptr ? *extent : collector.extent();
-  whole.check_points(query);
-  collector.set_extent(whole);
+  collector.check_points();
   std::vector<Answer> answers;
   for (Group &group : plan.groups) {
     Answer answer;
@@ -169,6 +191,7 @@ std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &sto
     answer.points = together(points, collector.aggregator_of(group.series), query, budget);
     if (answer.points.empty()) continue;
     if (group.series.size() == 1) answer.counts = collector.take_counts(group.series.front());
+    if (query.downsample) set_coverage(query, collected_of(group, plan), answer, budget);
     set_tags(group, plan.series, answer);
     answer.info = info_of(plan.series[group.series.front()].info, query);
     answers.push_back(std::move(answer));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Plan {
   Range range;  // to scan
   std::vector<store::Series> series;
   std::vector<Group> groups;  // by key, which is the order of answers
+  std::shared_ptr<const store::Collection> collection;
+  std::vector<const store::CollectedTime *> collected;  // of each series, in `collection`
 
   // Of some groups, with their series only.
   Plan part(size_t begin, size_t end) const;
@@ -29,9 +32,8 @@ struct Plan {
 
 // Throws as `selected` does.
 Plan plan_of(const Query &query, store::Store &store, Budget &budget);
-// Of all series of the plan, for the answers of its parts. The points that it reads leave the budget again.
-Extent extent_of(const Query &query, const Plan &plan, store::Store &store, Budget &budget);
-// `extent`: of all series of the query, if the plan is of a part.
-std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget, const Extent *extent = nullptr);
+// Throws if a function needs points of the series that were rolled up. The points that it reads leave the budget again.
+void check_points(const Query &query, const Plan &plan, store::Store &store, Budget &budget);
+std::vector<Answer> answers_of(const Query &query, Plan &plan, store::Store &store, Budget &budget);
 
 }  // namespace atalaya::query

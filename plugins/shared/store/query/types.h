@@ -93,12 +93,20 @@ struct Count {
   int64_t value = 0;
 };
 
+// The collected part of an interval: an average is of this part only.
+struct Covered {
+  int64_t time_ns = 0;  // of the interval's point
+  double part = 1;      // 0 to 1
+};
+
 struct Answer {
   std::string metric;
   Tags tags;                                 // common to all its series
   std::vector<std::string> aggregated_tags;  // keys in which they differ
   std::vector<Point> points;
   std::vector<Count> counts;                      // by time: exact values of points that are a stored count beyond kExactCounts
+  std::vector<Covered> partly;                    // by time: the points of intervals that were not collected completely
+  double coverage = 1;                            // the collected part of the range; for answers with intervals
   std::optional<double> integral = std::nullopt;  // over the range, where the points are sums
   int64_t window_ns = 0;                          // the longest last window of its series; 0: unknown
   // Of the points: of a rate its own kind and unit. Null: unknown.

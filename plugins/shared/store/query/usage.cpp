@@ -10,7 +10,9 @@
 #include "core/base/sample/span_end.h"
 #include "plugins/shared/io/units/unit_text.h"
 #include "plugins/shared/store/query/engine.h"
+#include "plugins/shared/store/lookup.h"
 #include "plugins/shared/store/query/levels.h"
+#include "plugins/shared/store/query/windows/collected.h"
 #include "plugins/shared/store/query/windows/hold.h"
 
 namespace atalaya::query {
@@ -24,12 +26,13 @@ struct UsageGroup {
   store::Kind kind = store::Kind::unknown;
   double per_second = 1;
   Levels levels;  // its value at each time
+  std::map<const store::CollectedTime *, double> hosts;  // the sum of each
 };
 
 class Integrals : public store::PointVisitor {
  public:
-  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range, Budget &budget,
-            const store::MetricInfo *undeclared)
+  Integrals(const std::vector<store::Series> &series, const std::vector<std::string> &group_by, const Range &range,
+            const store::Collection &collection, Budget &budget, const store::MetricInfo *undeclared)
       : range_(range), budget_(budget), holds_(series.size()), last_(series.size(), 0), last_values_(series.size(), 0) {
     for (const store::Series &one : series) {
       Tags tags;
@@ -47,6 +50,8 @@ class Integrals : public store::PointVisitor {
       group.usage.sum_unit = std::move(integral.name);
       group.per_second = integral.per_second;
       of_series_.push_back(&group);
+      const auto *collected = &collection.of(store::tag_of(one.tags, "host"), store::family_of(one.metric));
+      host_sums_.push_back(&*group.hosts.try_emplace(collected, 0).first);
     }
   }
 
@@ -65,13 +70,12 @@ class Integrals : public store::PointVisitor {
   }
 
   std::vector<Usage> result() {
-    const double seconds = (static_cast<double>(range_.to_ns) - static_cast<double>(range_.from_ns)) / 1e9;
     std::vector<Usage> usages;
     for (auto &[key, group] : groups_) {
       if (group.levels.empty()) continue;
       budget_.release(group.levels.size());
       Usage &usage = group.usage;
-      usage.average = usage.sum / seconds;
+      set_average(group);
       usage.sum *= group.per_second;
       usage.min = group.levels.min();
       usage.max = group.levels.max();
@@ -101,13 +105,30 @@ class Integrals : public store::PointVisitor {
     const double inside = overlap(begin, held.time_ns);
     if (inside <= 0) return;
     const bool delta = group.kind == store::Kind::delta;
-    group.usage.sum += held.value * inside / (delta ? static_cast<double>(held.duration_ns) : 1e9);
+    add_sum(series, held.value * inside / (delta ? static_cast<double>(held.duration_ns) : 1e9));
     cover(group, held);
     // An amount is that of its window, not a value at each time of it.
     if (delta)
       group.levels.add(held.time_ns - 1, held.time_ns, held.value, budget_);
     else
       group.levels.add(std::max(begin, range_.from_ns), std::min(held.time_ns, range_.to_ns), held.value, budget_);
+  }
+  void add_sum(size_t series, double sum) {
+    of_series_[series]->usage.sum += sum;
+    host_sums_[series]->second += sum;
+  }
+  // Windows of the group were collected, whatever is known of the others.
+  void set_average(UsageGroup &group) const {
+    std::vector<const store::CollectedTime *> hosts;
+    const bool is_one = group.hosts.size() == 1;
+    for (const auto &[collected, sum] : group.hosts) {
+      if (sum == 0 && !is_one && collected->length_in(range_.from_ns, range_.to_ns) == 0) continue;
+      hosts.push_back(collected);
+      const int64_t windows_ns = is_one || collected->stretches().empty() ? group.usage.covered.length_ns() : 0;
+      const int64_t length_ns = std::max(collected->length_in(range_.from_ns, range_.to_ns), windows_ns);
+      if (length_ns > 0) group.usage.average += sum / (static_cast<double>(length_ns) / 1e9);
+    }
+    group.usage.coverage = collected_part(hosts, range_);
   }
   void cover(UsageGroup &group, const Held &held) const {
     group.usage.covered.add(std::max(core::begin_of(held.time_ns, held.duration_ns), range_.from_ns),
@@ -121,7 +142,7 @@ class Integrals : public store::PointVisitor {
       const double value = points.values[i], change = value - std::exchange(last_values_[series], value);
       const double inside = overlap(before, time);
       if (before == 0 || time <= before || change < 0 || inside <= 0) continue;
-      group.usage.sum += change * inside / static_cast<double>(time - before);
+      add_sum(series, change * inside / static_cast<double>(time - before));
       group.usage.covered.add(std::max(before, range_.from_ns), std::min(time, range_.to_ns));
       group.levels.add(time - 1, time, value, budget_);
     }
@@ -135,6 +156,7 @@ class Integrals : public store::PointVisitor {
   Budget &budget_;
   std::map<std::pair<std::string, Tags>, UsageGroup> groups_;
   std::vector<UsageGroup *> of_series_;
+  std::vector<std::pair<const store::CollectedTime *const, double> *> host_sums_;  // of each series
   std::vector<Hold> holds_;
   std::vector<int64_t> last_;  // of totals: the point before
   std::vector<double> last_values_;
@@ -172,7 +194,8 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   query.range = wider;
   const Limits &limits = budget.limits();
   const auto series = selected(query, store, std::max(limits.series, limits.points / kPointsASeries));
-  Integrals integrals(series, group_by, range, budget, undeclared);
+  const store::Collection collection(store.collected(range));
+  Integrals integrals(series, group_by, range, collection, budget, undeclared);
   store.scan(series, wider, integrals);
   return integrals.result();
 }

@@ -16,7 +16,8 @@ struct Usage {
   Tags tags;  // those that were grouped by
   std::string metric;
   double sum = 0;           // in `sum_unit`
-  double average = 0;       // over the whole time, of the group
+  double average = 0;       // over the collected time: the sum of those of the hosts
+  double coverage = 1;      // the collected part of the range
   double min = 0, max = 0;  // of the group, window by window
   std::string unit;         // UCUM; "": unknown
   std::string sum_unit;     // for people: "core-seconds", "MiB-hours", "MiB"

@@ -74,7 +74,8 @@ Retention::Retention(Database &database, const Limits &limits)
       delete_window_(database, "DELETE FROM windows WHERE id = ?1"),
       delete_late_(database, "DELETE FROM late_windows WHERE window = ?1"),
       delete_chunk_(database, "DELETE FROM chunks WHERE id = ?1"),
-      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1") {}
+      delete_rolled_(database, "DELETE FROM rolled WHERE id = ?1"),
+      delete_collected_(database, "DELETE FROM collected WHERE arrived_ns < ?1") {}
 
 void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packer &packer) {
   is_stuck_ = false;
@@ -92,7 +93,9 @@ void Retention::step(int64_t now_ns, int64_t rows, Dictionary &dictionary, Packe
   const bool is_full = need.missing_bytes > 0;
   int64_t expired = 0;
   if (deleted || is_full) {
-    expired = dictionary.expire(oldest_arrival_.number().value_or(now_ns), entities);
+    const int64_t oldest_ns = oldest_arrival_.number().value_or(now_ns);
+    expired = dictionary.expire(oldest_ns, entities);
+    delete_collected_.run(oldest_ns);
     // No stack is older than the windows, however long rolled points are kept.
     expired += dictionary.stacks().expire(oldest_window_arrival_.number().value_or(now_ns));
   }

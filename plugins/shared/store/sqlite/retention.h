@@ -81,7 +81,7 @@ class Retention {
       open_spans_;
   Statement next_every_, expired_rolled_;
   Statement delete_samples_, delete_stacks_, delete_ended_spans_, delete_open_spans_, delete_any_spans_, delete_window_,
-      delete_late_, delete_chunk_, delete_rolled_;
+      delete_late_, delete_chunk_, delete_rolled_, delete_collected_;
   bool is_stuck_ = false;
 };
 

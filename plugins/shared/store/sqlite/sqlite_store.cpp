@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/sample/span_end.h"
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/file/schema.h"
 #include "plugins/shared/store/sqlite/names/declarations.h"
@@ -138,6 +139,27 @@ std::optional<Range> SqliteStore::extent(int64_t until_ns) {
           },
           until_ns);
   return found;
+}
+
+// All of them: windows before and after the range show whether those without a sample were collected. Samples may have been deleted
+// since.
+std::vector<CollectedRow> SqliteStore::collected(const Range &) {
+  const ReadTransaction transaction(database_);
+  const int64_t newest_ns = newest_sample(database_);
+  const auto first = extent(newest_ns);
+  std::vector<CollectedRow> rows;
+  if (!first) return rows;
+  Statement(database_, select_collected(database_))
+      .each(
+          [&](const Row &row) {
+            CollectedRow one{std::string(row.text(0)), std::string(row.text(1)), row.integer(2), row.integer(3), row.integer(4),
+                             row.integer(5) != 0};
+            if (one.end_ns <= first->from_ns) return;
+            one.begin_ns = std::max(one.begin_ns, core::begin_of(first->from_ns, kLongestHold));
+            rows.push_back(std::move(one));
+          },
+          newest_ns);
+  return rows;
 }
 
 std::vector<Series> SqliteStore::series(const Selection &selection, size_t limit) {

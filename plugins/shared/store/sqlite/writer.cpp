@@ -64,7 +64,8 @@ Writer::Writer(const Options &options, core::NameOf name_of, MetricOf metric_of)
       place_(path_of(options)),
       reserve_(path_of(options)),
       arrivals_(database_, options.boot, options.warn),
-      dictionary_(database_, std::move(name_of), std::move(metric_of), options.warn),
+      dictionary_(database_, name_of, std::move(metric_of), options.warn),
+      collected_(database_, std::move(name_of)),
       stack_writer_(database_),
       packer_(database_, options.limits.rollup.empty(), options.warn),
       joiner_(database_, packer_, max_span_of(options.limits)),
@@ -89,6 +90,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
     dictionary_.complete_declarations(now_ns);
     put_all(samples, now_ns, refused);
     stack_writer_.flush();
+    collected_.flush(now_ns);
     may_be_over_size_ = retention_.is_over_size();  // within the transaction it takes no locks of its own
     transaction.commit();
   } catch (const Error &error) {
@@ -106,6 +108,7 @@ Refused Writer::write(std::span<const atalaya_sample> samples, int64_t now_ns) {
 void Writer::forget() {
   dictionary_.forget();
   stack_writer_.forget();
+  collected_.forget();
   packer_.forget();
   rollup_.forget();
 }
@@ -195,6 +198,7 @@ void Writer::put_metrics(const atalaya_sample &sample, int64_t now_ns, Refused &
     return;
   }
   metrics_ += ']';
+  collected_.add(sample);
   rows_.push_back({sample.time_ns, dictionary_.entity(sample, metrics_, now_ns), &sample});
 }
 

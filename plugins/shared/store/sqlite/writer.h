@@ -14,6 +14,7 @@
 #include "plugins/shared/store/location.h"
 #include "plugins/shared/store/sqlite/arrival_clock.h"
 #include "plugins/shared/store/sqlite/chunks/chunk_joiner.h"
+#include "plugins/shared/store/sqlite/collected_writer.h"
 #include "plugins/shared/store/sqlite/file/database.h"
 #include "plugins/shared/store/sqlite/names/dictionary.h"
 #include "plugins/shared/store/sqlite/packing/packer.h"
@@ -83,6 +84,7 @@ class Writer final : public StoreWriter {
   Reserve reserve_;  // behind it: a file that is refused gets none beside it
   ArrivalClock arrivals_;
   Dictionary dictionary_;
+  CollectedWriter collected_;
   StackWriter stack_writer_;
   Packer packer_;
   ChunkJoiner joiner_;

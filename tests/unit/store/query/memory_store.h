@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,26 @@ class MemoryStore : public store::Store {
       }
     return found;
   }
+  bool always_collected = true;  // false: by the windows of all series of a family and host, and nothing else
+  std::vector<store::CollectedRow> collected(const store::Range &) override {
+    if (always_collected) return always();
+    std::map<std::pair<std::string, std::string>, std::vector<std::pair<int64_t, int64_t>>> windows;
+    for (const Kept &kept : all_) {
+      const auto host = kept.series.tags.find("host");
+      auto &own = windows[{host == kept.series.tags.end() ? "" : host->second, std::string(store::family_of(kept.series.metric))}];
+      for (size_t i = 0; i < kept.points.size(); ++i)
+        own.emplace_back(kept.points[i].time_ns, kept.durations_ns.empty() ? duration_ns : kept.durations_ns[i]);
+    }
+    std::vector<store::CollectedRow> rows;
+    for (auto &[key, own] : windows) {
+      std::sort(own.begin(), own.end());
+      store::CollectedRows united(key.first, key.second);
+      for (const auto &[time_ns, length_ns] : own) united.add(time_ns, length_ns);
+      rows.insert(rows.end(), united.windows().begin(), united.windows().end());
+      rows.insert(rows.end(), united.instants().begin(), united.instants().end());
+    }
+    return rows;
+  }
   std::vector<store::Series> series(const store::Selection &selection, size_t limit) override {
     std::vector<store::Series> found;
     const auto metrics = io::MatcherList::parse(selection.metrics).value();
@@ -129,6 +150,16 @@ class MemoryStore : public store::Store {
   }
 
  private:
+  std::vector<store::CollectedRow> always() const {
+    std::set<std::string> hosts;
+    for (const Kept &kept : all_) {
+      const auto host = kept.series.tags.find("host");
+      hosts.insert(host == kept.series.tags.end() ? "" : host->second);
+    }
+    std::vector<store::CollectedRow> rows;
+    for (const std::string &host : hosts) rows.push_back({host, store::kAnyFamily, kT0 - 100 * kDay, kT0 + 100 * kDay, 0, false});
+    return rows;
+  }
   bool hand_on(size_t i, std::vector<Point> &left, std::vector<int64_t> &counts, std::vector<int64_t> &lengths,
                store::PointVisitor &visitor) const {
     const size_t count = std::min(block, left.size());

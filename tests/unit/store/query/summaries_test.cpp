@@ -52,11 +52,15 @@ TEST_CASE("the average of a summary of equal values is this value") {
   CHECK(all.value(over_time) == third);
 }
 
-TEST_CASE("an integral refuses a summary after an instant whose length is not known") {
+TEST_CASE("an instant before a summary of windows has no weight") {
   TenMinutes all("10m");
-  Integral integral(all.intervals, false, all.budget);
-  integral.add(5 * kSecond, 0, 1);
-  CHECK(!integral.add(summary_of(3, 11, 600, 1, 3, 1000, 590)));
+  const store::CollectedTime unknown;
+  Integral integral(all.intervals, false, unknown, all.budget);
+  integral.add(5 * kSecond, 0, 1000);
+  REQUIRE(integral.add(summary_of(3, 11, 600, 1, 3, 1180, 590)));
+  const auto points = integral.take();
+  REQUIRE(points.size() == 1);
+  CHECK(points[0].value == doctest::Approx(2));
 }
 
 }  // namespace

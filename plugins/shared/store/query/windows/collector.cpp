@@ -49,12 +49,18 @@ bool needs_windows(const Query &query) {
   return query.downsample && (!query.downsample->function || OverTime::knows(*query.downsample->function));
 }
 
-Collector::Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget)
+bool needs_points(const Query &query) {
+  return query.downsample && query.downsample->function && query.downsample->function->needs_values();
+}
+
+Collector::Collector(const Query &query, const std::vector<store::Series> &series,
+                     const std::vector<const store::CollectedTime *> &collected, std::vector<bool> alone, Budget &budget)
     : query_(query),
       budget_(budget),
       alone_(std::move(alone)),
       intervals_(query.downsample.value_or(Downsample{}), query.range, query.edge),
       function_(query.downsample.value_or(Downsample{}).function.value_or(*Aggregator::find("last"))),
+      collected_(collected),
       kept_(series.size()) {
   if (query.rate) rates_.resize(series.size(), RateOf(*query.rate));
   for (size_t i = 0; i < series.size(); ++i) {
@@ -63,7 +69,7 @@ Collector::Collector(const Query &query, const std::vector<store::Series> &serie
     kept_[i].holds = (kind == Kind::gauge || kind == Kind::rate) && !query.rate;
     if (!query.downsample) continue;
     const bool integral = is_integral(kind);
-    if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, budget);
+    if (integral) kept_[i].integral.emplace(intervals_, kept_[i].amounts, *collected[i], budget);
     const bool over_time = !integral && is_over_time(kind);
     if (over_time) kept_[i].over_time.emplace(intervals_, function_, budget);
     // Next to windows, of an average of instants.
@@ -147,10 +153,6 @@ void Collector::add_rolled(size_t series, const store::Summary &summary, const s
     const auto rate = rates_[series].add_rolled(summary);
     if (rate) add_value(series, {summary.last_ns, is_of_function ? 0 : rates_[series].step_ns(), *rate}, std::nullopt);
   } else if (is_of_function) {
-    if (kept.integral) {
-      kept.integral->instant(summary.first_ns);
-      kept.integral->instant(summary.last_ns);
-    }
     // The last moment of a step belongs to the interval that ends then.
     kept.function->add_rolled(query_.edge == Edge::end ? time_ns : time_ns - 1, summary);
   } else if (kept.over_time) {
@@ -197,7 +199,7 @@ void Collector::add_value(size_t series, const Held &held, const std::optional<i
     return kept.over_time->add(held.time_ns, held.duration_ns, held.value);
   }
   if (kept.function) {
-    if (kept.integral) kept.integral->instant(held.time_ns);
+    ++kept.instants;
     kept.hold.add(held.time_ns, held.duration_ns, 0, [](const Held &) {});
     return kept.function->add(held.time_ns, held.value);
   }
@@ -227,26 +229,11 @@ size_t Collector::size_of(const Kept &kept) {
   return (kept.function ? kept.function->size() : 0) + kept.points.size() + kept.counts.size();
 }
 
-void Extent::add(const Extent &other) {
-  known.add(other.known);
-  if (other.step_ns > 0 && (step_ns == 0 || other.step_ns < step_ns)) step_ns = other.step_ns;
-  rolled_until_ns = std::max(rolled_until_ns, other.rolled_until_ns);
-}
-
-void Extent::check_points(const Query &query) const {
-  if (rolled_until_ns == Extent{}.rolled_until_ns) return;
-  const std::string until = io::time_text(rolled_until_ns);
-  throw Wrong(core::in_quotes(query.downsample->function->name) + " of an interval needs all its points, and points until " +
+void Collector::check_points() const {
+  if (rolled_until_ns_ == std::numeric_limits<int64_t>::min()) return;
+  const std::string until = io::time_text(rolled_until_ns_);
+  throw Wrong(core::in_quotes(query_.downsample->function->name) + " of an interval needs all its points, and points until " +
               until + " are rolled up; query the time from " + until + ", or use sum, avg, min, max, count, first or last");
-}
-
-Extent Collector::extent() const {
-  Extent extent;
-  extent.rolled_until_ns = rolled_until_ns_;
-  for (const Kept &kept : kept_)
-    if (kept.integral)
-      extent.add({Known{kept.integral->hold().last_ns(), kept.integral->hold().step_ns()}, kept.integral->hold().step_ns()});
-  return extent;
 }
 
 std::vector<Point> Collector::take_points(size_t series) {
@@ -254,10 +241,11 @@ std::vector<Point> Collector::take_points(size_t series) {
   if (!query_.downsample) return std::move(kept.points);
   budget_.release(size_of(kept));
   std::vector<Point> points;
-  if (kept.integral) points = kept.integral->take(extent_.known, extent_.step_ns);
+  if (kept.integral) points = kept.integral->take();
   if (kept.over_time) points = kept.over_time->take();
   if (kept.function) {
-    const std::vector<Point> by_function = kept.function->take();
+    std::vector<Point> by_function = kept.function->take();
+    if (has_starts_only(series)) by_function.clear();
     kept.by_function = !by_function.empty();
     // Averages are weighted by time, so that instants count only where there is no window.
     points = united(std::move(points), by_function);
@@ -266,6 +254,13 @@ std::vector<Point> Collector::take_points(size_t series) {
   budget_.hold(points.size());
   budget_.work(points.size());
   return points;
+}
+
+// The instants of a series of windows are the first readings of starts.
+bool Collector::has_starts_only(size_t series) const {
+  const Kept &kept = kept_[series];
+  if (!kept.integral || !collected_[series]->has_windows()) return false;
+  return kept.instants == 1 || kept.integral->hold().step_ns() > 0;
 }
 
 void Collector::add_extent(std::span<const size_t> series, Answer &answer) const {

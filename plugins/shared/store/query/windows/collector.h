@@ -23,32 +23,23 @@ bool needs_windows(const Query &query);
 // Whether points are merged as they are: a window has its value at each of its times, also one that ends after the range.
 bool merges_windows(const Query &query);
 
-// Of all series of a query, also if a collector has a part of them.
-struct Extent {
-  Known known;
-  int64_t step_ns = 0;                                            // the shortest of all series; 0: unknown
-  int64_t rolled_until_ns = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
-
-  void add(const Extent &other);
-  // Throws if the answer needs points that were rolled up.
-  void check_points(const Query &query) const;
-};
+// Whether a function of the query needs all points of an interval.
+bool needs_points(const Query &query);
 
 class Collector : public store::PointVisitor {
  public:
-  // `alone`: the series that are the only one of an answer, which has their exact values.
-  Collector(const Query &query, const std::vector<store::Series> &series, std::vector<bool> alone, Budget &budget);
+  // `alone`: the series that are the only one of an answer, which has their exact values. `collected`: of each series.
+  Collector(const Query &query, const std::vector<store::Series> &series,
+            const std::vector<const store::CollectedTime *> &collected, std::vector<bool> alone, Budget &budget);
 
   std::optional<store::Steps> steps(size_t series) const override;
   bool take(size_t series, const store::Summary &summary) override;
   void points(size_t series, const store::Points &points) override;
   void rolled(size_t series, const store::Summary &summary, const store::Points &plain) override;
 
-  // After the scan; of its series.
-  Extent extent() const;
-  // Before take_points: of all series of the query. If points are merged as they are, the last point of a series may be after the
-  // range.
-  void set_extent(const Extent &extent) { extent_ = extent; }
+  // After the scan. Throws if the answer needs points that were rolled up.
+  void check_points() const;
+  // If points are merged as they are, the last point of a series may be after the range.
   std::vector<Point> take_points(size_t series);
   // Of a series whose stored points are the answer.
   std::vector<Count> take_counts(size_t series) { return std::move(kept_[series].counts); }
@@ -72,6 +63,7 @@ class Collector : public store::PointVisitor {
     bool holds = false;        // each value is that of each time of its window
     bool is_step = false;      // the last rolled point has several samples
     bool by_function = false;  // some of its points are by the function
+    size_t instants = 0;       // next to an integral
     bool has_windows() const { return integral || over_time; }
   };
 
@@ -84,6 +76,7 @@ class Collector : public store::PointVisitor {
   void add_value(size_t series, const Held &held, const std::optional<int64_t> &count);
   void add_raw(size_t series, const Held &held, const std::optional<int64_t> &count);
   void add_rolled(size_t series, const store::Summary &summary, const store::Points &plain);
+  bool has_starts_only(size_t series) const;
   void add_total(Kept &kept, const Held &held) const;
 
   const Query &query_;
@@ -91,10 +84,10 @@ class Collector : public store::PointVisitor {
   const std::vector<bool> alone_;
   const Intervals intervals_;
   const Aggregator function_;
+  const std::vector<const store::CollectedTime *> &collected_;
   std::vector<RateOf> rates_;
   std::vector<Kept> kept_;
-  Extent extent_;
-  int64_t rolled_until_ns_ = Extent{}.rolled_until_ns;
+  int64_t rolled_until_ns_ = std::numeric_limits<int64_t>::min();  // points that a function needs are missing up to then
 };
 
 }  // namespace atalaya::query

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/store/query/windows/downsample.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -87,6 +88,13 @@ int64_t Intervals::interval_name(int64_t begin_ns) const {
 
 int64_t Intervals::interval_end(int64_t begin_ns) const {
   return length_ns_ == 0 ? range_.to_ns : begin_ns + length_ns_;
+}
+
+Range Intervals::range_of(int64_t name_ns) const {
+  const Range all = stretch();
+  if (length_ns_ == 0) return all;
+  const int64_t begin_ns = edge_ == Edge::start ? name_ns : name_ns - length_ns_;
+  return {std::max(begin_ns, all.from_ns), std::min(begin_ns + length_ns_, all.to_ns)};
 }
 
 // A range that includes its start begins a nanosecond before it.

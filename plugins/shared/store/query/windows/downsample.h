@@ -33,6 +33,8 @@ class Intervals {
   bool has(int64_t time_ns) const { return time_ns > range_.from_ns && time_ns <= range_.to_ns; }
   int64_t interval_name(int64_t begin_ns) const;
   int64_t interval_end(int64_t begin_ns) const;
+  // The part in the range of the interval with this name.
+  Range range_of(int64_t name_ns) const;
   // The range as a stretch of time.
   Range stretch() const;
   Edge edge() const { return edge_; }

@@ -16,22 +16,29 @@ struct Held {
   double value = 0;
 };
 
-// A sample holds for its window. An instant has none: it holds since the sample before, five minutes at most, unless its series has
-// longer steps. The first instant holds as long as the second one.
+// A sample holds for its window. An instant has none: it holds since the instant before, five minutes at most, unless its series has
+// longer steps. The first instant holds as long as the second one. Next to windows an instant has no length: it is the first
+// reading of a collection that begins, and the time before it was not collected.
 class Hold {
  public:
-  static constexpr int64_t kLongest = 300'000'000'000;
+  static constexpr int64_t kLongest = store::kLongestHold;
 
   // Calls take(Held) for what is known now. `duration_ns` 0: an instant.
   template <class Take>
   void add(int64_t time_ns, int64_t duration_ns, double value, Take &&take) {
     const int64_t gap = time_ns - last_ns_;
-    const bool is_first = !known_;
-    const int64_t length = duration_ns > 0 ? duration_ns : is_first ? 0 : length_of(gap);
+    const bool is_first = !known_ || after_window_;
     known_ = true;
     last_ns_ = time_ns;
+    after_window_ = duration_ns > 0;
+    if (after_window_) {
+      first_.reset();
+      step_ns_ = duration_ns;
+      return take(Held{time_ns, duration_ns, value});
+    }
+    const int64_t length = is_first ? 0 : length_of(gap);
     if (length <= 0) {
-      first_ = Held{time_ns, 0, value};
+      if (!has_length()) first_ = Held{time_ns, 0, value};
       return;
     }
     if (first_) take(Held{first_->time_ns, length, first_->value});
@@ -41,9 +48,10 @@ class Hold {
   }
   // Adds windows whose lengths are known from another source.
   void skip(int64_t last_ns, int64_t step_ns) {
-    known_ = true;
+    known_ = after_window_ = true;
     last_ns_ = std::max(last_ns_, last_ns);
     step_ns_ = step_ns;
+    first_.reset();
   }
   // The length of the last window; 0: unknown.
   int64_t step_ns() const { return step_ns_; }
@@ -58,7 +66,9 @@ class Hold {
     return gap <= kLongest || is_regular ? gap : kLongest;
   }
 
-  bool known_ = false;
+  bool has_length() const { return step_ns_ > 0; }
+
+  bool known_ = false, after_window_ = false;
   int64_t last_ns_ = 0, gap_ns_ = 0, step_ns_ = 0;
   std::optional<Held> first_;
 };

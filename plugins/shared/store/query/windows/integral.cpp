@@ -35,14 +35,12 @@ void Integral::add(const store::Points &points) {
 void Integral::add_held(const Held &held) {
   const double whole = ns_between(0, held.duration_ns);
   const int64_t begin_ns = core::begin_of(held.time_ns, held.duration_ns);
-  see(begin_ns, held.time_ns, false);
   add_interval(begin_ns, held.time_ns, amounts_ ? held.value / whole : held.value);
 }
 
 bool Integral::add(const store::Summary &summary) {
-  if (!summary.integral || hold_.alone()) return false;
+  if (!summary.integral) return false;
   hold_.skip(summary.last_ns, summary.durations_ns / std::max<int64_t>(1, summary.count));
-  see(core::begin_of(summary.first_ns, summary.durations_ns / std::max<int64_t>(1, summary.count)), summary.last_ns, false);
   put(intervals_.begin_of(summary.last_ns - 1), amounts_ ? summary.sum : *summary.integral, summary.durations_ns);
   return true;
 }
@@ -79,58 +77,31 @@ void Integral::put(int64_t begin_ns, double amount, int64_t covered_ns) {
   place->covered_ns += covered_ns;
 }
 
-void Integral::see(int64_t begin_ns, int64_t end_ns, bool is_instant) {
-  if ((is_instant || is_after_instant_) && begin_ns > end_ns_) {
-    if (!gaps_.empty() && gaps_.back().end_ns == end_ns_)
-      gaps_.back().end_ns = begin_ns;
-    else
-      gaps_.push_back({end_ns_, begin_ns});
-  }
-  if (end_ns < end_ns_) return;
-  end_ns_ = end_ns;
-  is_after_instant_ = is_instant;
-}
-
-int64_t Integral::missing_in(int64_t begin_ns, int64_t end_ns) const {
-  int64_t missing = 0;
-  const auto first =
-      std::lower_bound(gaps_.begin(), gaps_.end(), begin_ns, [](const Gap &gap, int64_t time_ns) { return gap.end_ns <= time_ns; });
-  for (auto gap = first; gap != gaps_.end() && gap->begin_ns < end_ns; ++gap)
-    missing += std::min(gap->end_ns, end_ns) - std::max(gap->begin_ns, begin_ns);
-  if (is_after_instant_ && end_ns_ < end_ns) missing += end_ns - std::max(end_ns_, begin_ns);
-  return missing;
-}
-
-void Integral::add_alone(const Held &instant, int64_t step_ns) {
-  if (step_ns > 0) return add_held({instant.time_ns, step_ns, instant.value});
+// It holds for its interval, unless it is the first reading of a start.
+void Integral::add_alone(const Held &instant) {
+  if (collected_->has_windows()) return;
   const Range range = intervals_.stretch();
   const int64_t begin_ns = intervals_.begin_of(instant.time_ns - 1);
   if (instant.time_ns <= range.from_ns || instant.time_ns > range.to_ns) return;
   add_interval(begin_ns, intervals_.interval_end(begin_ns), instant.value);
 }
 
-// Of an interval that the range cuts, its part in the range; and not the time after the newest sample, which no window has covered
-// yet, nor that without collection.
-double Integral::collected_in(const Part &part, const Known &known) const {
+// Of the part of the interval in the range. Windows of the series were collected, whatever is known of the others.
+double Integral::collected_in(const Part &part) const {
   const Range range = intervals_.stretch();
-  const int64_t end_ns = intervals_.interval_end(part.begin_ns);
-  int64_t to_ns = std::min(end_ns, range.to_ns);
-  const bool is_cut = to_ns < end_ns;
   const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
-  if (is_cut && known.until_ns < to_ns && known.until_ns > begin_ns && (to_ns - known.until_ns) / 2 <= known.window_ns)
-    to_ns = known.until_ns;
-  const double length = ns_between(begin_ns, to_ns);
-  const double collected = length - static_cast<double>(missing_in(begin_ns, to_ns));
-  return std::max(collected, std::min(length, static_cast<double>(part.covered_ns)));
+  const int64_t end_ns = std::min(intervals_.interval_end(part.begin_ns), range.to_ns);
+  const double windows = std::min(ns_between(begin_ns, end_ns), static_cast<double>(part.covered_ns));
+  return std::max(windows, static_cast<double>(collected_->length_in(begin_ns, end_ns)));
 }
 
-std::vector<Point> Integral::take(const Known &known, int64_t step_ns) {
-  if (hold_.alone()) add_alone(*hold_.alone(), step_ns);
+std::vector<Point> Integral::take() {
+  if (hold_.alone()) add_alone(*hold_.alone());
   budget_.release(parts_.size());
   std::vector<Point> points;
   points.reserve(parts_.size());
   for (const Part &part : parts_)
-    points.push_back({intervals_.interval_name(part.begin_ns), amounts_ ? part.amount : part.amount / collected_in(part, known)});
+    points.push_back({intervals_.interval_name(part.begin_ns), amounts_ ? part.amount : part.amount / collected_in(part)});
   parts_.clear();
   return points;
 }

@@ -152,6 +152,27 @@ CREATE INDEX IF NOT EXISTS late_windows_arrived ON late_windows(arrived_ns);
 CREATE TABLE IF NOT EXISTS arrival_clock(
   id INTEGER PRIMARY KEY CHECK(id = 1), boot TEXT NOT NULL,
   boottime_ns INTEGER NOT NULL, realtime_ns INTEGER NOT NULL, arrived_ns INTEGER NOT NULL);
+-- When the metrics of a host were collected, a row for windows that follow one another (collection.h).
+CREATE TABLE IF NOT EXISTS collected(
+  id INTEGER PRIMARY KEY,
+  host TEXT NOT NULL,           -- '' = absent
+  family TEXT NOT NULL,         -- the first word of their names; '*' = all, before this table existed
+  begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+  step_ns INTEGER NOT NULL,     -- the shortest window, 0 = unknown
+  instants INTEGER NOT NULL,    -- 1: instants, not windows
+  arrived_ns INTEGER NOT NULL); -- when the last of it arrived
+CREATE INDEX IF NOT EXISTS collected_end ON collected(host, family, end_ns);
+)sql";
+
+// Without times of collection, a host counts as collected while any of its entities had samples.
+constexpr const char *kTimesOfEntities = R"sql(
+WITH lives AS (SELECT coalesce(host, '') AS host, first_ns, min(last_ns, ?1) AS last_ns, seen_ns FROM entities e
+               WHERE first_ns <= ?1 AND EXISTS (SELECT 1 FROM entity_shapes WHERE entity = e.id)),
+     with_last AS (SELECT *, max(last_ns) OVER (PARTITION BY host ORDER BY first_ns, last_ns
+                                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns FROM lives),
+     parts AS (SELECT *, sum(until_ns IS NULL OR first_ns > until_ns + 60000000000)
+                         OVER (PARTITION BY host ORDER BY first_ns, last_ns) AS part FROM with_last)
+SELECT host, '*', min(first_ns), max(last_ns), 0, 0, max(seen_ns) FROM parts GROUP BY host, part
 )sql";
 
 // In schemas 6 and 7 its ids had a counter, which is a page a batch, and an index more.
@@ -176,6 +197,23 @@ void renew_entities(Database &database) {
 
 void add_missing_tables(Database &database) {
   database.execute(kNotForReaders);
+  const bool is_filled = database.number("SELECT EXISTS (SELECT 1 FROM collected) OR NOT EXISTS (SELECT 1 FROM entity_shapes)") != 0;
+  if (is_filled) return;
+  const std::string insert = "INSERT INTO collected(host, family, begin_ns, end_ns, step_ns, instants, arrived_ns) ";
+  Statement(database, insert + kTimesOfEntities).run(newest_sample(database));
+}
+
+std::string select_collected(Database &database) {
+  const bool has_table = database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'collected'") > 0;
+  return has_table ? "SELECT host, family, begin_ns, end_ns, step_ns, instants, arrived_ns FROM collected WHERE begin_ns <= ?1"
+                   : kTimesOfEntities;
+}
+
+// Times of entities are written ahead.
+int64_t newest_sample(Database &database) {
+  return database.number(("SELECT coalesce(max(last_ns), 0) FROM (" + select_windows("max(time_ns) AS last_ns", "") +
+                          " UNION ALL SELECT max(last_ns) FROM chunks UNION ALL SELECT max(last_ns) FROM rolled)")
+                             .c_str());
 }
 
 void make_old_entities(Database &database) {

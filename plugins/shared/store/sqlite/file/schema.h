@@ -27,6 +27,11 @@ void prepare_for_writing(Database &database, bool full_sync);
 // Tables that older programs of the same schema did not make.
 void add_missing_tables(Database &database);
 
+// SQL: when the families of the hosts were collected, as in the table `collected`, of a begin until ?1: newest_sample.
+std::string select_collected(Database &database);
+// The time of the newest sample or stack; 0: none.
+int64_t newest_sample(Database &database);
+
 // A temporary table `old_entities`, as `entities` was until schema 9; and its rows into the tables of today.
 void make_old_entities(Database &database);
 void take_old_entities(Database &database);

@@ -21,7 +21,7 @@ constexpr Table kAll[] = {
     {"metrics", "id"},           {"tag_sets", "id"},      {"entity_rows", "id"},   {"entities", "id"}, {"shapes", "id"},
     {"entity_shapes", "entity"}, {"frames", "id"},        {"stack_nodes", "id"},   {"windows", "id"},  {"samples", "window"},
     {"late_windows", "window"},  {"chunks", "id"},        {"unfinished", "chunk"}, {"rolled", "id"},   {"stacks", "window"},
-    {"spans", "start_ns"},       {"arrival_clock", "id"},
+    {"spans", "start_ns"},       {"arrival_clock", "id"}, {"collected", "id"},
 };
 
 std::string select_from(const Table &table) {

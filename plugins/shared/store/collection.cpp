@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/shared/store/collection.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "core/base/sample/span_end.h"
+
+namespace atalaya::store {
+namespace {
+
+using Stretch = CollectedTime::Stretch;
+
+// Families of things that come and go: without a sample there was none of them, while the host was collected.
+constexpr std::array<std::string_view, 2> kComeAndGo = {"flow", "jvm"};
+
+int64_t shorter(int64_t a_ns, int64_t b_ns) {
+  if (a_ns <= 0 || b_ns <= 0) return std::max(a_ns, b_ns);
+  return std::min(a_ns, b_ns);
+}
+
+// Windows last as long as between two readings, which are some milliseconds late: the end of one is not exactly the begin of the
+// next one.
+int64_t jitter_of(int64_t step_ns) {
+  constexpr int64_t kMost = 250'000'000;
+  return std::min(step_ns / 16, kMost);
+}
+
+Stretch stretch_of(const CollectedRow &row) {
+  // The first instant holds as long as the second one.
+  const int64_t before_ns = row.instants && row.end_ns > row.begin_ns ? row.step_ns : 0;
+  return {core::begin_of(row.begin_ns, before_ns), row.end_ns, row.instants ? 0 : row.step_ns, 0};
+}
+
+struct HostRows {
+  std::map<std::string, std::vector<const CollectedRow *>, std::less<>> families;
+  CollectedTime all;  // of any family
+};
+
+CollectedTime united(const HostRows &host) {
+  std::vector<Stretch> stretches;
+  for (const auto &[family, rows] : host.families)
+    for (const CollectedRow *row : rows)
+      if (row->end_ns > row->begin_ns) stretches.push_back(stretch_of(*row));
+  return CollectedTime(std::move(stretches));
+}
+
+bool is_collected(const CollectedTime &time, int64_t begin_ns, int64_t end_ns) {
+  return time.length_in(begin_ns, end_ns) == end_ns - begin_ns;
+}
+
+// An instant between two windows shows that the collection stopped and began again.
+bool began_in(const std::vector<const CollectedRow *> &rows, int64_t begin_ns, int64_t end_ns) {
+  return std::any_of(rows.begin(), rows.end(), [&](const CollectedRow *row) {
+    return row->instants && row->end_ns > begin_ns && row->begin_ns <= end_ns;
+  });
+}
+
+// Windows without a sample of the family: the host was collected all the time between two others.
+void add_empty_windows(const std::vector<const CollectedRow *> &rows, const CollectedTime &host, std::vector<Stretch> &stretches) {
+  std::vector<const CollectedRow *> windows;
+  for (const CollectedRow *row : rows)
+    if (!row->instants) windows.push_back(row);
+  std::sort(windows.begin(), windows.end(), [](const auto *a, const auto *b) { return a->begin_ns < b->begin_ns; });
+  for (size_t i = 1; i < windows.size(); ++i) {
+    const int64_t begin_ns = windows[i - 1]->end_ns, end_ns = windows[i]->begin_ns;
+    if (begin_ns >= end_ns || began_in(rows, begin_ns, end_ns) || !is_collected(host, begin_ns, end_ns)) continue;
+    stretches.push_back({begin_ns, end_ns, shorter(windows[i - 1]->step_ns, windows[i]->step_ns), 0});
+  }
+}
+
+void add_runs(const CollectedTime &host, std::vector<Stretch> &stretches) {
+  const CollectedTime own(stretches);
+  for (const Stretch &run : host.stretches())
+    if (own.length_in(run.begin_ns, run.end_ns) > 0) stretches.push_back(run);
+}
+
+CollectedTime time_of(std::string_view family, const HostRows &host) {
+  const auto &rows = host.families.find(family)->second;
+  std::vector<Stretch> stretches;
+  for (const CollectedRow *row : rows)
+    if (row->end_ns > row->begin_ns) stretches.push_back(stretch_of(*row));
+  add_empty_windows(rows, host.all, stretches);
+  if (const auto any = host.families.find(kAnyFamily); any != host.families.end())
+    for (const CollectedRow *row : any->second) stretches.push_back(stretch_of(*row));
+  if (std::find(kComeAndGo.begin(), kComeAndGo.end(), family) != kComeAndGo.end()) add_runs(host.all, stretches);
+  return CollectedTime(std::move(stretches));
+}
+
+}  // namespace
+
+bool CollectedRows::has_window_in(int64_t begin_ns, int64_t end_ns) const {
+  return std::any_of(windows_.begin(), windows_.end(),
+                     [&](const CollectedRow &row) { return row.begin_ns < end_ns && row.end_ns > begin_ns; });
+}
+
+bool CollectedRows::joins(const CollectedRow &row, const CollectedRow &other) const {
+  const int64_t gap_ns = std::max(row.begin_ns, other.begin_ns) - std::min(row.end_ns, other.end_ns);
+  if (!row.instants) return gap_ns <= jitter_of(shorter(row.step_ns, other.step_ns));
+  return gap_ns <= kLongestHold &&
+         (gap_ns <= 0 || !has_window_in(std::min(row.end_ns, other.end_ns), std::max(row.begin_ns, other.begin_ns)));
+}
+
+void CollectedRows::add(const CollectedRow &added) {
+  CollectedRow row = added;
+  std::vector<CollectedRow> &rows = row.instants ? instants_ : windows_;
+  // Most windows follow the last one.
+  for (size_t i = rows.size(); i-- > 0;) {
+    const CollectedRow &other = rows[i];
+    if (!joins(row, other)) {
+      if (other.end_ns < core::begin_of(row.begin_ns, kLongestHold)) break;
+      continue;
+    }
+    const int64_t gap_ns = row.instants ? std::max(row.begin_ns, other.begin_ns) - std::min(row.end_ns, other.end_ns) : 0;
+    row.step_ns = shorter(shorter(row.step_ns, other.step_ns), gap_ns);
+    row.begin_ns = std::min(row.begin_ns, other.begin_ns);
+    row.end_ns = std::max(row.end_ns, other.end_ns);
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  const auto place = std::upper_bound(rows.begin(), rows.end(), row.begin_ns,
+                                      [](int64_t time_ns, const CollectedRow &one) { return time_ns < one.begin_ns; });
+  rows.insert(place, std::move(row));
+}
+
+void CollectedRows::add(int64_t time_ns, int64_t duration_ns) {
+  add(CollectedRow{host_, family_, core::begin_of(time_ns, duration_ns), time_ns, std::max<int64_t>(duration_ns, 0),
+                   duration_ns <= 0});
+}
+
+CollectedTime::CollectedTime(std::vector<Stretch> stretches) {
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch &a, const Stretch &b) { return a.begin_ns < b.begin_ns; });
+  for (const Stretch &one : stretches) {
+    has_windows_ = has_windows_ || one.step_ns > 0;
+    if (!stretches_.empty() && one.begin_ns <= stretches_.back().end_ns + jitter_of(shorter(one.step_ns, stretches_.back().step_ns))) {
+      Stretch &last = stretches_.back();
+      last.end_ns = std::max(last.end_ns, one.end_ns);
+      last.step_ns = shorter(last.step_ns, one.step_ns);
+    } else {
+      stretches_.push_back(one);
+    }
+  }
+  int64_t before_ns = 0;
+  for (Stretch &one : stretches_) {
+    one.before_ns = before_ns;
+    before_ns += one.end_ns - one.begin_ns;
+  }
+}
+
+int64_t CollectedTime::length_until(int64_t time_ns) const {
+  const auto next = std::upper_bound(stretches_.begin(), stretches_.end(), time_ns,
+                                     [](int64_t time, const Stretch &one) { return time < one.begin_ns; });
+  if (next == stretches_.begin()) return 0;
+  const Stretch &last = *std::prev(next);
+  return last.before_ns + std::min(time_ns, last.end_ns) - last.begin_ns;
+}
+
+int64_t CollectedTime::length_in(int64_t begin_ns, int64_t end_ns) const {
+  return begin_ns < end_ns ? length_until(end_ns) - length_until(begin_ns) : 0;
+}
+
+Collection::Collection(const std::vector<CollectedRow> &rows) {
+  std::map<std::string_view, HostRows> hosts;
+  for (const CollectedRow &row : rows) hosts[row.host].families[row.family].push_back(&row);
+  for (auto &[name, host] : hosts) {
+    host.all = united(host);
+    Families &families = hosts_[std::string(name)];
+    for (const auto &[family, own] : host.families) families.emplace(family, time_of(family, host));
+  }
+}
+
+const CollectedTime &Collection::of(std::string_view host, std::string_view family) const {
+  static const CollectedTime kUnknown;
+  const auto found = hosts_.find(host);
+  if (found == hosts_.end()) return kUnknown;
+  auto own = found->second.find(family);
+  if (own == found->second.end()) own = found->second.find(kAnyFamily);
+  return own == found->second.end() ? kUnknown : own->second;
+}
+
+}  // namespace atalaya::store
