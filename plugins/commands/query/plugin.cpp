@@ -19,13 +19,14 @@ class Query final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kQuestionParams, query::kStoreParams,
-      query::listed(param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
+      query::listed(query::kTotal, param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
   static constexpr Description description = {.name = "query"_str,
                                               .summary = "Query the store: select, group and aggregate series"_str,
                                               .params = params,
                                               .example =
                                                   "atalaya query --metric proc.cpu.user --group-by process --top 5\n"
                                                   "atalaya query --metric 'sys.disk.*' --tag host=node1 --from -10m --every 30s\n"
+                                                  "atalaya query --metric proc.cpu.user --group-by process --total\n"
                                                   "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};
 
   explicit Query(Host host)
@@ -39,6 +40,7 @@ class Query final : public Command {
         query::report_no_points(question_.query.tags.empty() ? "points" : "points with these tags", reading.range);
       else
         query::check_keys(question_.query.group_by, answers);
+      query::report_coverage(answers, reading.range);
       query::write_output("-", format_ == "json"  ? query::as_json(answers)
                                : format_ == "csv" ? query::as_csv(answers)
                                                   : query::as_table(answers));

@@ -33,9 +33,16 @@ struct Texts {
   Unit unit;
 };
 
+bool has_partly(const Usages &usages) {
+  return std::any_of(usages.parts.begin(), usages.parts.end(), [](const Part &part) {
+    return std::any_of(part.usages.begin(), part.usages.end(), [](const Usage &usage) { return usage.coverage < 1; });
+  });
+}
+
 query::Row head_of(const Usages &usages) {
   query::Row row = usages.keys;
   for (const char *name : {"metric", "sum", "of", "share %", "avg", "max", "min", "unit"}) row.emplace_back(name);
+  if (has_partly(usages)) row.emplace_back("coverage");
   return row;
 }
 
@@ -49,6 +56,7 @@ query::Row row_of(const Usages &usages, const Part &part, const Usage &usage, co
   row.push_back(std::isfinite(share) ? texts.number(share) : "");
   for (const double value : {usage.average, usage.max, usage.min}) row.push_back(texts.number(value));
   row.push_back(texts.unit(usage.unit));
+  if (has_partly(usages)) row.push_back(query::rounded_text(std::round(usage.coverage * 1e4) / 1e4));
   return row;
 }
 
@@ -86,6 +94,7 @@ void add_json(io::JsonObject &object, const Usages &usages, const Part &part, co
   object.key("metric").text(usage.metric);
   object.key("sum").number(usage.sum);
   object.key("avg").number(usage.average);
+  if (usage.coverage < 1) object.key("coverage").number(usage.coverage);
   object.key("max").number(usage.max);
   object.key("min").number(usage.min);
   object.key("share").number(share_of(part, usage.metric, usage.sum));

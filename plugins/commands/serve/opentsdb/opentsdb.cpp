@@ -283,6 +283,7 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
     query::append_tags(out += ",\"tags\":", answer.tags);
     query::append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
     query::append_info(out, answer.info.get());
+    query::append_coverage(out, answer);
     out += question.arrays ? ",\"dps\":[" : ",\"dps\":{";
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;

@@ -7,6 +7,7 @@
 #include "plugins/commands/serve/page/page_series.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/merge.h"
+#include "plugins/shared/store/query/windows/collected.h"
 
 namespace atalaya::serve {
 namespace {
@@ -30,6 +31,7 @@ void add_up(std::vector<query::Answer> &answers, query::Budget &budget) {
   query::Answer &first = answers.front();
   for (query::Answer &answer : answers) {
     points.push_back(std::move(answer.points));
+    if (&answer != &first) query::add_partly(answer, first);
     if (&answer != &first && first.integral && answer.integral) *first.integral += *answer.integral;
   }
   first.counts.clear();

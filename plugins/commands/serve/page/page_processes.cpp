@@ -23,7 +23,7 @@ namespace {
 
 using query::Wrong;
 
-// Each value is the sum of the metrics over the complete range, divided by its length, as `query --every 0all` returns it.
+// Each value is the sum of the metrics over the complete range, divided by its collected time, as `query --every 0all` returns it.
 struct ProcessColumn {
   const char *name, *label, *unit;
   int decimals;
@@ -48,6 +48,7 @@ using ProcessId = std::array<std::string, kProcessKeys.size()>;
 struct ProcessRow {
   ProcessId id;
   ProcessValues values;
+  double coverage = 1;  // the collected part of the range
 };
 
 // Rows without a container are added to the row of the same process: some sources do not report the container.
@@ -59,6 +60,7 @@ void add_value(const query::Answer &answer, size_t column, ProcessTable &table) 
   ProcessRow &row = table[{id[0], id[1], id[2]}];
   if (id[3].empty()) id[3] = row.id[3];
   row.id = id;
+  row.coverage = std::min(row.coverage, answer.coverage);
   row.values[column] = row.values[column].value_or(0) + answer.points.front().value;
 }
 
@@ -175,7 +177,7 @@ std::string page_processes(PageCall &call) {
     for (size_t key = 0; key < kProcessKeys.size(); ++key) json.key(kProcessKeys[key]).text_or_null(rows[i].id[key]);
     json.key("values").list();
     for (const std::optional<double> &value : rows[i].values) json.number(value);
-    json.end_list().end_object();
+    json.end_list().key("coverage").number(rows[i].coverage).end_object();
   }
   return json.end_list().key("total").count(rows.size()).end_object().take();
 }

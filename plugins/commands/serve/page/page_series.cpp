@@ -9,6 +9,7 @@
 
 #include "core/base/text/text.h"
 #include "plugins/commands/serve/page/page_api.h"
+#include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/io/json/json_writer.h"
 #include "plugins/shared/store/query/engine.h"
@@ -110,7 +111,7 @@ void write_series(io::JsonWriter &json, const TopSeries &shown, const query::Que
     query::append_tags(tags, answer.tags);
     json.object().key("name").text(name_of(answer.tags, wanted, common, metric)).key("tags").raw(tags).key("other").boolean(false);
     column.write(json.key("values"), answer.points);
-    json.end_object();
+    json.key("coverage").number(answer.coverage).end_object();
   }
   if (other) {
     json.object().key("name").text("other").key("tags").object().end_object().key("other").boolean(true);
@@ -131,6 +132,8 @@ std::string page_series(PageCall &call) {
   std::vector<query::Answer> answers = query_answers(call, wanted, call.budget);
   const std::shared_ptr<const store::MetricInfo> info = answers.empty() ? nullptr : answers.front().info;
   const std::string metric = call.request.text("metric");
+  int64_t window_ns = 0;
+  for (const query::Answer &answer : answers) window_ns = std::max(window_ns, answer.window_ns);
   TopSeries shown = top_series(summed(std::move(answers), wanted.group_by, wanted.group, call.budget), top, call.budget);
   const bool has_other = other && shown.omitted_count > 0;
   if (!has_other) shown.other.clear();
@@ -144,6 +147,9 @@ std::string page_series(PageCall &call) {
   if (shown.omitted_count > 0 && !has_other)
     json.text(std::to_string(shown.omitted_count) + " of " + std::to_string(shown.omitted_count + shown.answers.size()) +
               " series are not shown: those with the smallest integrals");
+  double coverage = 1;
+  for (const query::Answer &answer : shown.answers) coverage = std::min(coverage, answer.coverage);
+  if (const std::string text = query::coverage_text(coverage, window_ns, wanted.range); !text.empty()) json.text(text);
   if (const std::string damage = call.store.take_damage(); !damage.empty()) json.text(damage);
   return json.end_list().end_object().take();
 }

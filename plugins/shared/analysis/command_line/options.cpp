@@ -13,6 +13,7 @@
 #include "plugins/shared/store/query/arithmetic/formula.h"
 #include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/pieces.h"
+#include "plugins/shared/store/query/usage.h"
 
 namespace atalaya::query {
 namespace {
@@ -39,6 +40,33 @@ Range range_of(const ReadOptions &options, store::Store &store, int64_t now_ns) 
   const int64_t from = options.from.empty() ? to - kHour : time_of("--from", options.from, store, now_ns);
   if (from >= to) throw Wrong("the time ends before it begins: from " + io::time_text(from) + " to " + io::time_text(to));
   return {from, to};
+}
+
+// The tags by which groups of several metrics meet; null: all of their tags.
+const std::vector<std::string> *group_keys(const Query &query) {
+  const bool all = !query.group || std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end();
+  return all ? nullptr : &query.group_by;
+}
+
+// The amounts of the range, as a report has them: an answer with one value for each group.
+std::vector<Answer> totals_of(const Question &question, Reading &reading) {
+  std::vector<Answer> answers;
+  for (const std::string &metric : question.metrics) {
+    for (Usage &usage : usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
+      reading.budget.hold(1);
+      Answer &answer = answers.emplace_back();
+      answer.metric = std::move(usage.metric);
+      answer.tags = std::move(usage.tags);
+      answer.points = {{reading.range.to_ns, usage.sum}};
+      answer.coverage = usage.coverage;
+      if (usage.coverage < 1) answer.partly = {{reading.range.to_ns, usage.coverage}};
+      answer.integral = usage.sum;
+      answer.info = std::make_shared<const store::MetricInfo>(
+          store::MetricInfo{.kind = store::Kind::delta, .unit = std::move(usage.sum_unit)});
+    }
+  }
+  select_top(answers, question.top, reading.budget);
+  return answers;
 }
 
 }  // namespace
@@ -90,6 +118,16 @@ std::vector<store::TagFilter> read_tags(Host host) {
   return answered([&] { return tag_filters("--tag", host.texts("tag")); });
 }
 
+// A total is one amount a group.
+void check_total(const Question &question) {
+  if (!question.total) return;
+  const Query &query = question.query;
+  if (query.downsample || query.rate || !question.formula.empty() || !query.group)
+    throw Wrong("--total is the amount of the whole range; omit --every, --rate, --formula and --aggregate");
+  if (std::find(query.group_by.begin(), query.group_by.end(), "*") != query.group_by.end())
+    throw Wrong("--total: name the tags of --group-by instead of \"*\"");
+}
+
 Question read_question(Host host) {
   Question question;
   question.metrics = host.texts("metric");
@@ -102,10 +140,13 @@ Question read_question(Host host) {
   if (const auto rate = host.find("rate"); rate && rate->boolean()) question.query.rate = Rate{};
   if (const auto top = host.find("top")) question.top = static_cast<size_t>(top->integer());
   question.formula = text_of(host, "formula");
+  if (const auto total = host.find("total")) question.total = total->boolean();
+  answered([&] { check_total(question); });
   return question;
 }
 
 std::vector<Answer> run_query(const Question &question, Reading &reading) {
+  if (question.total) return totals_of(question, reading);
   std::vector<std::vector<Answer>> parts;
   parts.reserve(question.metrics.size());
   for (const std::string &metric : question.metrics) {
@@ -116,7 +157,7 @@ std::vector<Answer> run_query(const Question &question, Reading &reading) {
   }
   std::vector<Answer> answers;
   if (!question.formula.empty()) {
-    answers = evaluate(question.formula, parts, reading.budget);
+    answers = evaluate(question.formula, parts, reading.budget, group_keys(question.query));
     for (const std::vector<Answer> &part : parts) release(part, reading.budget);
   } else {
     for (std::vector<Answer> &part : parts) std::move(part.begin(), part.end(), std::back_inserter(answers));

@@ -48,6 +48,7 @@ struct Question {
   std::vector<std::string> metrics;
   std::string formula;
   size_t top = 0;
+  bool total = false;  // the amounts of the range instead of points
 };
 // Throws Failure.
 Question read_question(Host host);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atalaya/plugin.hpp>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <set>
 
@@ -15,6 +16,7 @@
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "core/base/text/units.h"
+#include "plugins/shared/analysis/command_line/render.h"
 #include "plugins/shared/io/time/time_text.h"
 
 namespace atalaya::query {
@@ -96,6 +98,24 @@ std::string span_text(const Range &range) {
 
 void report_no_points(const char *what, const Range &range) {
   std::fprintf(stderr, "no %s from %s\n", what, span_text(range).c_str());
+}
+
+std::string coverage_text(double coverage, int64_t window_ns, const Range &range) {
+  const double length = static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
+  if ((1 - coverage) * length <= 2 * static_cast<double>(window_ns) || coverage >= 1) return "";
+  const std::string part = rounded_text(std::round(coverage * 1000) / 10);
+  return "the averages are of the " + part + " % of the time range that was collected";
+}
+
+void report_coverage(const std::vector<Answer> &answers, const Range &range) {
+  double least = 1;
+  int64_t window_ns = 0;
+  for (const Answer &answer : answers) {
+    least = std::min(least, answer.coverage);
+    window_ns = std::max(window_ns, answer.window_ns);
+  }
+  if (const std::string text = coverage_text(least, window_ns, range); !text.empty())
+    std::fprintf(stderr, "note: %s\n", text.c_str());
 }
 
 void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers) {

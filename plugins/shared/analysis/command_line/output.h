@@ -19,6 +19,11 @@ std::string suffix_of(const std::string &file);
 std::string span_text(const Range &range);
 // "no points from .. to ..", on standard error.
 void report_no_points(const char *what, const Range &range);
+// "the averages are of 39 % of the time ..", on standard error, if a part of the range was not collected; the newest windows, which
+// are not complete yet, do not count.
+void report_coverage(const std::vector<Answer> &answers, const Range &range);
+// The same sentence; "" if all of it was collected.
+std::string coverage_text(double coverage, int64_t window_ns, const Range &range);
 // Throws Wrong for a key of --group-by that no series has, such as a misspelt one.
 void check_keys(const std::vector<std::string> &group_by, const std::vector<Answer> &answers);
 

@@ -48,6 +48,21 @@ std::string shown_value(const Answer &answer, const Point &point) {
   return answer.counts.empty() ? rounded_text(point.value) : value_text(answer, point);
 }
 
+bool has_partly(const std::vector<Answer> &answers) {
+  return std::any_of(answers.begin(), answers.end(), [](const Answer &answer) { return !answer.partly.empty(); });
+}
+
+double part_of(const Answer &answer, const Point &point) {
+  const auto found = std::lower_bound(answer.partly.begin(), answer.partly.end(), point.time_ns,
+                                      [](const Covered &one, int64_t time_ns) { return one.time_ns < time_ns; });
+  return found != answer.partly.end() && found->time_ns == point.time_ns ? found->part : 1;
+}
+
+// Four digits: the lengths of windows are known to a millisecond.
+std::string part_text(double part) {
+  return rounded_text(std::round(part * 1e4) / 1e4);
+}
+
 std::string unit_of(const Answer &answer) {
   return answer.info ? answer.info->unit : "";
 }
@@ -112,6 +127,18 @@ void append_info(std::string &out, const store::MetricInfo *info) {
   if (!info->summary.empty()) core::append_json_string(out += ",\"summary\":", info->summary);
 }
 
+void append_coverage(std::string &out, const Answer &answer) {
+  if (answer.coverage < 1) out += ",\"coverage\":" + part_text(answer.coverage);
+  if (answer.partly.empty()) return;
+  out += ",\"partly\":[";
+  for (const Covered &one : answer.partly) {
+    out += out.back() == '[' ? "[" : ",[";
+    core::append_integer(out, one.time_ns / 1'000'000);
+    out += ',' + part_text(one.part) + ']';
+  }
+  out += ']';
+}
+
 std::string as_json(const std::vector<Answer> &answers) {
   std::string out = "[";
   for (const Answer &answer : answers) {
@@ -120,6 +147,7 @@ std::string as_json(const std::vector<Answer> &answers) {
     append_info(out, answer.info.get());
     append_tags(out += ",\"tags\":", answer.tags);
     append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
+    append_coverage(out, answer);
     out += ",\"dps\":[";
     const char *comma = "";
     for (const Point &point : answer.points) {
@@ -141,7 +169,8 @@ std::string as_csv(const std::vector<Answer> &answers) {
   const std::vector<std::string> keys = tag_keys(answers);
   std::string out = "time,metric";
   for (const std::string &key : keys) append_csv(out += ',', key);
-  out += ",value,unit\r\n";
+  const bool partly = has_partly(answers);
+  out += partly ? ",value,unit,coverage\r\n" : ",value,unit\r\n";
   for (const Answer &answer : answers) {
     std::string series;
     append_csv(series += ',', answer.metric);
@@ -152,7 +181,8 @@ std::string as_csv(const std::vector<Answer> &answers) {
     std::string unit = ",";
     append_csv(unit, unit_of(answer));
     for (const Point &point : answer.points)
-      out += io::time_text(point.time_ns) + series + "," + value_text(answer, point) + unit + "\r\n";
+      out += io::time_text(point.time_ns) + series + "," + value_text(answer, point) + unit +
+             (partly ? "," + part_text(part_of(answer, point)) : "") + "\r\n";
   }
   return out;
 }
@@ -161,11 +191,16 @@ std::string as_table(const std::vector<Answer> &answers) {
   io::LocalTimes times;
   for (const Answer &answer : answers)
     for (const Point &point : answer.points) times.add(point.time_ns);
+  const bool partly = has_partly(answers);
   std::vector<Row> rows = {{times.title("time"), "metric", "tags", "value"}};
+  if (partly) rows[0].emplace_back("coverage");
   for (const Answer &answer : answers) {
     const std::string metric = with_unit(answer);
     const std::string tags = tags_text(answer.tags);
-    for (const Point &point : answer.points) rows.push_back({times.text(point.time_ns), metric, tags, shown_value(answer, point)});
+    for (const Point &point : answer.points) {
+      rows.push_back({times.text(point.time_ns), metric, tags, shown_value(answer, point)});
+      if (partly) rows.back().push_back(part_text(part_of(answer, point)));
+    }
   }
   return as_columns(rows);
 }

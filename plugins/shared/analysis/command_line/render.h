@@ -23,10 +23,14 @@ void append_tags(std::string &out, const Tags &tags);
 void append_list(std::string &out, const std::vector<std::string> &texts);
 
 // [{"metric":..,"kind":..,"unit":..,"summary":..,"tags":{..},"aggregateTags":[..],"dps":[[milliseconds,value],..]}], kind, unit
-// (UCUM) and summary if they are known. An unknown value and one that is not finite are null.
+// (UCUM) and summary if they are known. An unknown value and one that is not finite are null. Where a part of the range was not
+// collected: ,"coverage":0.39 and the points that rest on a part of their interval, as "partly":[[milliseconds,0.75],..].
 std::string as_json(const std::vector<Answer> &answers);
-// A line per point: time, metric, a column for each tag, value, unit (UCUM). RFC 4180.
+// A line per point: time, metric, a column for each tag, value, unit (UCUM), and the collected part of the interval if there is a
+// partly collected one. RFC 4180.
 std::string as_csv(const std::vector<Answer> &answers);
+// Appends ,"coverage":.. if it is below 1.
+void append_coverage(std::string &out, const Answer &answer);
 // For people, in columns; the unit follows the metric.
 std::string as_table(const std::vector<Answer> &answers);
 // Appends ,"kind":..,"unit":..,"summary":.. if they are known.

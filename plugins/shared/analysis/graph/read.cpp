@@ -52,10 +52,6 @@ Flow flow_of(const Tags &tags) {
   return flow;
 }
 
-double length_of(const query::Range &range) {
-  return static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns);
-}
-
 // Sums of a metric; empty if the store does not have it.
 std::vector<Usage> sums_of(const std::string &metric, const std::vector<store::TagFilter> &tags,
                            const std::vector<std::string> &group_by, const query::Range &range, store::Store &store,
@@ -125,31 +121,22 @@ void add_reported_translations(const query::Range &range, store::Store &store, q
 
 std::vector<Worker> read_workers(const query::Range &range, store::Store &store, query::Budget &budget) {
   std::map<Tags, Resources> used;
-  std::map<std::string, query::Coverage> coverage;  // by host
   const auto add = [&](const char *metric, double Resources::*part, double scale) {
-    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget)) {
+    for (const Usage &usage : sums_of(metric, {}, kWorkerTags, range, store, budget))
       used[usage.tags].*part += usage.average * scale;
-      coverage[value(usage.tags, "host")].add(usage.covered);
-    }
   };
   add("proc.cpu.user", &Resources::cpu, 0.01);
   add("proc.cpu.kernel", &Resources::cpu, 0.01);
   add("proc.mem.resident", &Resources::memory, 1);
-  // If a filter removes idle processes, a window without active processes has only this metric.
-  for (const Usage &usage : sums_of("sys.mem.total", {}, {"host"}, range, store, budget))
-    coverage[value(usage.tags, "host")].add(usage.covered);
   std::vector<Worker> workers;
   workers.reserve(used.size());
   for (auto &[tags, resources] : used) {
-    const std::string host = value(tags, "host");
-    // An average over the time in which the host reported; the usage at other times is unknown.
-    const double part = length_of(range) / static_cast<double>(coverage[host].length_ns());
-    workers.push_back({host,
+    workers.push_back({value(tags, "host"),
                        value(tags, "pid"),
                        value(tags, "process"),
                        value(tags, "container"),
                        value(tags, "command"),
-                       {resources.cpu * part, resources.memory * part, true}});
+                       {resources.cpu, resources.memory, true}});
   }
   return workers;
 }

@@ -131,7 +131,7 @@ class Jvms {
       std::tie(known.jvm.host, known.jvm.pid) = key_of(usage.tags);
       if (member == nullptr) continue;
       Sum &sum = known.sums[member == &Jvm::rate ? 0 : 1];
-      sum.value += usage.average * seconds_of(range);
+      sum.value += usage.amount;
       sum.covered.add(usage.covered);
     }
   }
@@ -178,7 +178,7 @@ class Jvms {
 
 double sum_of(const std::vector<Usage> &usages, const store::Range &range) {
   double sum = 0;
-  for (const Usage &usage : usages) sum += usage.average * seconds_of(range);
+  for (const Usage &usage : usages) sum += usage.amount;
   return sum;
 }
 
@@ -196,7 +196,7 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
   }
   for (const Usage &usage : usages) {
     const std::string name = tag_of(usage.tags, "function");
-    const double seconds = usage.average * seconds_of(overview.range);
+    const double seconds = usage.amount;
     Function &function = functions[name];
     function.self = seconds / overview.covered_seconds;
     if (all > 0) function.self_share = seconds / all;
@@ -307,7 +307,7 @@ std::vector<InJvm> jvms_with(const std::string &function, const Overview &overvi
   tags.push_back({"function", {query::exactly(function)}});
   for (const Usage &usage : usage_of("jvm.function.self", kByJvm, store, tags, overview.range, budget))
     all.push_back({tag_of(usage.tags, "host"), tag_of(usage.tags, "pid"), tag_of(usage.tags, "process"),
-                   usage.average * seconds_of(overview.range) / overview.covered_seconds});
+                   usage.amount / overview.covered_seconds});
   return all;
 }
 

@@ -22,8 +22,8 @@ std::string AnswerParts::next(store::Store &store, const Limits &limits) {
 
 // Most answers are small.
 std::optional<std::string> AnswerParts::whole(store::Store &store, const Budget &request) {
-  Budget budget = request.part(std::min(points_, request.limits().points));
-  Plan plan = plan_of(query_, store, budget);
+  Budget all = request, budget = request.part(std::min(points_, request.limits().points));
+  Plan plan = plan_of(query_, store, all);
   groups_ = std::max<size_t>(1, plan.groups.size());
   try {
     std::string text = render_(answers_of(query_, plan, store, budget), budget);

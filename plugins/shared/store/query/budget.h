@@ -49,7 +49,10 @@ inline size_t held_by(const Answer &answer) {
   return answer.points.size() + answer.counts.size();
 }
 
-// The end of every message of TooMuch.
+// The end of a message about the number of series: longer intervals do not help.
+inline constexpr const char *kAskForFewerSeries =
+    "; narrow the query with tags or a shorter time range, or raise --max-points: 20 points allow one series";
+// The end of every other message of TooMuch.
 inline constexpr const char *kAskForLess = "; ask for less: fewer metrics, more --tag, a shorter time, or a longer --every";
 
 }  // namespace atalaya::query

@@ -38,6 +38,8 @@ void check(const Query &query) {
         throw Wrong("tag " + core::in_quotes(filter.key) + ": " + matcher.error());
 }
 
+constexpr size_t kPointsASeries = 20;  // the memory of its names and its place in a result
+
 // The store has filters for present tags and for absent tags, not for both.
 void leave_if_any(const std::vector<store::TagFilter> &filters, std::vector<store::Series> &series) {
   for (const store::TagFilter &filter : filters) {
@@ -103,7 +105,8 @@ void select_top(std::vector<Answer> &answers, size_t top, Budget &budget, std::v
 std::vector<store::Series> selected(const Query &query, store::Store &store, size_t most) {
   check(query);
   auto series = store.series({query.metrics, query.tags, query.range}, most + 1);
-  if (series.size() > most) throw TooMuch("more than " + std::to_string(most) + " series match" + kAskForLess);
+  if (series.size() > most)
+    throw TooMuch("more than " + std::to_string(most) + " series match" + kAskForFewerSeries);
   if (query.kinds != Kinds::all) leave_kinds(query.kinds, series);
   if (!query.tags_if_any.empty()) leave_if_any(query.tags_if_any, series);
   if (series.empty() && query.kinds == Kinds::all) check_known(query, store);
@@ -111,7 +114,8 @@ std::vector<store::Series> selected(const Query &query, store::Store &store, siz
 }
 
 std::vector<store::Series> selected(const Query &query, store::Store &store, Budget &budget) {
-  return selected(query, store, budget.limits().series);
+  const Limits &limits = budget.limits();
+  return selected(query, store, std::max(limits.series, limits.points / kPointsASeries));
 }
 
 std::vector<Answer> run_query(const Query &query, store::Store &store, Budget &budget) {

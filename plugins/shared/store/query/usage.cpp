@@ -2,6 +2,7 @@
 #include "plugins/shared/store/query/usage.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -19,7 +20,8 @@ namespace atalaya::query {
 namespace {
 
 constexpr int64_t kMaxWindow = Hold::kLongest;
-constexpr size_t kPointsASeries = 50;  // a series whose points are not kept needs 1.2 KB
+constexpr size_t kGroupsAPart = 20'000;
+constexpr size_t kPointsAUsage = 20;  // the memory of one, in points
 
 struct UsageGroup {
   Usage usage;
@@ -39,8 +41,6 @@ class Integrals : public store::PointVisitor {
       for (const std::string &key : group_by)
         if (const auto found = one.tags.find(key); found != one.tags.end()) tags.insert(*found);
       UsageGroup &group = groups_[{one.metric, tags}];
-      if (groups_.size() > budget.limits().series)
-        throw TooMuch("more than " + std::to_string(budget.limits().series) + " groups" + kAskForLess);
       group.usage.tags = tags;
       group.usage.metric = one.metric;
       const store::MetricInfo *info = one.kind() == store::Kind::unknown ? undeclared : one.info.get();
@@ -76,14 +76,12 @@ class Integrals : public store::PointVisitor {
       budget_.release(group.levels.size());
       Usage &usage = group.usage;
       set_average(group);
+      usage.amount = usage.sum;
       usage.sum *= group.per_second;
       usage.min = group.levels.min();
       usage.max = group.levels.max();
       usages.push_back(std::move(usage));
     }
-    std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
-      return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);
-    });
     return usages;
   }
 
@@ -162,6 +160,23 @@ class Integrals : public store::PointVisitor {
   std::vector<double> last_values_;
 };
 
+// The series by group, some groups in each part: memory does not grow with the number of groups.
+std::vector<std::vector<store::Series>> parts_of(std::vector<store::Series> series, const std::vector<std::string> &group_by) {
+  std::map<std::vector<std::string>, std::vector<store::Series>> groups;
+  for (store::Series &one : series) {
+    std::vector<std::string> key = {one.metric};
+    for (const std::string &name : group_by) key.push_back(store::tag_of(one.tags, name));
+    groups[std::move(key)].push_back(std::move(one));
+  }
+  std::vector<std::vector<store::Series>> parts(1);
+  size_t count = 0;
+  for (auto &[key, members] : groups) {
+    if (count++ % kGroupsAPart == 0 && count > 1) parts.emplace_back();
+    std::move(members.begin(), members.end(), std::back_inserter(parts.back()));
+  }
+  return parts;
+}
+
 }  // namespace
 
 bool is_per_core(std::string_view metric, const store::MetricInfo &info) {
@@ -192,12 +207,21 @@ std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::
   query.metrics = metrics;
   query.tags = tags;
   query.range = wider;
-  const Limits &limits = budget.limits();
-  const auto series = selected(query, store, std::max(limits.series, limits.points / kPointsASeries));
+  std::vector<store::Series> all = selected(query, store, budget);
   const store::Collection collection(store.collected(range));
-  Integrals integrals(series, group_by, range, collection, budget, undeclared);
-  store.scan(series, wider, integrals);
-  return integrals.result();
+  std::vector<Usage> usages;
+  for (const std::vector<store::Series> &series : parts_of(std::move(all), group_by)) {
+    Integrals integrals(series, group_by, range, collection, budget, undeclared);
+    store.scan(series, wider, integrals);
+    std::vector<Usage> some = integrals.result();
+    budget.hold(kPointsAUsage * some.size());
+    std::move(some.begin(), some.end(), std::back_inserter(usages));
+  }
+  budget.release(kPointsAUsage * usages.size());
+  std::stable_sort(usages.begin(), usages.end(), [](const Usage &a, const Usage &b) {
+    return std::tuple(std::string_view(a.metric), -a.sum) < std::tuple(std::string_view(b.metric), -b.sum);
+  });
+  return usages;
 }
 
 }  // namespace atalaya::query

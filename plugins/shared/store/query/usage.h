@@ -16,6 +16,7 @@ struct Usage {
   Tags tags;  // those that were grouped by
   std::string metric;
   double sum = 0;           // in `sum_unit`
+  double amount = 0;        // values by seconds; of amounts their sum
   double average = 0;       // over the collected time: the sum of those of the hosts
   double coverage = 1;      // the collected part of the range
   double min = 0, max = 0;  // of the group, window by window
@@ -36,8 +37,8 @@ IntegralUnit integral_unit(std::string_view metric, const store::MetricInfo *inf
 
 // By metric, the largest sums first. A window that is partly in the range counts by that part. A sample of an instant covers the
 // time since the one before, five minutes at most. Deltas are added, totals are differenced. `undeclared` is for a caller that
-// knows the metrics: their declaration where the store has none. Throws as run_query does. Maximum series: the larger of the limit
-// `series` and a fiftieth of the limit `points`, because points are not kept; maximum groups: the limit `series`.
+// knows the metrics: their declaration where the store has none. Throws as run_query does. Groups are read in parts, so that their
+// number has no limit of its own; series as in run_query.
 std::vector<Usage> usage_of(const std::vector<std::string> &metrics, const std::vector<store::TagFilter> &tags,
                             const std::vector<std::string> &group_by, const Range &range, store::Store &store, Budget &budget,
                             const store::MetricInfo *undeclared = nullptr);

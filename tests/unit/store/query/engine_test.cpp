@@ -232,7 +232,7 @@ TEST_CASE("errors in queries are reported") {
 
 TEST_CASE("a query that would cost too much ends with the fix") {
   MemoryStore store = reference();
-  CHECK(error_of(store, all_of(kWrites), {11, 1000, kSecond}).find("more than 11 series match; ask for less") == 0);
+  CHECK(error_of(store, all_of(kWrites), {11, 200, kSecond}).find("more than 11 series match; narrow the query") == 0);
   CHECK(error_of(store, all_of(kWrites), {100, 35, kSecond}).find("the answer would hold more than 35 points; ask for less") == 0);
   CHECK(error_of(store, all_of(kWrites), {100, 1000, -1}).find("the query took longer than ") == 0);
   CHECK(error_of(store, whole("sum", "1ms-avg-zero"), {100, 1000, kSecond})

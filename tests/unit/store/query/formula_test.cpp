@@ -44,6 +44,22 @@ TEST_CASE("numbers and series without tags meet everything") {
   CHECK(eval("10 - 4 - 3 + 0*c") == "1:3 2:3");
 }
 
+// Each group is a single process of a service: the pid is common to it, and differs from the other metric's.
+TEST_CASE("groups meet by the tags that they are grouped by") {
+  const Answer up{"a", {{"pid", "1"}, {"process", "x"}}, {}, {{10, 6}}, {}, {{10, 0.5}}, 0.5};
+  const Answer down{"b", {{"pid", "2"}, {"process", "x"}}, {}, {{10, 2}}};
+  Budget budget({});
+  const std::vector<std::string> keys = {"process"};
+  const auto answers = evaluate("a / b", {{up}, {down}}, budget, &keys);
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].points.at(0).value == 3);
+  CHECK(answers[0].tags == Tags{{"process", "x"}});
+  CHECK(answers[0].aggregated_tags == std::vector<std::string>{"pid"});
+  CHECK(answers[0].coverage == 0.5);
+  CHECK(answers[0].partly.at(0).part == 0.5);
+  CHECK(evaluate("a / b", {{up}, {down}}, budget).empty());
+}
+
 TEST_CASE("a wrong formula is refused with the position") {
   const auto error = [](const char *formula) {
     Budget budget({});

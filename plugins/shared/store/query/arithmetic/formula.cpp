@@ -6,11 +6,15 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/base/text/text.h"
+#include "plugins/shared/store/query/windows/collected.h"
 
 namespace atalaya::query {
 namespace {
+
+using Keys = std::vector<std::string>;
 
 constexpr int kMaxDepth = 64;
 constexpr size_t kMaxAnswers = 100'000;
@@ -40,8 +44,11 @@ void put(std::vector<Point> &points, int64_t time_ns, double value) {
   if (std::isfinite(value)) points.push_back({time_ns, value});
 }
 
-bool meet(const Tags &left, const Tags &right) {
+// Groups of several metrics meet by the tags that they are grouped by; a tag that all series of one of them share by chance, such as
+// a pid, does not count. Without keys: by all tags.
+bool meet(const Tags &left, const Tags &right, const Keys *keys) {
   return std::all_of(left.begin(), left.end(), [&](const auto &tag) {
+    if (keys != nullptr && std::find(keys->begin(), keys->end(), tag.first) == keys->end()) return true;
     const auto other = right.find(tag.first);
     return other == right.end() || other->second == tag.second;
   });
@@ -51,10 +58,21 @@ Answer combined(char sign, const Answer &left, const Answer &right) {
   Answer result;
   result.tags = left.tags;
   result.tags.insert(right.tags.begin(), right.tags.end());
+  std::erase_if(result.tags, [&](const auto &tag) {
+    const auto other = right.tags.find(tag.first);
+    if (other == right.tags.end() || other->second == tag.second) return false;
+    result.aggregated_tags.push_back(tag.first);
+    return true;
+  });
+  add_partly(left, result);
+  add_partly(right, result);
   std::set<std::string> keys(left.aggregated_tags.begin(), left.aggregated_tags.end());
   keys.insert(right.aggregated_tags.begin(), right.aggregated_tags.end());
   for (const std::string &key : keys)
     if (result.tags.count(key) == 0) result.aggregated_tags.push_back(key);
+  std::sort(result.aggregated_tags.begin(), result.aggregated_tags.end());
+  result.aggregated_tags.erase(std::unique(result.aggregated_tags.begin(), result.aggregated_tags.end()),
+                               result.aggregated_tags.end());
   auto other = right.points.begin();
   for (const Point &point : left.points) {
     while (other != right.points.end() && other->time_ns < point.time_ns) ++other;
@@ -87,7 +105,7 @@ void keep(Answer &&answer, std::vector<Answer> &answers, Budget &budget) {
 }
 
 // Takes both operands: their points are no longer held.
-Operand apply(char sign, const Operand &left, const Operand &right, Budget &budget) {
+Operand apply(char sign, const Operand &left, const Operand &right, const Keys *keys, Budget &budget) {
   Operand result;
   if (left.number && right.number) return {true, calculate(sign, left.value, right.value), {}};
   if (left.number || right.number) {
@@ -99,7 +117,7 @@ Operand apply(char sign, const Operand &left, const Operand &right, Budget &budg
   for (const Answer &one : left.answers)
     for (const Answer &other : right.answers) {
       budget.work(1);
-      if (!meet(one.tags, other.tags)) continue;
+      if (!meet(one.tags, other.tags, keys)) continue;
       budget.work(one.points.size() + other.points.size());
       keep(combined(sign, one, other), result.answers, budget);
       if (result.answers.size() > kMaxAnswers)
@@ -112,8 +130,8 @@ Operand apply(char sign, const Operand &left, const Operand &right, Budget &budg
 
 class Parser {
  public:
-  Parser(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget)
-      : formula_(formula), inputs_(inputs), budget_(budget) {}
+  Parser(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, const Keys *keys, Budget &budget)
+      : formula_(formula), inputs_(inputs), keys_(keys), budget_(budget) {}
 
   Operand whole() {
     Operand result = sum(0);
@@ -134,7 +152,7 @@ class Parser {
     Operand left = product(depth);
     while (next() == '+' || next() == '-') {
       const char sign = formula_[at_++];
-      left = apply(sign, left, product(depth), budget_);
+      left = apply(sign, left, product(depth), keys_, budget_);
     }
     return left;
   }
@@ -142,7 +160,7 @@ class Parser {
     Operand left = factor(depth);
     while (next() == '*' || next() == '/') {
       const char sign = formula_[at_++];
-      left = apply(sign, left, factor(depth), budget_);
+      left = apply(sign, left, factor(depth), keys_, budget_);
     }
     return left;
   }
@@ -158,7 +176,7 @@ class Parser {
     }
     if (c == '-') {
       ++at_;
-      return apply('-', {true, 0, {}}, factor(depth + 1), budget_);
+      return apply('-', {true, 0, {}}, factor(depth + 1), keys_, budget_);
     }
     if (c >= 'a' && c <= 'z') return letter(c);
     return number();
@@ -182,14 +200,16 @@ class Parser {
 
   std::string_view formula_;
   const std::vector<std::vector<Answer>> &inputs_;
+  const Keys *keys_;
   Budget &budget_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget) {
-  Operand result = Parser(formula, inputs, budget).whole();
+std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget,
+                             const std::vector<std::string> *keys) {
+  Operand result = Parser(formula, inputs, keys, budget).whole();
   if (result.number) throw Wrong("formula " + core::in_quotes(formula) + " names no metric; a is the first --metric, b the second");
   for (Answer &answer : result.answers) {
     answer.metric = formula;
@@ -202,7 +222,7 @@ std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::ve
 std::optional<double> constant_of(std::string_view formula) {
   try {
     Budget budget({});
-    const Operand result = Parser(formula, {}, budget).whole();
+    const Operand result = Parser(formula, {}, nullptr, budget).whole();
     return result.number ? std::optional(result.value) : std::nullopt;
   } catch (const Wrong &) {
     return std::nullopt;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,9 +12,11 @@
 
 namespace atalaya::query {
 
-// Numbers, the letters of `inputs`, + - * / and parentheses. Answers of two letters meet when all tags that both have are equal,
-// and the result has the tags of both; points meet at equal times. A division by 0 gives no point. Throws Wrong.
-std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget);
+// Numbers, the letters of `inputs`, + - * / and parentheses. Answers of two letters meet when all tags that both have are equal, or
+// those of the keys that they were grouped by; the result has the tags in which they do not differ. Points meet at equal times. A
+// division by 0 gives no point. Throws Wrong.
+std::vector<Answer> evaluate(std::string_view formula, const std::vector<std::vector<Answer>> &inputs, Budget &budget,
+                             const std::vector<std::string> *keys = nullptr);
 
 // The value of a formula that has no letters; nothing where it is none.
 std::optional<double> constant_of(std::string_view formula);

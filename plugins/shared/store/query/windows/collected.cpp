@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/store/query/windows/collected.h"
 
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
 #include "plugins/shared/store/query/windows/downsample.h"
 
 namespace atalaya::query {
@@ -25,6 +30,16 @@ void set_coverage(const Query &query, std::span<const store::CollectedTime *cons
     if (part < 1) answer.partly.push_back({point.time_ns, part});
     budget.work(hosts.size());
   }
+}
+
+void add_partly(const Answer &from, Answer &to) {
+  std::vector<Covered> all;
+  std::merge(from.partly.begin(), from.partly.end(), to.partly.begin(), to.partly.end(), std::back_inserter(all),
+             [](const Covered &a, const Covered &b) { return std::tie(a.time_ns, a.part) < std::tie(b.time_ns, b.part); });
+  all.erase(std::unique(all.begin(), all.end(), [](const Covered &a, const Covered &b) { return a.time_ns == b.time_ns; }),
+            all.end());
+  to.partly = std::move(all);
+  to.coverage = std::min(to.coverage, from.coverage);
 }
 
 }  // namespace atalaya::query

@@ -15,4 +15,7 @@ double collected_part(std::span<const store::CollectedTime *const> hosts, const 
 // Of an answer with intervals: which of its points, and how much of the range, were not collected completely.
 void set_coverage(const Query &query, std::span<const store::CollectedTime *const> hosts, Answer &answer, Budget &budget);
 
+// Of a value of both: it rests on the smaller part.
+void add_partly(const Answer &from, Answer &to);
+
 }  // namespace atalaya::query
