@@ -92,9 +92,9 @@ function(atalaya_test_program target)
 endfunction()
 
 # atalaya_unit_test(name SOURCES a_test.cpp LIBRARIES x): a doctest program, run by ctest as unit.<name>. SEPARATE: its files define the
-# same names, so they are not compiled in batches.
+# same names, so they are not compiled in batches. LAWS: it has test cases "law: ...", which `./dev test laws` runs as laws.<name>.
 function(atalaya_unit_test name)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE;LAWS" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(unit_${name} ${ARG_SOURCES})
   target_link_libraries(unit_${name} PRIVATE atalaya_test_main ${ARG_LIBRARIES})
   # Half of the compile time of a test is its optimisation, which no test needs.
@@ -105,6 +105,10 @@ function(atalaya_unit_test name)
   atalaya_test_program(unit_${name})
   add_test(NAME unit.${name} COMMAND unit_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(unit.${name} PROPERTIES TIMEOUT 600 LABELS unit)
+  if(ARG_LAWS)
+    add_test(NAME laws.${name} COMMAND unit_${name} "--test-case=law:*" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(laws.${name} PROPERTIES TIMEOUT 600 LABELS laws)
+  endif()
 endfunction()
 
 # atalaya_fuzz(name SOURCES x_fuzz.cpp LIBRARIES y): fuzz_<name>; its corpus is tests/fuzz/corpus/<name>.

@@ -19,7 +19,8 @@ class Query final : public Command {
  public:
   static constexpr auto params = query::joined(
       query::kQuestionParams, query::kStoreParams,
-      query::listed(query::kTotal, param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
+      query::listed(query::kTotal,
+                    param::choice("format", "table|csv|json", "Output format; JSON times are in milliseconds").defaults("table")));
   static constexpr Description description = {.name = "query"_str,
                                               .summary = "Query the store: select, group and aggregate series"_str,
                                               .params = params,

@@ -52,9 +52,8 @@ bool is_collected(const CollectedTime &time, int64_t begin_ns, int64_t end_ns) {
 
 // An instant between two windows shows that the collection stopped and began again.
 bool began_in(const std::vector<const CollectedRow *> &rows, int64_t begin_ns, int64_t end_ns) {
-  return std::any_of(rows.begin(), rows.end(), [&](const CollectedRow *row) {
-    return row->instants && row->end_ns > begin_ns && row->begin_ns <= end_ns;
-  });
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const CollectedRow *row) { return row->instants && row->end_ns > begin_ns && row->begin_ns <= end_ns; });
 }
 
 // Windows without a sample of the family: the host was collected all the time between two others.
@@ -132,7 +131,8 @@ CollectedTime::CollectedTime(std::vector<Stretch> stretches) {
   std::sort(stretches.begin(), stretches.end(), [](const Stretch &a, const Stretch &b) { return a.begin_ns < b.begin_ns; });
   for (const Stretch &one : stretches) {
     has_windows_ = has_windows_ || one.step_ns > 0;
-    if (!stretches_.empty() && one.begin_ns <= stretches_.back().end_ns + jitter_of(shorter(one.step_ns, stretches_.back().step_ns))) {
+    if (!stretches_.empty() &&
+        one.begin_ns <= stretches_.back().end_ns + jitter_of(shorter(one.step_ns, stretches_.back().step_ns))) {
       Stretch &last = stretches_.back();
       last.end_ns = std::max(last.end_ns, one.end_ns);
       last.step_ns = shorter(last.step_ns, one.step_ns);

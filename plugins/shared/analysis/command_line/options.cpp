@@ -52,7 +52,8 @@ const std::vector<std::string> *group_keys(const Query &query) {
 std::vector<Answer> totals_of(const Question &question, Reading &reading) {
   std::vector<Answer> answers;
   for (const std::string &metric : question.metrics) {
-    for (Usage &usage : usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
+    for (Usage &usage :
+         usage_of({metric}, question.query.tags, question.query.group_by, reading.range, *reading.store, reading.budget)) {
       reading.budget.hold(1);
       Answer &answer = answers.emplace_back();
       answer.metric = std::move(usage.metric);

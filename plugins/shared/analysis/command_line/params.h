@@ -54,8 +54,8 @@ inline constexpr Param kEvery = param::string("every",
 inline constexpr Param kGroupBy = param::list("group_by", kText, "Tags to group by; * for all tags").unit("KEY,...");
 inline constexpr Param kRate = param::boolean("rate", "Change of a counter per second; a reset leaves a gap");
 inline constexpr Param kTop = param::integer("top", "Maximum series per metric, those with the largest integrals").range(1, 1e6);
-inline constexpr Param kTotal = param::boolean(
-    "total", "The amount of the range instead of points: core-seconds, MiB-hours, bytes; as in a report");
+inline constexpr Param kTotal =
+    param::boolean("total", "The amount of the range instead of points: core-seconds, MiB-hours, bytes; as in a report");
 inline constexpr Param kFormula =
     param::string("formula", "Arithmetic on the metrics: a is the first --metric, b the second, as in \"a / b * 100\"")
         .unit("FORMULA");

@@ -34,10 +34,6 @@ double cpu_ns(const store::Stack &stack) {
   return store::field_of(stack.fields, has_part ? "profile.cpu" : "profile.ns");
 }
 
-double seconds_of(const store::Range &range) {
-  return (static_cast<double>(range.to_ns) - static_cast<double>(range.from_ns)) / 1e9;
-}
-
 // Series of a metric; empty if the store does not have it.
 std::vector<Usage> usage_of(const char *metric, const std::vector<std::string> &by, store::Store &store,
                             const std::vector<store::TagFilter> &tags, const store::Range &range, query::Budget &budget) {
@@ -121,7 +117,7 @@ class CpuSamples {
 // The pids and names of JVMs in their last window.
 class Jvms {
  public:
-  void add(const std::vector<Usage> &usages, const store::Range &range, std::optional<double> Jvm::*member) {
+  void add(const std::vector<Usage> &usages, std::optional<double> Jvm::*member) {
     for (const Usage &usage : usages) {
       Known &known = jvms_[key_of(usage.tags)];
       if (usage.covered.end_ns() >= known.last_ns) {
@@ -176,7 +172,7 @@ class Jvms {
   std::map<Key, Known> jvms_;
 };
 
-double sum_of(const std::vector<Usage> &usages, const store::Range &range) {
+double sum_of(const std::vector<Usage> &usages) {
   double sum = 0;
   for (const Usage &usage : usages) sum += usage.amount;
   return sum;
@@ -187,9 +183,9 @@ void add_self_times(Overview &overview, std::map<std::string, Function> &functio
   const auto usages = usage_of("jvm.function.self", {"function"}, store, tags, overview.range, budget);
   if (usages.empty() || overview.covered_seconds <= 0) return;
   // JVMs report their largest functions only; the sum of all is the CPU time of their threads.
-  const double cpu = sum_of(usage_of("jvm.profile.cpu", {}, store, tags, overview.range, budget), overview.range) / 100;
-  const double all = std::max(cpu, sum_of(usages, overview.range));
-  const double rest = all - sum_of(usages, overview.range);
+  const double cpu = sum_of(usage_of("jvm.profile.cpu", {}, store, tags, overview.range, budget)) / 100;
+  const double all = std::max(cpu, sum_of(usages));
+  const double rest = all - sum_of(usages);
   if (rest > 0) {
     overview.unattributed = rest / overview.covered_seconds;
     overview.unattributed_share = rest / all;
@@ -319,10 +315,10 @@ Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &t
   overview.range = range;
   Jvms jvms;
   const auto rates = usage_of("jvm.profile.rate", kByJvm, store, tags, range, budget);
-  jvms.add(rates, range, &Jvm::rate);
-  jvms.add(usage_of("jvm.profile.cost", kByJvm, store, tags, range, budget), range, &Jvm::cost);
+  jvms.add(rates, &Jvm::rate);
+  jvms.add(usage_of("jvm.profile.cost", kByJvm, store, tags, range, budget), &Jvm::cost);
   // JVMs without a profile show their heap.
-  jvms.add(usage_of("jvm.heap.used", kByJvm, store, tags, range, budget), range, nullptr);
+  jvms.add(usage_of("jvm.heap.used", kByJvm, store, tags, range, budget), nullptr);
   jvms.add_facts(store, tags, range, budget);
   overview.jvms = jvms.result();
   overview.reporting = static_cast<size_t>(
@@ -330,7 +326,7 @@ Overview overview_of(store::Store &store, const std::vector<store::TagFilter> &t
   query::Coverage covered;
   for (const Usage &usage : rates) covered.add(usage.covered);
   overview.covered_seconds = static_cast<double>(covered.length_ns()) / 1e9;
-  if (overview.covered_seconds > 0) overview.rate = sum_of(rates, range) / overview.covered_seconds;
+  if (overview.covered_seconds > 0) overview.rate = sum_of(rates) / overview.covered_seconds;
 
   std::map<std::string, Function> functions;
   add_self_times(overview, functions, store, tags, budget);

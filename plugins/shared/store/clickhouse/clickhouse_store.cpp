@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/sample/span_end.h"
 #include "plugins/shared/store/clickhouse/conditions.h"
 #include "plugins/shared/store/clickhouse/declarations.h"
 #include "plugins/shared/store/clickhouse/point_groups.h"
@@ -156,8 +157,33 @@ std::optional<Range> ClickHouseStore::extent(int64_t until_ns) {
   return Range{first->from_ns, last->to_ns};
 }
 
-std::vector<CollectedRow> ClickHouseStore::collected(const Range &) {
-  return {};
+// From the windows of the points: the primary key reads three narrow columns. Windows around the range show whether those without a
+// sample were collected.
+std::vector<CollectedRow> ClickHouseStore::collected(const Range &range) {
+  const Range around{core::begin_of(range.from_ns, 2 * kLongestHold), core::end_of(range.to_ns, 2 * kLongestHold)};
+  Sql from(
+      "points GLOBAL ANY INNER JOIN (SELECT entity, any(tags.value[indexOf(tags.key, 'host')]) AS host FROM series WHERE metric != "
+      "''");
+  from << day_conditions(around) << " GROUP BY entity) USING entity WHERE 1" << day_conditions(around) << time_conditions(around)
+       << " GROUP BY host, splitByChar('.', metric)[1], time_ns, duration_ns";
+  std::map<std::pair<std::string, std::string>, CollectedRows> all;
+  client_.select({{{"host", "its_host", Type::text},
+                   {"splitByChar('.', metric)[1]", "its_family", Type::text},
+                   {"time_ns", "at", Type::i64},
+                   {"duration_ns", "lasts", Type::i64}},
+                  from,
+                  "at"},
+                 [&](const std::vector<Cell> &row) {
+                   const std::pair key(std::string(row[1].text), std::string(row[2].text));
+                   all.try_emplace(key, key.first, key.second).first->second.add(row[3].integer(), row[4].integer());
+                   return true;
+                 });
+  std::vector<CollectedRow> rows;
+  for (const auto &[key, own] : all) {
+    rows.insert(rows.end(), own.windows().begin(), own.windows().end());
+    rows.insert(rows.end(), own.instants().begin(), own.instants().end());
+  }
+  return rows;
 }
 
 std::vector<Series> ClickHouseStore::series(const Selection &selection, size_t limit) {

@@ -157,8 +157,8 @@ Plan plan_of(const Query &query, store::Store &store, Budget &budget) {
   if (is_range && merges_windows(query)) selection.range.to_ns = wider(query.range).to_ns;
   Plan plan{selection.range, selected(selection, store, budget), {}, {}, {}};
   plan.groups = groups_of(plan.series, query);
-  plan.collection =
-      std::make_shared<const store::Collection>(query.downsample ? store.collected(query.range) : std::vector<store::CollectedRow>());
+  plan.collection = std::make_shared<const store::Collection>(query.downsample ? store.collected(query.range)
+                                                                               : std::vector<store::CollectedRow>());
   plan.collected = collected_of(plan.series, *plan.collection);
   return plan;
 }

@@ -114,7 +114,7 @@ struct Answer {
 };
 
 struct Limits {
-  size_t series = 100'000;      // at least; more where the limit of points allows it
+  size_t series = 100'000;     // at least; more where the limit of points allows it
   size_t points = 10'000'000;  // in memory at a time, after downsampling
   int64_t time_ns = 60'000'000'000;
   int64_t request_ns = 0;  // the time of the whole request, where time_ns is the rest of it

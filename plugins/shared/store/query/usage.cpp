@@ -10,8 +10,8 @@
 
 #include "core/base/sample/span_end.h"
 #include "plugins/shared/io/units/unit_text.h"
-#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/lookup.h"
+#include "plugins/shared/store/query/engine.h"
 #include "plugins/shared/store/query/levels.h"
 #include "plugins/shared/store/query/windows/collected.h"
 #include "plugins/shared/store/query/windows/hold.h"
@@ -27,7 +27,7 @@ struct UsageGroup {
   Usage usage;
   store::Kind kind = store::Kind::unknown;
   double per_second = 1;
-  Levels levels;  // its value at each time
+  Levels levels;                                         // its value at each time
   std::map<const store::CollectedTime *, double> hosts;  // the sum of each
 };
 

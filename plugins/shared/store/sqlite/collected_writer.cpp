@@ -19,7 +19,8 @@ CollectedWriter::CollectedWriter(Database &database, core::NameOf name_of)
             "AND begin_ns <= ?4"),
       remove_(database, "DELETE FROM collected WHERE id = ?1"),
       add_(database,
-           "INSERT INTO collected(host, family, begin_ns, end_ns, step_ns, instants, arrived_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+           "INSERT INTO collected(host, family, begin_ns, end_ns, step_ns, instants, arrived_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, "
+           "?7)"),
       extend_(database, "UPDATE collected SET end_ns = ?2, step_ns = ?3, arrived_ns = ?4 WHERE id = ?1") {}
 
 void CollectedWriter::add(const atalaya_sample &sample) {

@@ -47,14 +47,14 @@ class CollectedWriter {
   Database &database_;
   Statement find_, remove_, add_, extend_;
 
-  std::vector<size_t> families_of_names_;             // by name id: index of the family + 1
+  std::vector<size_t> families_of_names_;  // by name id: index of the family + 1
   std::map<std::string, size_t, std::less<>> families_;
   std::vector<std::string> family_names_;
-  std::vector<char> is_host_;                         // by name id: whether it is the tag "host"; 0: not looked up
-  std::string host_;                                  // of the last sample
-  int64_t time_ns_ = 0, duration_ns_ = -1;            // of the last sample
-  std::vector<bool> seen_;                            // families of the last window, by index
-  std::map<Key, CollectedRows> pending_;              // of the running batch
+  std::vector<char> is_host_;               // by name id: whether it is the tag "host"; 0: not looked up
+  std::string host_;                        // of the last sample
+  int64_t time_ns_ = 0, duration_ns_ = -1;  // of the last sample
+  std::vector<bool> seen_;                  // families of the last window, by index
+  std::map<Key, CollectedRows> pending_;    // of the running batch
   std::map<Key, Last> last_;
 };
 

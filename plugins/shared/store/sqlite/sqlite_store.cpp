@@ -152,8 +152,8 @@ std::vector<CollectedRow> SqliteStore::collected(const Range &) {
   Statement(database_, select_collected(database_))
       .each(
           [&](const Row &row) {
-            CollectedRow one{std::string(row.text(0)), std::string(row.text(1)), row.integer(2), row.integer(3), row.integer(4),
-                             row.integer(5) != 0};
+            CollectedRow one{std::string(row.text(0)), std::string(row.text(1)), row.integer(2),
+                             row.integer(3),           row.integer(4),           row.integer(5) != 0};
             if (one.end_ns <= first->from_ns) return;
             one.begin_ns = std::max(one.begin_ns, core::begin_of(first->from_ns, kLongestHold));
             rows.push_back(std::move(one));

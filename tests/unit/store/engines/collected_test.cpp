@@ -133,7 +133,8 @@ TEST_CASE("a batch that was not stored was not collected") {
   TestStore store;
   Writer writer = store.writer();
   put(writer, store, "sys", 10);
-  Database(store.path, Access::read_write).execute("CREATE TRIGGER no_more BEFORE INSERT ON windows BEGIN SELECT raise(ABORT, 'no'); END");
+  Database(store.path, Access::read_write)
+      .execute("CREATE TRIGGER no_more BEFORE INSERT ON windows BEGIN SELECT raise(ABORT, 'no'); END");
   CHECK_THROWS_AS(put(writer, store, "sys", 20), Error);
   CHECK(seconds_of(store, "sys") == 10);
   Database(store.path, Access::read_write).execute("DROP TRIGGER no_more");

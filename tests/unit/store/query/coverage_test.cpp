@@ -76,7 +76,8 @@ struct Cluster {
           has_windows = true;
         }
       if (!has_windows) continue;
-      store.add_windows("proc.mem.resident", {{"host", name}, {"process", process.name}, {"pid", std::to_string(i)}}, lives[i].windows);
+      store.add_windows("proc.mem.resident", {{"host", name}, {"process", process.name}, {"pid", std::to_string(i)}},
+                        lives[i].windows);
       processes.push_back(std::move(process));
     }
   }

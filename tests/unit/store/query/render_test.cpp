@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plugins/shared/analysis/command_line/output.h"
 #include "tests/unit/store/query/memory_store.h"
 
 namespace atalaya::query::test {
@@ -48,6 +49,24 @@ TEST_CASE("a table has units, local times whose zone the header states once, and
         "2023-11-14 23:13:22    x                                                   -\n");
   unsetenv("TZ");
   tzset();
+}
+
+TEST_CASE("law: coverage: JSON, CSV and tables state the part of an interval that was collected, and a note that of the range") {
+  Answer answer{"x", {}, {}, {{kT0, 2}, {kT0 + kSecond, 3}}};
+  answer.partly = {{kT0 + kSecond, 0.75}};
+  answer.coverage = 0.875;
+  const std::string at = std::to_string(kT0 / 1'000'000 + 1000);
+  CHECK(as_json({answer}).find(R"("aggregateTags":[],"coverage":0.875,"partly":[[)" + at + ",0.75]],") != std::string::npos);
+  const std::string csv = as_csv({answer}), table = as_table({answer});
+  CHECK(csv.find("value,unit,coverage\r\n") != std::string::npos);
+  CHECK(csv.find(",x,2,,1\r\n") != std::string::npos);
+  CHECK(csv.find(",x,3,,0.75\r\n") != std::string::npos);
+  CHECK(table.find("coverage\n") != std::string::npos);
+  CHECK(table.find("0.75\n") != std::string::npos);
+  const Range range{kT0, kT0 + 100 * kSecond};
+  CHECK(coverage_text(0.39, kSecond, range) == "the averages are of the 39 % of the time range that was collected");
+  CHECK(coverage_text(0.98, kSecond, range).empty());  // the newest windows are not complete yet
+  CHECK(coverage_text(1, 0, range).empty());
 }
 
 TEST_CASE("a value that is not finite is no number in any format") {

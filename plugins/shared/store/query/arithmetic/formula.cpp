@@ -44,8 +44,8 @@ void put(std::vector<Point> &points, int64_t time_ns, double value) {
   if (std::isfinite(value)) points.push_back({time_ns, value});
 }
 
-// Groups of several metrics meet by the tags that they are grouped by; a tag that all series of one of them share by chance, such as
-// a pid, does not count. Without keys: by all tags.
+// Groups of several metrics meet by the tags that they are grouped by; a tag that all series of one of them share by chance, such
+// as a pid, does not count. Without keys: by all tags.
 bool meet(const Tags &left, const Tags &right, const Keys *keys) {
   return std::all_of(left.begin(), left.end(), [&](const auto &tag) {
     if (keys != nullptr && std::find(keys->begin(), keys->end(), tag.first) == keys->end()) return true;

@@ -16,8 +16,8 @@ struct Held {
   double value = 0;
 };
 
-// A sample holds for its window. An instant has none: it holds since the instant before, five minutes at most, unless its series has
-// longer steps. The first instant holds as long as the second one. Next to windows an instant has no length: it is the first
+// A sample holds for its window. An instant has none: it holds since the instant before, five minutes at most, unless its series
+// has longer steps. The first instant holds as long as the second one. Next to windows an instant has no length: it is the first
 // reading of a collection that begins, and the time before it was not collected.
 class Hold {
  public:

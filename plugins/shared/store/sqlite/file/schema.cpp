@@ -197,7 +197,8 @@ void renew_entities(Database &database) {
 
 void add_missing_tables(Database &database) {
   database.execute(kNotForReaders);
-  const bool is_filled = database.number("SELECT EXISTS (SELECT 1 FROM collected) OR NOT EXISTS (SELECT 1 FROM entity_shapes)") != 0;
+  const bool is_filled =
+      database.number("SELECT EXISTS (SELECT 1 FROM collected) OR NOT EXISTS (SELECT 1 FROM entity_shapes)") != 0;
   if (is_filled) return;
   const std::string insert = "INSERT INTO collected(host, family, begin_ns, end_ns, step_ns, instants, arrived_ns) ";
   Statement(database, insert + kTimesOfEntities).run(newest_sample(database));
