@@ -123,6 +123,7 @@ TEST_CASE("the matrix has the largest by name, and the rest together") {
 
 TEST_CASE("flows and workers are read from a store") {
   query::test::MemoryStore store;
+  store.always_collected = false;
   const query::Tags tags = {{"host", "a"},       {"pid", "7"},
                             {"process", "java"}, {"local", "10.0.0.1:50000"},
                             {"direction", "in"}, {"remote", "[fe80::1]:4"},
@@ -191,10 +192,11 @@ TEST_CASE("a process with a new name after its first window is one, by the name 
 
 TEST_CASE("an agent that was unreachable makes no average smaller") {
   query::test::MemoryStore store;
+  store.always_collected = false;
   const query::Tags one = {{"host", "a"}, {"pid", "7"}, {"process", "java"}},
                     other = {{"host", "a"}, {"pid", "8"}, {"process", "sh"}};
-  store.add("proc.mem.resident", one, {{1, 100}, {2, 100}, {59, 100}, {60, 100}});
-  store.add("proc.cpu.user", one, {{2, 100}, {60, 100}});  // idle in the others, and left out by a filter
+  store.add("proc.mem.resident", one, {{1, 100}, {3, 100}, {58, 100}, {60, 100}});
+  store.add("proc.cpu.user", one, {{3, 100}, {60, 100}});  // idle in the others, and left out by a filter
   store.add("proc.mem.resident", other, {{60, 40}});
   store.add("sys.mem.total", {{"host", "a"}}, {{1, 8000}, {2, 8000}, {3, 8000}, {58, 8000}, {59, 8000}, {60, 8000}});
   query::Budget budget({});

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integrals of intervals, from every engine, as rows and packed: the oracle counts seconds in a table.
 #include <array>
+#include <iterator>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
 #include "plugins/shared/store/query/engine.h"
@@ -18,6 +20,11 @@ constexpr int64_t kBegin = kNow - kNow % kHour;
 struct Table {
   std::map<std::string, std::array<double, kEnd + 1>> by_process;  // [s]: per second, in (s - 1, s]
 
+  std::set<int> collected;  // seconds with a window of any process
+
+  int collected_in(int from, int to) const {
+    return static_cast<int>(std::distance(collected.upper_bound(from), collected.upper_bound(to)));
+  }
   double amount(const std::string &process, int from, int to) const {
     double sum = 0;
     for (int s = from + 1; s <= to; ++s) sum += by_process.at(process)[static_cast<size_t>(s)];
@@ -40,7 +47,10 @@ Table write_windows(Engine &engine, StoreWriter &writer, std::mt19937 &random) {
       samples.metrics(kBegin + end * kSecond, {{"host", "ant"}, {"process", process}, {"pid", std::to_string(pid)}}, step * kSecond)
           .real("proc.cpu.user", value)
           .real("flow.sent.bytes", value * step);
-      for (int s = end - step + 1; s <= end; ++s) table.by_process[process][static_cast<size_t>(s)] += value;
+      for (int s = end - step + 1; s <= end; ++s) {
+        table.by_process[process][static_cast<size_t>(s)] += value;
+        table.collected.insert(s);
+      }
     }
     writer.write(samples.span(), kNow);
   }
@@ -73,9 +83,11 @@ void check(Store &store, const Table &table, int length, int from, int to) {
           const int at = static_cast<int>((point.time_ns - kBegin) / kSecond) - (edge == query::Edge::end ? length : 0);
           const int begin = std::max(from, at), end = std::min(to, at + length);
           const double wanted = table.amount(process, begin, end);
-          CHECK(point.value == doctest::Approx(amounts ? wanted : wanted / (end - begin)).epsilon(1e-6));
-          sum += amounts ? point.value : point.value * (end - begin);
+          const int collected = table.collected_in(begin, end);
+          CHECK(point.value == doctest::Approx(amounts ? wanted : wanted / collected).epsilon(1e-6));
+          sum += amounts ? point.value : point.value * collected;
         }
+        CHECK(answer.coverage * (to - from) == doctest::Approx(table.collected_in(from, to)));
         CHECK(sum == doctest::Approx(table.amount(process, from, to)).epsilon(1e-6));
       }
     }
