@@ -38,11 +38,18 @@ struct HostRows {
   CollectedTime all;  // of any family
 };
 
+// The readings of a start, before its first window, cover no time.
+bool is_start(const CollectedRow &row, const std::vector<const CollectedRow *> &rows) {
+  return row.instants && std::any_of(rows.begin(), rows.end(), [&](const CollectedRow *other) {
+           return !other->instants && other->begin_ns >= row.end_ns && other->begin_ns - row.end_ns <= kLongestHold;
+         });
+}
+
 CollectedTime united(const HostRows &host) {
   std::vector<Stretch> stretches;
   for (const auto &[family, rows] : host.families)
     for (const CollectedRow *row : rows)
-      if (row->end_ns > row->begin_ns) stretches.push_back(stretch_of(*row));
+      if (row->end_ns > row->begin_ns && !is_start(*row, rows)) stretches.push_back(stretch_of(*row));
   return CollectedTime(std::move(stretches));
 }
 
@@ -79,7 +86,7 @@ CollectedTime time_of(std::string_view family, const HostRows &host) {
   const auto &rows = host.families.find(family)->second;
   std::vector<Stretch> stretches;
   for (const CollectedRow *row : rows)
-    if (row->end_ns > row->begin_ns) stretches.push_back(stretch_of(*row));
+    if (row->end_ns > row->begin_ns && !is_start(*row, rows)) stretches.push_back(stretch_of(*row));
   add_empty_windows(rows, host.all, stretches);
   if (const auto any = host.families.find(kAnyFamily); any != host.families.end())
     for (const CollectedRow *row : any->second) stretches.push_back(stretch_of(*row));

@@ -64,6 +64,8 @@ class CollectedTime {
   explicit CollectedTime(std::vector<Stretch> stretches);
 
   int64_t length_in(int64_t begin_ns, int64_t end_ns) const;
+  // An instant that holds since the one before counts, unless both are readings of a start.
+  bool counts(int64_t begin_ns, int64_t end_ns) const { return !has_windows_ || length_in(begin_ns, end_ns) > 0; }
   // Some of it by windows: then a single instant is the first reading of a start, and has no weight in an average.
   bool has_windows() const { return has_windows_; }
   const std::vector<Stretch> &stretches() const { return stretches_; }

@@ -91,11 +91,16 @@ class Integrals : public store::PointVisitor {
     const bool whole = sample.duration_ns <= 0 && of_series_[series]->kind == store::Kind::delta;
     if (whole) add_held(series, {sample.time_ns, 1, sample.value});
     holds_[series].add(sample.time_ns, sample.duration_ns, sample.value, [&](const Held &held) {
+      if (!is_counted(series, sample, held)) return;
       if (whole)
         cover(*of_series_[series], held);
       else
         add_held(series, held);
     });
+  }
+  bool is_counted(size_t series, const Held &sample, const Held &held) const {
+    return sample.duration_ns > 0 ||
+           host_sums_[series]->first->counts(core::begin_of(held.time_ns, held.duration_ns), held.time_ns);
   }
   void add_held(size_t series, const Held &held) {
     UsageGroup &group = *of_series_[series];

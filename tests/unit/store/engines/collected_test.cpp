@@ -30,7 +30,8 @@ struct Arrivals {
       const std::string host = "h" + std::to_string(h);
       const int step = any(1, 30);
       for (int at = any(0, 300); at < 3600; at += any(31, 900)) {
-        for (const char *family : {"proc", "sys"}) windows.push_back({host, family, at, 0});
+        for (const int second : {at, at - any(1, 30)})
+          for (const char *family : {"proc", "sys"}) windows.push_back({host, family, second, 0});
         for (int i = any(1, 40); i > 0; --i) {
           at += step;
           for (const char *family : {"proc", "sys"}) {

@@ -58,6 +58,9 @@ struct Cluster {
       for (Life &life : lives)
         if (life.from <= at && at <= life.to && any(0, 1) == 0) life.windows.push_back({at, 0, 1000});  // of a start: no length
       int end = (at / step + 1) * step;
+      const bool again = any(0, 1) == 0;  // the first reading of an aligned window is a start, too
+      for (Life &life : lives)
+        if (again && life.from <= at && end <= life.to) life.windows.push_back({end, 0, 1000});
       for (int i = any(1, 30); i > 0 && end < kEnd; --i) {
         end += step;
         for (int s = end - step + 1; s <= end; ++s) host.collected.insert(s);

@@ -25,7 +25,10 @@ void Integral::add(int64_t time_ns, int64_t duration_ns, double value) {
     if (time_ns > range.from_ns && time_ns <= range.to_ns) put(intervals_.begin_of(time_ns - 1), value, 0);
     return;
   }
-  hold_.add(time_ns, duration_ns, value, [&](const Held &held) { add_held(held); });
+  hold_.add(time_ns, duration_ns, value, [&](const Held &held) {
+    const bool is_window = duration_ns > 0;
+    if (is_window || collected_->counts(core::begin_of(held.time_ns, held.duration_ns), held.time_ns)) add_held(held);
+  });
 }
 
 void Integral::add(const store::Points &points) {
