@@ -286,7 +286,10 @@ class Commands(QueryCase):
         rows = json.loads(self.atalaya("report", "--by", "host", "--tag", "host=h", "--metric", "*foreign*", "--format", "json", *WHEN))
         self.assertEqual({row["metric"]: row["unit"] for row in rows}, dict.fromkeys(names, ""))
         answers = json.loads(self.atalaya("query", "--metric", "*foreign*", "--every", "1m", "--format", "json", *WHEN))
-        self.assertEqual({answer["metric"]: [value for _, value in answer["dps"]] for answer in answers}, dict.fromkeys(names, [2.5]))  # 20 s of the 40 s until the minute
+        self.assertEqual({answer["metric"]: [value for _, value in answer["dps"]] for answer in answers}, dict.fromkeys(names, [5]))
+        # Instants of 20 s in the 40 s of the range until the minute.
+        for answer in answers:
+            self.assertEqual([part for _, part in answer["partly"]], [0.5])
         self.assertNotIn("unit", answers[0])
 
     def test_experiments_are_times(self):
