@@ -111,7 +111,7 @@ Figures measure(Server &server, std::string_view format, const char *method, int
   connection.timeout = connection.deadline = std::chrono::seconds(60);
   Deadlines deadlines;
   Lane lane(
-      options, [&](uint32_t id) { return symbols.name(id); }, [](uint32_t, atalaya_metric_info &) { return false; }, targets,
+      options, [&](uint32_t id) { return symbols.name(id); }, [](uint32_t) { return std::nullopt; }, targets,
       Connection(connection, deadlines));
   std::vector<size_t> all(kProcesses);
   std::iota(all.begin(), all.end(), size_t{0});

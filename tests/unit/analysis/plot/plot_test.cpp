@@ -188,7 +188,14 @@ TEST_CASE("a group is named by its keys, without the keys that all groups share"
 
 TEST_CASE("in a page of a report names are only texts") {
   using report_command::Page;
-  const query::Usage usage{{{"process", "\"><img src=x>"}}, "proc.cpu.user", 1.5, 2, 3, 4, "%", "core-seconds"};
+  const query::Usage usage{.tags = {{"process", "\"><img src=x>"}},
+                           .metric = "proc.cpu.user",
+                           .sum = 1.5,
+                           .average = 2,
+                           .min = 3,
+                           .max = 4,
+                           .unit = "%",
+                           .sum_unit = "core-seconds"};
   Page page{
       "<b>title", "sqlite:<a>", {kTen, kTen + 60 * kSecond}, kTen, {}, {}, {{"process"}, {{{}, {kTen, kTen + 60}, {usage}, {}}}},
       {}};
