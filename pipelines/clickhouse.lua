@@ -14,6 +14,7 @@ local store = a.sink.clickhouse {
 a.pipeline "host" {
   every = "10s",
   a.source.proc { rest = "1m", rest_below = "10 MiB" },
+  a.translate.names { tags = { "container", "unit", "job" } },
   a.filter.value {
     rest = "5m",
     ["proc.cpu.user"] = 0.1,

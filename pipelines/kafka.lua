@@ -17,6 +17,7 @@ a.pipeline "host" {
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false, rest = "1m", rest_below = "10 MiB" },
+  a.translate.names { tags = { "container", "unit", "job" } },
   a.filter.value {
     rest = "5m",
     ["proc.cpu.user"] = 0.1,

@@ -11,6 +11,8 @@ namespace atalaya::value {
 
 // Maximum entities with state; samples of further entities are compared with the thresholds only.
 constexpr size_t kMaxEntities = size_t{1} << 18;
+// With the pid it identifies a process; samples of any family may have it.
+constexpr std::string_view kIdentity = "proc.start.time";
 
 ValueFilter::ValueFilter(Host host)
     : host_(host),
@@ -73,7 +75,7 @@ ValueFilter::Meaning ValueFilter::meaning(uint32_t name) {
   const std::string_view metric = host_.name_of(name);
   Meaning meaning;
   for (uint32_t i = 0; i < thresholds_.size(); ++i) {
-    if (io::family_of(metric) == io::family_of(thresholds_[i].metric)) meaning.in_family = true;
+    if (metric != kIdentity && io::family_of(metric) == io::family_of(thresholds_[i].metric)) meaning.in_family = true;
     if (metric == thresholds_[i].metric) meaning = {true, true, i};
     if (meaning.listed) break;
   }

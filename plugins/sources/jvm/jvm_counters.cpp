@@ -130,9 +130,16 @@ std::string_view shared_name(Counter counter) {
   return kNames[static_cast<size_t>(counter)];
 }
 
+// Shenandoah counts its concurrent phases together with its pauses: neither is known.
+void drop_collectors(JvmCounters &shared) {
+  for (const CollectorCounters &collector : kCollectors)
+    for (const Counter counter : {collector.count, collector.ticks, collector.entry, collector.exit})
+      shared.numbers[static_cast<size_t>(counter)].reset();
+}
+
 std::optional<JvmCounters> parse_counters(std::string_view bytes) {
   JvmCounters shared;
-  bool is_any = false;
+  bool is_any = false, is_shenandoah = false;
   protocols::SharedReader reader(bytes);
   for (protocols::SharedValue value; reader.next(value);) {
     is_any = true;
@@ -141,7 +148,9 @@ std::optional<JvmCounters> parse_counters(std::string_view bytes) {
     const auto number = index == indexes().end() ? std::nullopt : value.number();
     if (number && *number >= 0) shared.numbers[index->second] = number;
     if (value.name.starts_with(kExport)) take_export(value, shared);
+    if (value.name == "sun.gc.collector.0.name") is_shenandoah = value.text().value_or("").starts_with("Shenandoah");
   }
+  if (is_shenandoah) drop_collectors(shared);
   return is_any ? std::optional(std::move(shared)) : std::nullopt;
 }
 
@@ -156,7 +165,7 @@ bool is_up(const JvmCounters &shared) {
 
 Identity parse_identity(std::string_view bytes) {
   Identity all;
-  std::string_view policy, collector;
+  std::string_view policy, collector, old_generation;
   protocols::SharedReader reader(bytes);
   for (protocols::SharedValue value; reader.next(value);) {
     const std::string_view text = value.text().value_or("");
@@ -164,12 +173,14 @@ Identity parse_identity(std::string_view bytes) {
     if (value.name == "java.property.java.vm.name") all.vm = text;
     if (value.name == "sun.gc.policy.name") policy = text;
     if (collector.empty() && value.name.starts_with("sun.gc.collector.") && value.name.ends_with(".name")) collector = text;
+    if (value.name == "sun.gc.generation.1.name") old_generation = text;
     if (value.name == "sun.rt.javaCommand") all.main = text.substr(0, text.find(' '));
     if (value.name == "java.rt.vmArgs") all.flags = flags_in(text);
     if (value.name == shared_name(Counter::begin_ms))
       all.begin_ns = std::clamp<int64_t>(value.number().value_or(0), 0, 1LL << 42) * 1'000'000;
   }
   all.collector = collector_name(collector, policy);
+  if (all.collector.empty() && old_generation == "Heap") all.collector = "Epsilon";  // which never collects
   return all;
 }
 

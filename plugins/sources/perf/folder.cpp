@@ -57,6 +57,8 @@ void add_frame(std::string_view text, std::string &out) {
 }  // namespace
 
 bool is_root(std::string_view function) {
+  // Go 1.17 and later name the calling convention of assembly functions.
+  if (constexpr std::string_view kStackCalls = ".abi0"; function.ends_with(kStackCalls)) function.remove_suffix(kStackCalls.size());
   return std::find(kRoots.begin(), kRoots.end(), function) != kRoots.end();
 }
 

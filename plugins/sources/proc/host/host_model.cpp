@@ -40,18 +40,23 @@ std::vector<const procfs::Mount *> visible(const std::vector<procfs::Mount> &mou
 void core_values(const procfs::Readings<procfs::CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out) {
   using T = procfs::CoreTimes;
   const double percent = 100.0 / ticks_per_second;
-  out.set("sys.cpu.user", core.per_second({&T::user, &T::nice}, percent));
-  out.set("sys.cpu.kernel", core.per_second(&T::system, percent));
-  out.set("sys.cpu.idle", core.per_second(&T::idle, percent));
-  out.set("sys.cpu.wait", core.per_second(&T::iowait, percent));
-  out.set("sys.cpu.usage", formulas == Formulas::reference
-                               ? core.per_second({&T::user, &T::nice, &T::system, &T::iowait}, percent)
-                               : core.per_second({&T::user, &T::nice, &T::system, &T::irq, &T::softirq}, percent));
-  out.set("sys.cpu.nice", core.per_second(&T::nice, percent));
-  out.set("sys.cpu.irq", core.per_second(&T::irq, percent));
-  out.set("sys.cpu.softirq", core.per_second(&T::softirq, percent));
-  out.set("sys.cpu.steal", core.per_second(&T::steal, percent));
-  out.set("sys.cpu.guest", core.per_second({&T::guest, &T::guest_nice}, percent));
+  // A core has no more time than passed, to within two ticks. The kernel's steal time of a virtual machine may jump by 2^60 ticks.
+  const double most = 100 + 2 * percent / core.seconds();
+  const auto share = [&](std::initializer_list<procfs::Readings<T>::Member> members) {
+    const std::optional<double> value = core.per_second(members, percent);
+    return value && *value <= most ? value : std::nullopt;
+  };
+  out.set("sys.cpu.user", share({&T::user, &T::nice}));
+  out.set("sys.cpu.kernel", share({&T::system}));
+  out.set("sys.cpu.idle", share({&T::idle}));
+  out.set("sys.cpu.wait", share({&T::iowait}));
+  out.set("sys.cpu.usage", formulas == Formulas::reference ? share({&T::user, &T::nice, &T::system, &T::iowait})
+                                                           : share({&T::user, &T::nice, &T::system, &T::irq, &T::softirq}));
+  out.set("sys.cpu.nice", share({&T::nice}));
+  out.set("sys.cpu.irq", share({&T::irq}));
+  out.set("sys.cpu.softirq", share({&T::softirq}));
+  out.set("sys.cpu.steal", share({&T::steal}));
+  out.set("sys.cpu.guest", share({&T::guest, &T::guest_nice}));
 }
 
 void activity_values(const procfs::Readings<procfs::Activity> &activity, HostValues &out) {

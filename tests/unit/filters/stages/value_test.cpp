@@ -28,6 +28,12 @@ TEST_CASE("value: a sample of the family without the fields counts as below, oth
   CHECK(pass.process(in) == in);
 }
 
+TEST_CASE("value: the start of the process does not make a sample one of the family proc") {
+  Bench<ValueFilter> bench(table({{"proc.cpu.user", number(0.5)}}));
+  const Lines jvm = {"pid=1 | jvm.heap.used=9 proc.start.time=5i"};
+  CHECK(bench.process({jvm[0], "pid=1 | proc.cpu.user=0.1 proc.start.time=5i"}) == jvm);
+}
+
 TEST_CASE("value: below turns the comparison round") {
   Bench<ValueFilter> bench(table({{"disk.free", number(10)}, {"below", boolean(true)}}));
   CHECK(bench.process({"disk=a | disk.free=10", "disk=b | disk.free=11"}) == Lines{"disk=a | disk.free=10"});

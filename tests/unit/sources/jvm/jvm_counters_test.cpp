@@ -119,6 +119,17 @@ TEST_CASE("collectors by the names in each version") {
   CHECK(collector("ZGC minor collection pauses", "") == "ZGC");
   CHECK(collector("Shenandoah partial", "") == "Shenandoah");
   CHECK(collector("New kind", "Policy") == "Policy");
+  CHECK(parse_identity(shared_file_of({shared_entry({"sun.gc.generation.1.name", "Heap"})})).collector == "Epsilon");
+}
+
+TEST_CASE("Shenandoah's counters have no pauses of their own") {
+  const auto shared = parse_counters(shared_file_of(
+      {shared_entry({"sun.gc.collector.0.name", "Shenandoah partial"}), shared_number("sun.gc.collector.1.invocations", 546),
+       shared_number("sun.gc.collector.1.time", 1438566196), shared_number("sun.rt.safepointTime", 147720813)}));
+  REQUIRE(shared);
+  CHECK_FALSE((*shared)[Counter::full_count]);
+  CHECK_FALSE((*shared)[Counter::full_ticks]);
+  CHECK((*shared)[Counter::safepoint_ticks] == 147720813);
 }
 
 }  // namespace atalaya::jvm

@@ -92,6 +92,9 @@ TEST_CASE("frames of libraries keep their file, those of the program do not") {
 TEST_CASE("threads begin in few functions") {
   CHECK(is_root("_start"));
   CHECK(is_root("start_thread"));
+  CHECK(is_root("runtime.goexit"));
+  CHECK(is_root("runtime.goexit.abi0"));
+  CHECK_FALSE(is_root("main.abi0"));
   CHECK_FALSE(is_root("main"));
   CHECK_FALSE(is_root("start"));
   CHECK_FALSE(is_root("thread_start"));

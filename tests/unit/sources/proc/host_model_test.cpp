@@ -70,6 +70,17 @@ TEST_CASE("random counters with resets never yield a negative or an impossible s
   }
 }
 
+TEST_CASE("a counter of a core that jumps further than time has no value; the others have theirs") {
+  procfs::Last<procfs::CoreTimes> last;
+  procfs::CoreTimes before{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, after{50, 0, 25, 25, 0, 0, 0, uint64_t{1} << 60, 0, 0};
+  HostValues values;
+  core_values(last.exchange(before, 1), 100, Formulas::atalaya, values);
+  core_values(last.exchange(after, 1'000'000'001), 100, Formulas::atalaya, values);
+  CHECK_FALSE(values.get("sys.cpu.steal"));
+  CHECK(values.get("sys.cpu.user") == 50.0);
+  CHECK(values.get("sys.cpu.usage") == 75.0);
+}
+
 TEST_CASE("random disk counters of any size yield finite rates that are not negative") {
   std::mt19937_64 random(7);
   procfs::Last<procfs::DiskCounters> last;
