@@ -25,7 +25,6 @@ class Query final : public Command {
                                               .summary = "Query the store: select, group and aggregate series"_str,
                                               .params = params,
                                               .example =
-                                                  "atalaya query --metric proc.cpu.user --group-by process --top 5\n"
                                                   "atalaya query --metric 'sys.disk.*' --tag host=node1 --from -10m --every 30s\n"
                                                   "atalaya query --metric proc.cpu.user --group-by process --total\n"
                                                   "atalaya query --metric proc.mem.resident --experiment sort --format csv"_str};

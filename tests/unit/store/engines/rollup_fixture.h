@@ -49,8 +49,11 @@ inline void check_same(const std::vector<query::Answer> &a, const std::vector<qu
   for (size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].metric == b[i].metric);
     CHECK(a[i].tags == b[i].tags);
+    CAPTURE(a[i].metric);
+    CAPTURE(i);
     REQUIRE(a[i].points.size() == b[i].points.size());
     for (size_t k = 0; k < a[i].points.size(); ++k) {
+      CAPTURE((a[i].points[k].time_ns - kStart) / kSecond);
       REQUIRE(a[i].points[k].time_ns == b[i].points[k].time_ns);
       REQUIRE(a[i].points[k].value == doctest::Approx(b[i].points[k].value).epsilon(1e-12));
     }

@@ -89,13 +89,14 @@ void Integral::add_alone(const Held &instant) {
   add_interval(begin_ns, intervals_.interval_end(begin_ns), instant.value);
 }
 
-// Of the part of the interval in the range. Windows of the series were collected, whatever is known of the others.
+// The collected time of the part of the interval that is in the range. Where none is known, that of the windows of the series: their
+// sum is less exact, because windows of one series may overlap by some milliseconds.
 double Integral::collected_in(const Part &part) const {
   const Range range = intervals_.stretch();
   const int64_t begin_ns = std::max(part.begin_ns, range.from_ns);
   const int64_t end_ns = std::min(intervals_.interval_end(part.begin_ns), range.to_ns);
-  const double windows = std::min(ns_between(begin_ns, end_ns), static_cast<double>(part.covered_ns));
-  return std::max(windows, static_cast<double>(collected_->length_in(begin_ns, end_ns)));
+  const int64_t known_ns = collected_->length_in(begin_ns, end_ns);
+  return known_ns > 0 ? static_cast<double>(known_ns) : std::min(ns_between(begin_ns, end_ns), static_cast<double>(part.covered_ns));
 }
 
 std::vector<Point> Integral::take() {
