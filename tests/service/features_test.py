@@ -2,6 +2,7 @@
 """Each feature with the capabilities of its drop-in and no others, as another user on this host: its visible effect exists, and is
 missing without them. Features that need a separate host are in service_test.py."""
 
+import collections
 import contextlib
 import json
 import os
@@ -52,14 +53,14 @@ class Features(AgentCase):
         return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=" + given, "--ambient-caps=" + given,
                 "--bounding-set=" + given, "--no-new-privs"]
 
-    def windows(self, names, *stages):
+    def windows(self, names, *stages, every="500ms"):
         """Output of the pipeline in two whole windows."""
         out = self.path("out")
         if os.path.exists(out):
             os.remove(out)
         os.chown(self.folder, USER, USER)
         lines = "".join(f"  {stage},\n" for stage in stages)
-        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "test" {{\n  every = "500ms",\n{lines}'
+        agent = self.run_agent(f'local a = require "atalaya"\na.pipeline "test" {{\n  every = "{every}",\n{lines}'
                                f'  a.sink.file {{ path = "{out}" }},\n}}\n', "--drop", wrapper=self.as_user(names), binary=self.atalaya)
         agent.running()
         agent.wait_status(lambda status: len({point["timestamp"] for point in self.points(out)}) > 3)
@@ -89,6 +90,20 @@ class Features(AgentCase):
         finally:
             ends.kill()
             ends.wait()
+
+    def names_starts(self, names):
+        script = self.path("short.py")
+        with open(script, "w") as file:
+            file.write("import time\nwhile time.process_time() < 0.6: pass\n")
+        with self.repeated(lambda: subprocess.run([os.path.realpath(sys.executable), script])):
+            found = self.windows(names, 'a.source.proc { host = false, cgroups = false, backend = "procfs" }', "a.translate.names {}", every="3s")
+        times, ended = collections.defaultdict(set), set()
+        for point in found:
+            if point["tags"].get("process") == "short.py":
+                times[point["tags"]["pid"]].add(point["timestamp"])
+                if point["metric"] == "proc.exits":
+                    ended.add(point["tags"]["pid"])
+        return any(len(times[pid]) == 1 for pid in ended)  # no pass saw it: it is in the window of its end only
 
     def proc_io(self, names):
         # A process of root that starts no child: that of the test does, and its own I/O is unknown in those windows.

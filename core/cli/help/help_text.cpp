@@ -29,9 +29,21 @@ std::string wrapped(std::string_view text, size_t indent) {
   return out;
 }
 
+// Breaks a name with more choices than fit into a line behind one of them.
+std::string broken(std::string name) {
+  const size_t indent = name.find(' ') + 1;
+  for (size_t line = 0; name.size() - line + 2 > kWidth;) {
+    const size_t at = name.rfind('|', line + kWidth - 3);
+    if (at == std::string::npos || at <= line) break;
+    name.insert(at + 1, "\n" + std::string(indent + 2, ' '));
+    line = at + 2;
+  }
+  return name;
+}
+
 // "  name   summary". The summary of a name that is longer than its column begins on the next line.
 std::string row(const std::string &name, size_t column, std::string_view summary) {
-  std::string text = "  " + name;
+  std::string text = "  " + broken(name);
   if (text.size() < column)
     text.resize(column, ' ');
   else

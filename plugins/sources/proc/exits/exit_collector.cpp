@@ -121,7 +121,8 @@ void ExitCollector::end_window(ProcessBackend &backend, ProcessModel &model, con
   if (lost_) lost_ = *lost_ - std::exchange(lost_before_, *lost_);
   if (elapsed_ns_ > 0)
     for (const ExitReading &exit : older_) add_last(exit, model);
-  for (const Unseen &unseen : interpreters_) add_unseen(unseen.exit, unseen.used, model);
+  for (const Unseen &unseen : interpreters_)
+    elapsed_ns_ > 0 ? add_unseen(unseen.exit, unseen.used, model) : add_group(unseen.exit, unseen.used);
   procfs::HostBusy busy;
   if (!options_.unattributed || !read_busy(busy)) return;
   const CpuTime &live = model.used();
