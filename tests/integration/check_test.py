@@ -40,6 +40,11 @@ class CheckTest(AgentCase):
         self.assertEqual(self.check(self.pipeline("a.sink.sqlite {}")).stderr, "")
         self.assertFalse(os.path.exists(self.path("state")))  # nothing is made
 
+    def test_two_servers_with_the_same_path_of_their_metrics(self):
+        two = ", ".join(f'a.sink.prometheus {{ listen = "127.0.0.1:{port}" }}' for port in (9464, 9465))
+        done = self.check(self.pipeline(two))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_folders_that_run_would_miss(self):
         missing = self.path("missing")
         self.assert_warns(self.pipeline(f'a.sink.file {{ path = "{missing}/out" }}'), f"path: the folder {missing} does not exist")

@@ -375,7 +375,7 @@ class Validator {
   static bool has_path(const StageDescription &sink) {
     const Schema schema = schema_of(*sink.component.component);
     for (uint32_t i = 0; i < schema.count(); ++i)
-      if (view_of(schema.at(i).name) == "path") return true;
+      if (view_of(schema.at(i).name) == "path" && view_of(schema.at(i).unit) == kOutputFile) return true;
     return false;
   }
   static std::string path_of(const StageDescription &sink) {

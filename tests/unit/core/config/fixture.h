@@ -72,7 +72,8 @@ struct Limit final : atalaya::Filter {
   }
 };
 struct Store final : atalaya::Sink {
-  static constexpr atalaya::Param params[] = {{.name = "path"_str, .type = ATALAYA_STRING, .summary = "A file."_str}};
+  static constexpr atalaya::Param params[] = {
+      {.name = "path"_str, .type = ATALAYA_STRING, .unit = "output file"_str, .summary = "A file."_str}};
   static constexpr atalaya::Description description = {.name = "store"_str, .summary = "Keeps."_str, .params = params};
   explicit Store(atalaya::Host) {}
   atalaya::Code write(std::span<const atalaya::Sample>, int64_t &) override { return atalaya::Code::ok; }
