@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/now.h"
 #include "core/base/text/text.h"
 #include "plugins/shared/protocols/btrace/times.h"
 
@@ -18,6 +19,17 @@ constexpr std::string_view kOpen = "open ", kForm = "form ";
 bool parse_id(std::string_view text, uint64_t &id) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), id);
   return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+// The problem without the quoted parts of the line.
+std::string cause_of(std::string_view problem) {
+  std::string cause;
+  bool is_quoted = false;
+  for (const char c : problem) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (!is_quoted && (c < '0' || c > '9')) cause += c;
+  }
+  return cause;
 }
 
 }  // namespace
@@ -46,8 +58,14 @@ void LineReader::take(const tail::FileId &file, std::string_view line, bool firs
   if (forms.idle()) forms_.erase(file);
 }
 
+// Logs one malformed line per minute and cause: a log may have thousands, each with a text of its own. btrace.lines.bad counts all.
 void LineReader::bad(std::string_view line, const std::string &problem) {
+  constexpr int64_t kLogEvery = 60'000'000'000;
   ++counts_.bad;
+  const int64_t now_ns = core::monotonic();
+  const auto [logged, is_new] = bad_logged_ns_.try_emplace(cause_of(problem), now_ns);
+  if (!is_new && now_ns - logged->second < kLogEvery) return;
+  logged->second = now_ns;
   log_("line " + core::in_quotes(line) + ": " + problem);
 }
 

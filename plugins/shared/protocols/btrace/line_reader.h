@@ -69,6 +69,7 @@ class LineReader {
   Record record_;
   SpanEvent event_;
   bool orphan_logged_ = false;
+  std::map<std::string, int64_t> bad_logged_ns_;  // CLOCK_MONOTONIC of the last logged malformed line, by cause
 };
 
 }  // namespace atalaya::btrace

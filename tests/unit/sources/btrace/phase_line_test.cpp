@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tests/unit/sources/btrace/fixture.h"
 
 namespace atalaya::testing {
@@ -71,16 +73,22 @@ TEST_CASE("phase lines: invalid lines are logged and counted, and have no effect
       {"atalaya end phase task", "\"task\" is not KEY=VALUE"},
       {"atalaya end phase task=%4", "\"task=%4\" has a % without two hexadecimal digits; write %25"},
       {"atalaya span region name=x start=1700000000", "a span requires start= and end="}};
-  LineBench bench;
   for (const auto &[line, problem] : cases) {
-    bench.said.clear();
+    LineBench bench;
     CHECK(bench.read({line}).empty());
     CHECK(bench.said == Lines{"line \"" + std::string(line) + "\": " + problem});
+    CHECK(bench.counts().bad == 1);
+    CHECK(bench.reader->spans().open() == 0);
   }
-  CHECK(bench.counts().bad == static_cast<int64_t>(std::size(cases)));
-  CHECK(bench.reader->spans().open() == 0);
+  LineBench bench;
   CHECK(bench.read({"atalaya", "atalaya is a watchtower", "notatalaya begin task task=t"}).empty());
-  CHECK(bench.counts().bad == static_cast<int64_t>(std::size(cases)));
+  CHECK(bench.counts().bad == 0);
+  LineBench flood;
+  CHECK(flood.read({"atalaya end phase task=t bytes=1", "atalaya end phase task=t bytes=x", "atalaya end phase task=t bytes=y"})
+            .empty());
+  CHECK(flood.counts().bad == 2);
+  CHECK(std::count_if(flood.said.begin(), flood.said.end(),
+                      [](const std::string &said) { return said.ends_with("number of bytes"); }) == 1);
   LineBench off({.phase_lines = false});
   CHECK(off.read({"atalaya span region name=x start=1 end=2"}).empty());
 }
