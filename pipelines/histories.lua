@@ -11,7 +11,7 @@ a.pipeline "histories" {
     -- Distance of a task's data, if the history lacks it: racks = { n1 = "/dc1/r1", n2 = "/dc1/r2" },
     -- Hosts with different names in histories and in agents: hosts = { ["10.0.0.1"] = "n1" },
   },
-  a.sink.sqlite { retain = "90d" },
+  a.sink.sqlite {},
 }
 
 a.test "a span keeps the host that its task ran on" {

@@ -6,37 +6,15 @@
 -- reads the store of the hub; the pipeline "histories" runs on one node only. The agent reports a missing feature (a PMU, a meter, a
 -- history) once and continues.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
 -- Phases can be seconds long, so windows are one second.
-a.pipeline "host" {
-  every = "1s",
-  a.source.proc { processes = false },
-  store,
-}
+common.host { every = "1s", store }
+common.processes { every = "1s", store }
 
-a.pipeline "processes" {
-  every = "1s",
-  a.source.proc { host = false, cgroups = false, rest = "1m" },
-  a.translate.names { tags = { "container" } },
-  -- Processes with little work have one sample per minute: averages and sums stay the same.
-  a.filter.value {
-    rest = "1m",
-    ["proc.cpu.user"] = 1,
-    ["proc.cpu.kernel"] = 1,
-    ["proc.disk.reads.mb"] = 0.05,
-    ["proc.disk.writes.mb"] = 0.05,
-  },
-  store,
-}
-
-a.pipeline "jvms" {
-  every = "5s",
-  a.source.jvm {},
-  a.translate.names {},
-  store,
-}
+common.jvm { every = "5s", store }
 
 a.pipeline "counters" {
   every = "1s",

@@ -8,12 +8,7 @@ local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
-a.pipeline "jvm" {
-  every = "20s",
-  a.source.jvm { budget = 1 },
-  a.translate.names {},  -- the main class instead of "java"
-  store,
-}
+common.jvm { every = "20s", store }
 
 -- Of all processes, as in profile.lua: in one run with it, each sample is stored once.
 common.profile { every = "60s", store }

@@ -2,10 +2,6 @@
 --   atalaya run pipelines/jvm.lua        (as root, or with the drop-in jvm-others)
 -- The store is atalaya.db in the state folder. Thread dumps of all JVMs together cost 2 % of a core: docs/how-to/jvm.md.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
-a.pipeline "jvm" {
-  every = "20s",
-  a.source.jvm { budget = 2, flags = false },
-  a.translate.names {},  -- the main class instead of "java"
-  a.sink.sqlite {},
-}
+common.jvm { every = "20s", a.sink.sqlite {} }

@@ -3,31 +3,14 @@
 -- docs/tutorial/slow-job.md reads it. The store is atalaya.db in the state folder. Without a feature, its pipeline reports that once
 -- and the others continue.
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.sqlite {}
 
-a.pipeline "host" {
-  every = "1s",
-  a.source.proc { processes = false },
-  store,
-}
+common.host { every = "1s", store }
+common.processes { every = "1s", store }
 
-a.pipeline "processes" {
-  every = "1s",
-  a.source.proc { host = false, cgroups = false, rest = "1m" },
-  a.translate.names { tags = { "container" } },
-  -- Processes with little work have one sample per minute: averages and sums stay the same.
-  a.filter.value {
-    rest = "1m",
-    ["proc.cpu.user"] = 0.5,
-    ["proc.cpu.kernel"] = 0.5,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-  },
-  store,
-}
-
-a.pipeline "traffic" {
+a.pipeline "network" {
   every = "1s",
   a.source.net {},
   a.translate.names { tags = { "container" } },
@@ -42,9 +25,4 @@ a.pipeline "stacks" {
   store,
 }
 
-a.pipeline "jvms" {
-  every = "5s",
-  a.source.jvm { budget = 2 },
-  a.translate.names {},
-  store,
-}
+common.jvm { every = "5s", store }

@@ -46,7 +46,7 @@ const StageDescription *shared_source(const PipelineDescription &a, const Pipeli
 
 std::string difference(const PipelineDescription &there, const PipelineDescription &here) {
   if (has_function(there) || has_function(here)) return "it has a function, which cannot be compared";
-  if (there.every_ns != here.every_ns)
+  if (there.every_ns != here.every_ns && (there.every_ns <= 0 || here.every_ns <= 0))
     return "every is " + every_text(there.every_ns) + " there and " + every_text(here.every_ns) + " here";
   if (there.from != here.from) return "a.from names another pipeline";
   std::string text = difference(there.sources, here.sources);

@@ -9,8 +9,8 @@
 
 namespace atalaya::core {
 
-// The first difference between two pipelines with the same name, apart from sinks: "every is 5s there and 20s here"; "" if they
-// are equal.
+// The first difference between two pipelines with the same name, apart from sinks and lengths of windows: "every is 5s there and
+// missing here"; "" if they are equal.
 std::string difference(const PipelineDescription &there, const PipelineDescription &here);
 
 // The place `where` as seen from `here`: "line 12" in the same file, "pipelines/host.lua:12" in another one.

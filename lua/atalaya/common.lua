@@ -5,10 +5,12 @@
 --   common.host { every = "5s", SINKS... }         cores, memory, disks, interfaces, file systems, cgroups
 --   common.processes { every = "5s", SINKS... }    processes with their real names; idle ones have a sample per 5 minutes
 --   common.profile { every = "60s", SINKS... }     CPU time by stack of all processes, 101 samples per second on each CPU
+--   common.jvm { every = "20s", SINKS... }         heap, collections and hot methods of all JVMs
 --   common.self { every = "30s", SINKS... }        the agent: its CPU time, memory and losses
 --
--- What follows the interval is added after these sources and stages: sinks, or a function before them. `atalaya check FILE` prints
--- the whole pipelines. For other limits or tags, write the pipeline itself.
+-- Of equal pipelines with several intervals the shortest one holds. What follows the interval is added after these sources and
+-- stages: sinks, or a function before them. `atalaya check FILE` prints the whole pipelines. For other limits or tags, write the
+-- pipeline itself.
 local a = require "atalaya"
 
 ---@param name string
@@ -50,6 +52,13 @@ return {
     return {
       a.source.perf { frequency = 101, modules = true, tasks = true, tags = { "container", "runtime" } },
       a.translate.names {},  -- the same names as in the other pipelines
+    }
+  end),
+
+  jvm = pipeline("jvm", function()
+    return {
+      a.source.jvm { budget = 2 },
+      a.translate.names {},  -- the main class instead of "java"
     }
   end),
 

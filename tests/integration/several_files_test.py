@@ -2,6 +2,7 @@
 """Several pipeline files in one run: one agent, each value once, messages that name the right file."""
 
 import collections
+import itertools
 import os
 import re
 import subprocess
@@ -153,10 +154,10 @@ class SeveralFiles(AgentCase):
 
     def test_an_error_in_the_second_file_names_that_file(self):
         good = self.file("good.lua", shipped("host"))
-        bad = self.file("bad.lua", shipped("jvm").replace("a.source.jvm", "a.source.jmv"))
+        bad = self.file("bad.lua", shipped("network").replace("a.source.net", "a.source.nte"))
         done = self.check(good, bad)
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, rf'^{bad}:\d+: pipeline "jvm": source "jmv" is not known; did you mean "jvm"')
+        self.assertRegex(done.stderr, rf'^{bad}:\d+: pipeline "network": source "nte" is not known; did you mean "net"')
         self.assertNotIn(good, done.stderr)
         done = subprocess.run([BINARY, "run", good, bad], capture_output=True, text=True, timeout=PATIENCE,
                               env=dict(os.environ, STATE_DIRECTORY=self.folder))
@@ -164,15 +165,18 @@ class SeveralFiles(AgentCase):
         self.assertIn(f"{bad}:", done.stderr)
 
     def test_pipelines_of_one_name_that_differ(self):
-        host, job = self.shipped("host", "job")
-        done = self.check(host, job)
+        host, = self.shipped("host")
+        other = self.file("other.lua", 'local a = require "atalaya"\na.pipeline "host" { every = "5s", a.source.proc {}, a.sink.stdout {} }\n')
+        done = self.check(host, other)
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, rf'{job}:\d+: pipeline "host": {host}:\d+ has another pipeline of this name: every is 5s there and 1s')
+        self.assertRegex(done.stderr, rf'{other}:\d+: pipeline "host": {host}:\d+ has another pipeline of this name: source "proc" has other')
 
     def test_shipped_files_that_belong_together(self):
         """Nothing is collected twice by the combinations that the documentation names."""
-        for names in (("profile", "jvm-profile", "traffic"), ("network", "traffic"), ("alerts", "traffic")):
-            done = self.check(*self.shipped("host", *names))
+        together = ("host", "profile", "traffic", "job", "histories", "jvm-profile")
+        sets = [names for count in range(2, len(together) + 1) for names in itertools.combinations(together, count)]
+        for names in (*sets, ("host", "network", "traffic"), ("host", "alerts", "traffic"), ("host", "slow-job")):
+            done = self.check(*self.shipped(*names))
             self.assertEqual((done.returncode, done.stderr), (0, ""), names)
         service = os.path.join(TOP, "packaging", "atalaya.lua")
         for first in (*self.shipped("host"), service):

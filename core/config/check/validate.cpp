@@ -108,7 +108,7 @@ class Validator {
     return found == buildings_.end() ? nullptr : &*found;
   }
 
-  // Equal pipelines of different files are one, which writes to the sinks of both.
+  // Equal pipelines of different files are one, which writes to the sinks of both in the shorter windows.
   void combine(Building &first, const Building &building) {
     if (first.broken || building.broken) return;
     if (const std::string text = difference(first.description, building.description); !text.empty()) {
@@ -117,6 +117,7 @@ class Validator {
                 "; make them equal, rename one, or run one of the files");
       return;
     }
+    first.description.every_ns = std::min(first.description.every_ns, building.description.every_ns);
     auto &sinks = first.description.sinks;
     for (const size_t sink : building.description.sinks)
       if (std::find(sinks.begin(), sinks.end(), sink) == sinks.end()) sinks.push_back(sink);
