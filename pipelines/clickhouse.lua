@@ -3,6 +3,7 @@
 --   atalaya run pipelines/clickhouse.lua
 --   atalaya query --store clickhouse:http://127.0.0.1:8123/atalaya --metric sys.cpu.usage --group-by host
 local a = require "atalaya"
+local common = require "atalaya.common"
 
 local store = a.sink.clickhouse {
   url = "http://127.0.0.1:8123/atalaya",
@@ -11,17 +12,5 @@ local store = a.sink.clickhouse {
   spool = { dir = "clickhouse" },        -- queue for times without a server
 }
 
-a.pipeline "host" {
-  every = "10s",
-  a.source.proc { rest = "1m", rest_below = "10 MiB" },
-  a.translate.names { tags = { "container", "unit", "job" } },
-  a.filter.value {
-    rest = "5m",
-    ["proc.cpu.user"] = 0.1,
-    ["proc.cpu.kernel"] = 0.1,
-    ["proc.disk.reads.mb"] = 0.01,
-    ["proc.disk.writes.mb"] = 0.01,
-    ["proc.mem.resident"] = 10,
-  },
-  store,
-}
+common.host { every = "10s", store }
+common.processes { every = "10s", store }

@@ -14,7 +14,7 @@ a.pipeline "host" {
 a.pipeline "processes" {
   every = "5s",
   a.source.proc { host = false, cgroups = false, rest = "1m", rest_below = "10 MiB" },
-  a.translate.names { tags = { "container", "unit", "job" } },
+  a.translate.names { tags = { "container" } },
   a.filter.value {
     rest = "1m",
     ["proc.cpu.user"] = 0.1,

@@ -14,13 +14,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/now.h"
+
 namespace atalaya::procfs {
 namespace {
 
 constexpr size_t kWhat = NLMSG_HDRLEN + sizeof(cn_msg);
 constexpr size_t kProcess = kWhat + offsetof(proc_event, event_data.exec.process_tgid);
 constexpr int kReceiveBytes = 1 << 20;
-constexpr int kAnswerWithinMs = 1000;
+constexpr int64_t kAnswerWithin = 1'000'000'000;
 
 // Kernel headers before 6.6 have these names in proc_event, later ones outside it.
 constexpr uint32_t kAnswer = 0, kExec = 2;
@@ -41,7 +43,7 @@ int filter_events(int socket) {
 }
 
 // Kernels before 6.6 send events until each subscriber has unsubscribed, even if its socket is closed.
-int request(int socket, proc_cn_mcast_op operation) {
+int request(int socket, proc_cn_mcast_op operation, uint32_t sequence) {
   std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof(proc_cn_mcast_op))> request{};
   nlmsghdr header{.nlmsg_len = NLMSG_LENGTH(sizeof(cn_msg) + sizeof(proc_cn_mcast_op)),
                   .nlmsg_type = NLMSG_DONE,
@@ -51,23 +53,36 @@ int request(int socket, proc_cn_mcast_op operation) {
   cn_msg message{};
   message.id = {CN_IDX_PROC, CN_VAL_PROC};
   message.len = sizeof(proc_cn_mcast_op);
+  message.ack = sequence;
   std::memcpy(request.data(), &header, sizeof(header));
   std::memcpy(request.data() + NLMSG_HDRLEN, &message, sizeof(message));
   std::memcpy(request.data() + NLMSG_HDRLEN + sizeof(message), &operation, sizeof(operation));
   return ::send(socket, request.data(), header.nlmsg_len, 0) < 0 ? -1 : 0;
 }
 
-// The kernel answers a subscription with an errno, and not at all outside the host's namespaces.
-int answer_to_subscription(int socket) {
+// Receives a message of the kernel; nothing if another process sent it, or none is waiting.
+std::span<const std::byte> receive_from_kernel(int socket, std::span<std::byte> buffer) {
+  sockaddr_nl sender{};
+  socklen_t length = sizeof(sender);
+  const ssize_t size = ::recvfrom(socket, buffer.data(), buffer.size(), 0, reinterpret_cast<sockaddr *>(&sender), &length);
+  return size < 0 || sender.nl_pid != 0 ? std::span<const std::byte>() : buffer.first(static_cast<size_t>(size));
+}
+
+// The kernel answers a subscription with an errno, and not at all outside the host's namespaces. All subscribers get the answers to
+// all: the sequence number tells whose it is.
+int answer_to_subscription(int socket, uint32_t sequence) {
+  const int64_t until = core::monotonic() + kAnswerWithin;
   pollfd wanted{socket, POLLIN, 0};
-  std::array<std::byte, 512> message;
-  while (::poll(&wanted, 1, kAnswerWithinMs) > 0) {
-    const ssize_t size = ::recv(socket, message.data(), message.size(), MSG_DONTWAIT);
-    if (size < 0) return errno;
+  std::array<std::byte, 512> buffer;
+  for (int64_t left = kAnswerWithin; left > 0; left = until - core::monotonic()) {
+    if (::poll(&wanted, 1, static_cast<int>(left / 1'000'000) + 1) <= 0) continue;
+    const auto message = receive_from_kernel(socket, buffer);
+    cn_msg header{};
     proc_event event{};
-    if (static_cast<size_t>(size) < kWhat + sizeof(event)) continue;
+    if (message.size() < kWhat + sizeof(event)) continue;
+    std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof(header));
     std::memcpy(&event, message.data() + kWhat, sizeof(event));
-    if (event.what == kAnswer) return static_cast<int>(event.event_data.ack.err);
+    if (event.what == kAnswer && header.ack == sequence + 1) return static_cast<int>(event.event_data.ack.err);
   }
   return ETIMEDOUT;
 }
@@ -88,21 +103,22 @@ core::Status ExecEvents::start() {
   stop();
   socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
   if (!socket_) return unavailable(errno);
+  const auto sequence = static_cast<uint32_t>(core::monotonic());
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
   address.nl_groups = CN_IDX_PROC;
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes));
   const bool is_sent = filter_events(socket_.get()) == 0 &&
                        ::bind(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0 &&
-                       request(socket_.get(), PROC_CN_MCAST_LISTEN) == 0;
-  const int error = is_sent ? answer_to_subscription(socket_.get()) : errno;
+                       request(socket_.get(), PROC_CN_MCAST_LISTEN, sequence) == 0;
+  const int error = is_sent ? answer_to_subscription(socket_.get(), sequence) : errno;
   if (error == 0) return core::Done{};
-  socket_.reset();
+  stop();
   return unavailable(error);
 }
 
 void ExecEvents::stop() {
-  if (socket_) request(socket_.get(), PROC_CN_MCAST_IGNORE);
+  if (socket_) request(socket_.get(), PROC_CN_MCAST_IGNORE, 0);
   socket_.reset();
 }
 

@@ -212,9 +212,12 @@ void append(element value, Message message, pbf_writer &out) {
 
 core::Result<std::string> otlp_from_json(std::string_view body) {
   static constexpr std::string_view kNot = "The body is not an ExportMetricsServiceRequest in JSON";
+  // A message is copied into the one around it, so depth costs time; values nest three levels each.
+  static constexpr size_t kMaxDepth = 64;
   simdjson::dom::parser parser;
   element document;
-  if (parser.parse(body.data(), body.size(), false).get(document) != simdjson::SUCCESS || !document.is_object())
+  if (parser.allocate(std::max<size_t>(body.size(), 64), kMaxDepth) != simdjson::SUCCESS ||
+      parser.parse(body.data(), body.size(), false).get(document) != simdjson::SUCCESS || !document.is_object())
     return core::Error{std::string(kNot)};
   std::string out;
   try {

@@ -182,6 +182,7 @@ bool append_any(std::string &out, std::string_view message, int depth) {
 
 struct OtlpReader::Metric {
   std::string_view name, unit, summary;
+  std::string_view count_name, sum_name;  // of a distribution
   bool cumulative = false, monotonic = false;
   bool agrees = true;  // with the kind that the host knows
   // A sum that may fall is a gauge; its changes are deltas.
@@ -278,14 +279,14 @@ void OtlpReader::point(std::string_view message, const Metric &metric, uint32_t 
   record_.duration_ns = amount ? static_cast<int64_t>(read.time - read.start) : 0;
   read.value.name = metric.name;
   if (is_distribution(form)) {
-    read.value.name = stored(std::string(metric.name) + ".count");
+    read.value.name = metric.count_name;
     read.value.type = ATALAYA_I64;
     read.value.i64 = static_cast<int64_t>(read.count);  // proto3 leaves out a count of 0
   }
   record_.fields.assign(1, read.value);
   bool taken = taker_->take(record_);
   if (read.has_sum) {
-    record_.fields.assign(1, RecordField{.name = stored(std::string(metric.name) + ".sum"), .f64 = read.sum});
+    record_.fields.assign(1, RecordField{.name = metric.sum_name, .f64 = read.sum});
     taken = taker_->take(record_) && taken;
   }
   if (!taken) return refuse_point(kTooManyNames);
@@ -304,10 +305,13 @@ void OtlpReader::data(std::string_view message, Metric &metric, uint32_t form) {
     }
   }
   if (form == kSummary) metric.cumulative = true;
-  if (is_distribution(form))
+  if (is_distribution(form)) {
+    metric.count_name = stored(std::string(metric.name) + ".count");
+    metric.sum_name = stored(std::string(metric.name) + ".sum");
     metric.agrees = declare(metric, metric.kind(form), ".count") && declare(metric, metric.kind(form), ".sum");
-  else
+  } else {
     metric.agrees = declare(metric, metric.kind(form), "");
+  }
   for (pbf_reader data(message.data(), message.size()); data.next();) {
     if (data.tag_and_type() == wire(kPoint, pbf_wire_type::length_delimited))
       point(text_of(data), metric, form);

@@ -122,7 +122,7 @@ bool add_number(Series &series, const Value &value, double number) {
       if (!add_to(series.value, number / value.rate)) return false;
       series.smallest = series.count == 0 ? number : std::min(series.smallest, number);
       series.largest = series.count == 0 ? number : std::max(series.largest, number);
-      series.count += 1 / value.rate;
+      if (!add_to(series.count, 1 / value.rate)) return false;
       return true;
     case Type::set:
       break;
@@ -238,7 +238,7 @@ class Statsd final : public DatagramProtocol {
     const auto type = type_from_name(group.type);
     if (!type) return count_all(group.values, kUnknownType);
     const auto rate = parse_real(group.rate);
-    if (!rate || !(*rate > 0) || *rate > 1) return count_all(group.values, kWrongRate);
+    if (!rate || !(*rate > 0) || *rate > 1 || !std::isfinite(1 / *rate)) return count_all(group.values, kWrongRate);
     Value value{.type = *type, .rate = *rate};
     if (!sort_tags(group.tags, tags_) || name.size() + group.tags.size() > kMaxName) return count_all(group.values, kLongName);
     key_.assign(name);

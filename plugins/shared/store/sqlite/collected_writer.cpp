@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/sample/span_end.h"
+
 namespace atalaya::store {
 namespace {
 
@@ -24,6 +26,8 @@ CollectedWriter::CollectedWriter(Database &database, core::NameOf name_of)
       extend_(database, "UPDATE collected SET end_ns = ?2, step_ns = ?3, arrived_ns = ?4 WHERE id = ?1") {}
 
 void CollectedWriter::add(const atalaya_sample &sample) {
+  if (core::begin_of(sample.time_ns, sample.duration_ns) < INT64_MIN + kLongestHold || sample.time_ns > INT64_MAX - kLongestHold)
+    return;  // a time that no clock has
   const std::string_view host = host_of(sample);
   if (sample.time_ns != time_ns_ || sample.duration_ns != duration_ns_ || host != host_) start_window(sample, host);
   for (uint32_t i = 0; i < sample.field_count; ++i) {
@@ -102,7 +106,6 @@ void CollectedWriter::merge(const Key &key, const CollectedRows &added, int64_t 
   };
   widen(added.windows());
   widen(added.instants());
-  if (first_ns < INT64_MIN + kLongestHold || last_ns > INT64_MAX - kLongestHold) return;  // a time that no clock has
   std::vector<int64_t> replaced;
   find_.each(
       [&](const Row &row) {

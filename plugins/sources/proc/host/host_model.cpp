@@ -40,10 +40,11 @@ std::vector<const procfs::Mount *> visible(const std::vector<procfs::Mount> &mou
 void core_values(const procfs::Readings<procfs::CoreTimes> &core, double ticks_per_second, Formulas formulas, HostValues &out) {
   using T = procfs::CoreTimes;
   const double percent = 100.0 / ticks_per_second;
-  // A core has no more time than passed, to within two ticks. The kernel's steal time of a virtual machine may jump by 2^60 ticks.
-  const double most = 100 + 2 * percent / core.seconds();
+  // A core has no more time than passed, to within a tick of each counter and one of the time. The kernel's steal time of a virtual
+  // machine may jump by 2^60 ticks.
   const auto share = [&](std::initializer_list<procfs::Readings<T>::Member> members) {
     const std::optional<double> value = core.per_second(members, percent);
+    const double most = 100 + static_cast<double>(members.size() + 1) * percent / core.seconds();
     return value && *value <= most ? value : std::nullopt;
   };
   out.set("sys.cpu.user", share({&T::user, &T::nice}));

@@ -82,7 +82,7 @@ size_t ResolverThread::ask(const std::vector<Question> &questions) {
   std::unique_lock lock(shared->mutex);
   shared->questions.erase(shared->questions.begin(), shared->questions.begin() + static_cast<ptrdiff_t>(shared->next));
   shared->next = 0;
-  const size_t room = options_.capacity - std::min(options_.capacity, shared->waiting());
+  const size_t room = options_.capacity - std::min(options_.capacity, shared->waiting() + shared->answers.size());
   const size_t taken = std::min(room, questions.size());
   shared->questions.insert(shared->questions.end(), questions.begin(), questions.begin() + static_cast<ptrdiff_t>(taken));
   lock.unlock();  // otherwise the thread would wake up and wait for the lock

@@ -33,7 +33,8 @@ class ResolverThread {
   // A blocked thread is detached.
   void stop();
 
-  // Queues questions up to the capacity; returns the number of queued ones. Any thread may call it between start and stop.
+  // Queues questions up to the capacity, which answers that were not taken use, too; returns the number of queued ones. Any thread
+  // may call it between start and stop.
   size_t ask(const std::vector<Question> &questions);
   // Waits until all questions are answered, maximum `ns`. Does not wait if the thread is blocked.
   void wait(int64_t ns);

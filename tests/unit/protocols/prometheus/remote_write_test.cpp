@@ -32,16 +32,24 @@ Lines decode(const std::string &body) {
     protozero::pbf_reader series = request.get_message();
     std::string labels, points;
     while (series.next()) {
+      const protozero::pbf_tag_type tag = series.tag();  // unknown once the field is read
       protozero::pbf_reader part = series.get_message();
-      if (series.tag() == 1) {
-        while (part.next()) labels += (part.tag() == 1 ? (labels.empty() ? "" : ",") : "=") + text_of(part);
+      if (tag == 1) {
+        while (part.next()) {
+          labels += part.tag() == 1 ? (labels.empty() ? "" : ",") : "=";
+          labels += text_of(part);
+        }
         continue;
       }
       double value = 0;
       int64_t time = 0;
       while (part.next()) {
-        if (part.tag() == 1) value = part.get_double();
-        if (part.tag() == 2) time = part.get_int64();
+        if (part.tag() == 1)
+          value = part.get_double();
+        else if (part.tag() == 2)
+          time = part.get_int64();
+        else
+          part.skip();
       }
       const bool stale = std::bit_cast<uint64_t>(value) == 0x7ff0000000000002;
       points += " " + (stale ? "stale" : real_text(value)) + " @" + std::to_string(time);

@@ -61,7 +61,7 @@ class Hold {
 
  private:
   int64_t length_of(int64_t gap) {
-    const bool is_regular = gap_ns_ > 0 && gap <= 2 * gap_ns_;
+    const bool is_regular = gap_ns_ > 0 && gap / 2 <= gap_ns_;
     gap_ns_ = gap;
     return gap <= kLongest || is_regular ? gap : kLongest;
   }
