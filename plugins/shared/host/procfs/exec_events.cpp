@@ -43,7 +43,7 @@ int filter_events(int socket) {
 }
 
 // Kernels before 6.6 send events until each subscriber has unsubscribed, even if its socket is closed.
-int request(int socket, proc_cn_mcast_op operation, uint32_t sequence) {
+int request(int socket, proc_cn_mcast_op operation, uint32_t number) {
   std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof(proc_cn_mcast_op))> request{};
   nlmsghdr header{.nlmsg_len = NLMSG_LENGTH(sizeof(cn_msg) + sizeof(proc_cn_mcast_op)),
                   .nlmsg_type = NLMSG_DONE,
@@ -53,36 +53,41 @@ int request(int socket, proc_cn_mcast_op operation, uint32_t sequence) {
   cn_msg message{};
   message.id = {CN_IDX_PROC, CN_VAL_PROC};
   message.len = sizeof(proc_cn_mcast_op);
-  message.ack = sequence;
+  message.ack = number;
   std::memcpy(request.data(), &header, sizeof(header));
   std::memcpy(request.data() + NLMSG_HDRLEN, &message, sizeof(message));
   std::memcpy(request.data() + NLMSG_HDRLEN + sizeof(message), &operation, sizeof(operation));
   return ::send(socket, request.data(), header.nlmsg_len, 0) < 0 ? -1 : 0;
 }
 
-// Receives a message of the kernel; nothing if another process sent it, or none is waiting.
-std::span<const std::byte> receive_from_kernel(int socket, std::span<std::byte> buffer) {
+// Receives a message; nothing if none is waiting. A message that another process sent is empty. Events that the kernel dropped
+// because the buffer was full are skipped.
+std::optional<std::span<const std::byte>> receive(int socket, std::span<std::byte> buffer) {
   sockaddr_nl sender{};
   socklen_t length = sizeof(sender);
-  const ssize_t size = ::recvfrom(socket, buffer.data(), buffer.size(), 0, reinterpret_cast<sockaddr *>(&sender), &length);
-  return size < 0 || sender.nl_pid != 0 ? std::span<const std::byte>() : buffer.first(static_cast<size_t>(size));
+  ssize_t size = -1;
+  do {
+    size = ::recvfrom(socket, buffer.data(), buffer.size(), 0, reinterpret_cast<sockaddr *>(&sender), &length);
+  } while (size < 0 && (errno == ENOBUFS || errno == EINTR));
+  if (size < 0) return std::nullopt;
+  return buffer.first(sender.nl_pid == 0 ? static_cast<size_t>(size) : 0);
 }
 
 // The kernel answers a subscription with an errno, and not at all outside the host's namespaces. All subscribers get the answers to
-// all: the sequence number tells whose it is.
-int answer_to_subscription(int socket, uint32_t sequence) {
+// all: the kernel returns the number of the request plus 1.
+int answer_to_subscription(int socket, uint32_t number) {
   const int64_t until = core::monotonic() + kAnswerWithin;
   pollfd wanted{socket, POLLIN, 0};
   std::array<std::byte, 512> buffer;
   for (int64_t left = kAnswerWithin; left > 0; left = until - core::monotonic()) {
     if (::poll(&wanted, 1, static_cast<int>(left / 1'000'000) + 1) <= 0) continue;
-    const auto message = receive_from_kernel(socket, buffer);
+    const auto message = receive(socket, buffer);
     cn_msg header{};
     proc_event event{};
-    if (message.size() < kWhat + sizeof(event)) continue;
-    std::memcpy(&header, message.data() + NLMSG_HDRLEN, sizeof(header));
-    std::memcpy(&event, message.data() + kWhat, sizeof(event));
-    if (event.what == kAnswer && header.ack == sequence + 1) return static_cast<int>(event.event_data.ack.err);
+    if (!message || message->size() < kWhat + sizeof(event)) continue;
+    std::memcpy(&header, message->data() + NLMSG_HDRLEN, sizeof(header));
+    std::memcpy(&event, message->data() + kWhat, sizeof(event));
+    if (event.what == kAnswer && header.ack == number + 1) return static_cast<int>(event.event_data.ack.err);
   }
   return ETIMEDOUT;
 }
@@ -103,15 +108,15 @@ core::Status ExecEvents::start() {
   stop();
   socket_ = core::Descriptor(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR));
   if (!socket_) return unavailable(errno);
-  const auto sequence = static_cast<uint32_t>(core::monotonic());
+  const auto number = static_cast<uint32_t>(core::monotonic());
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
   address.nl_groups = CN_IDX_PROC;
   (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBytes, sizeof(kReceiveBytes));
   const bool is_sent = filter_events(socket_.get()) == 0 &&
                        ::bind(socket_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(address)) == 0 &&
-                       request(socket_.get(), PROC_CN_MCAST_LISTEN, sequence) == 0;
-  const int error = is_sent ? answer_to_subscription(socket_.get(), sequence) : errno;
+                       request(socket_.get(), PROC_CN_MCAST_LISTEN, number) == 0;
+  const int error = is_sent ? answer_to_subscription(socket_.get(), number) : errno;
   if (error == 0) return core::Done{};
   stop();
   return unavailable(error);
@@ -123,17 +128,9 @@ void ExecEvents::stop() {
 }
 
 void ExecEvents::read(std::vector<int32_t> &processes) {
-  std::array<std::byte, 512> message;
-  for (;;) {
-    sockaddr_nl sender{};
-    socklen_t length = sizeof(sender);
-    const ssize_t size =
-        ::recvfrom(socket_.get(), message.data(), message.size(), 0, reinterpret_cast<sockaddr *>(&sender), &length);
-    if (size < 0 && (errno == ENOBUFS || errno == EINTR)) continue;
-    if (size < 0) return;
-    if (sender.nl_pid != 0) continue;  // not from the kernel
-    if (const auto process = exec_process({message.data(), static_cast<size_t>(size)})) processes.push_back(*process);
-  }
+  std::array<std::byte, 512> buffer;
+  while (const auto message = receive(socket_.get(), buffer))
+    if (const auto process = exec_process(*message)) processes.push_back(*process);
 }
 
 }  // namespace atalaya::procfs
