@@ -15,8 +15,7 @@ atalaya_window last_call_after(atalaya_window window);
 // Computes the windows of a pipeline. Windows end at multiples of the interval in Unix time; durations are measured with
 // CLOCK_MONOTONIC. Callers pass the time.
 //  - The first tick is due immediately. Its window is a baseline (gauges only) with the current time; rates start with the first
-//  complete
-//    window.
+//    complete window.
 //  - A clock step or a suspend restarts the clock with a baseline: a gap instead of a wrong rate.
 //  - Missed windows are not repeated: the next window covers them (duration = several intervals), and they count as gaps.
 //  - A tick that is so late that the next one follows within half an interval is merged with that one.

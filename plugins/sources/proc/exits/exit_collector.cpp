@@ -75,6 +75,7 @@ void ExitCollector::reset() {
   exited_ = {};
   older_.clear();
   singles_.clear();
+  unseen_singles_ = 0;
   interpreters_.clear();
   parents_.clear();
   remainder_.reset();
@@ -104,10 +105,11 @@ bool ExitCollector::is_single(const ExitReading &exit, const Counters &used) con
 // Two samples with one pid would be one series, and the last one would win.
 void ExitCollector::add_unseen(const ExitReading &exit, const Counters &used, const ProcessModel &model) {
   const auto has_pid = [&exit](const Single &single) { return single.process.now.pid == exit.last.pid; };
-  if (!is_single(exit, used) || singles_.size() >= kMaxSingles || model.last_reading(exit.last.pid) != nullptr ||
+  if (!is_single(exit, used) || unseen_singles_ >= kMaxSingles || model.last_reading(exit.last.pid) != nullptr ||
       std::any_of(singles_.begin(), singles_.end(), has_pid))
     return add_group(exit, used);
   add_used(used);
+  ++unseen_singles_;
   singles_.push_back({.process = {.now = exit.last}, .name = exit.last.name, .used = used, .cgroup = exit.cgroup});
   parents_.push_back({exit.last.pid, exit.last.start_ns, exit.parent});
 }

@@ -38,8 +38,8 @@ class ExitCollector {
   // `uptime` is that at the end of the reading.
   void end_pass(std::optional<uint64_t> uptime);
   size_t max_samples() const { return options_.max_groups + 3 + singles_.size(); }
-  // The end of a process with a series of its own: one that an earlier pass read and the last pass did not, or an interpreter that no
-  // pass read, whose program has a name of its own.
+  // The end of a process with a series of its own: one that an earlier pass read and the last pass did not, or an interpreter that
+  // no pass read, whose program has a name of its own.
   struct Single {
     Process process;
     procfs::Name name;  // at its end
@@ -89,6 +89,7 @@ class ExitCollector {
     ExitReading exit;
     Counters used;
   };
+  size_t unseen_singles_ = 0;         // of singles_
   std::vector<Unseen> interpreters_;  // started and ended since the last pass
   struct Parent {
     int32_t pid;
