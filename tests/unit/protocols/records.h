@@ -14,6 +14,7 @@
 
 #include "core/base/text/json.h"
 #include "plugins/shared/protocols/base/record.h"
+#include "tests/unit/lines.h"
 
 namespace atalaya::protocols::testing {
 
@@ -68,12 +69,3 @@ inline std::string fixture(const std::string &path) {
 }
 
 }  // namespace atalaya::protocols::testing
-
-template <>
-struct doctest::StringMaker<std::vector<std::string>> {
-  static String convert(const std::vector<std::string> &lines) {
-    std::string text;
-    for (const std::string &line : lines) text += "\n" + line;
-    return text.c_str();
-  }
-};

@@ -18,15 +18,7 @@
 #include <vector>
 
 #include "core/plugin/instance.h"
-
-template <>
-struct doctest::StringMaker<std::vector<std::string>> {
-  static String convert(const std::vector<std::string> &lines) {
-    std::string text;
-    for (const std::string &line : lines) text += "\n" + line;
-    return text.c_str();
-  }
-};
+#include "tests/unit/lines.h"
 
 namespace atalaya::testing {
 

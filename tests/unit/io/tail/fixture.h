@@ -15,16 +15,8 @@
 
 #include "plugins/shared/io/tail/journal.h"
 #include "plugins/shared/io/tail/tail.h"
+#include "tests/unit/lines.h"
 #include "tests/unit/temporary_folder.h"
-
-template <>
-struct doctest::StringMaker<std::vector<std::string>> {
-  static String convert(const std::vector<std::string> &lines) {
-    std::string text;
-    for (const std::string &line : lines) text += "\n" + line;
-    return text.c_str();
-  }
-};
 
 namespace atalaya::testing {
 

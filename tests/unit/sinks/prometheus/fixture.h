@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/sinks/prometheus/snapshot_text.h"
 #include "plugins/sinks/prometheus/series_table.h"
+#include "plugins/sinks/prometheus/snapshot_text.h"
 #include "tests/unit/core/sample/sample_maker.h"
 #include "tests/unit/declarations.h"
+#include "tests/unit/lines.h"
 
 namespace atalaya::prometheus::testing {
 
@@ -71,12 +72,3 @@ struct Bench {
 using Lines = std::vector<std::string>;
 
 }  // namespace atalaya::prometheus::testing
-
-template <>
-struct doctest::StringMaker<std::vector<std::string>> {
-  static String convert(const std::vector<std::string> &lines) {
-    std::string text;
-    for (const std::string &line : lines) text += "\n" + line;
-    return text.c_str();
-  }
-};
