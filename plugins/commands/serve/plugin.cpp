@@ -79,6 +79,7 @@ class Serve final : public Command {
     options_.http = http_server::read_options(host);
     options_.max_answers = static_cast<size_t>(host.integer("max_answers"));
     options_.open = page_answer;
+    options_.writes = Api::writes;
     options_.workers = static_cast<unsigned>(host.integer("workers"));
     mcp_ = host.boolean("mcp");
     tls_ = http_server::read_tls_files(host);

@@ -104,7 +104,9 @@ Answer Api::answer(const Request &request) {
   const auto refuse = [&](unsigned status, const char *why) {
     return prometheus_form ? prometheus_error(status, why) : error_answer(status, why);
   };
+  limits_.cancelled = request.cancelled;
   try {
+    query::Budget(limits_).check_time();
     Answer answer = route(request);
     if (const std::string damage = store_ ? store_->take_damage() : ""; !damage.empty()) host_.log(Level::warning, damage);
     return answer;
@@ -112,6 +114,8 @@ Answer Api::answer(const Request &request) {
     return refuse(400, wrong.what());
   } catch (const query::TooMuch &much) {
     return refuse(prometheus_form ? 422 : 413, much.what());
+  } catch (const query::Cancelled &cancelled) {
+    return refuse(503, cancelled.what());
   } catch (const store::Error &error) {
     store_.reset();
     return refuse(503, error.what());
@@ -129,6 +133,11 @@ std::string Api::next_part(AnswerRest &rest) {
     store_.reset();
     throw;
   }
+}
+
+bool Api::writes(const Request &request) {
+  const bool stored = request.path.starts_with("/experiments") || request.path.starts_with("/tests");
+  return stored && request.method != "GET" && request.method != "HEAD";
 }
 
 Answer Api::route(const Request &request) {
@@ -156,15 +165,18 @@ Answer Api::pprof(const Request &request) {
   return pprof_answer(call);
 }
 
-std::string Api::message(std::string_view text) {
-  return mcp_answer(text, kPageVersion, [this](const Request &request) { return answer(request); });
+std::string Api::message(std::string_view text, const std::atomic<bool> *cancelled) {
+  return mcp_answer(text, kPageVersion, [this, cancelled](Request request) {
+    request.cancelled = cancelled;
+    return answer(request);
+  });
 }
 
 // The transport "streamable HTTP", without streams.
 Answer Api::mcp(const Request &request) {
   if (request.method != "POST") return wrong_method(request);
   if (!request.content_type.starts_with("application/json")) return error_answer(415, "content type is not application/json");
-  std::string body = message(request.body);
+  std::string body = message(request.body, request.cancelled);
   const unsigned status = body.empty() ? 202 : 200;
   return {status, std::move(body)};
 }
@@ -256,12 +268,12 @@ Answer Api::stacks(const Request &request) {
   store::Selection selection{{}, {}, {from - 1, to}};
   if (!host.empty() && host != "ALL") selection.tags.push_back({"host", {query::exactly(host)}});
   StackSums sums;
-  size_t points = 0;
-  const int64_t deadline = core::monotonic() + limits_.time_ns;
+  query::Budget budget(limits_);
   store().stacks(selection, [&](const store::Stack &stack) {
     if (!is_of_cpus(stack)) return;
-    if (++points > limits_.points || sums.size() > limits_.series || core::monotonic() > deadline)
-      throw query::TooMuch("too many stacks in this time range; use a shorter one");
+    budget.hold(1);
+    budget.check_time();
+    if (sums.size() > limits_.series) throw query::TooMuch("too many stacks in this time range; use a shorter one");
     for (const store::Field &field : stack.fields)
       if (field.name == "profile.samples") sums[reference_stack(stack)] += field.value;
   });

@@ -25,10 +25,12 @@ class Api {
 
   // Answers a request; a failure is an answer with an error status and the reason.
   Answer answer(const Request &request);
+  // Whether the request changes stored data.
+  static bool writes(const Request &request);
   // Returns the next part of a large answer, which another object may have started. Throws if the part cannot be produced.
   std::string next_part(AnswerRest &rest);
-  // Returns the answer to a message of the Model Context Protocol; "" if it needs none.
-  std::string message(std::string_view text);
+  // Returns the answer to a message of the Model Context Protocol; "" if it needs none. `cancelled` as in Request.
+  std::string message(std::string_view text, const std::atomic<bool> *cancelled = nullptr);
 
  private:
   Answer route(const Request &request);
@@ -65,7 +67,7 @@ class Api {
   Host host_;
   const std::vector<std::string> stores_;
   const std::string status_socket_;
-  const query::Limits limits_;
+  query::Limits limits_;  // and of the current request: whether its client has left
   std::unique_ptr<store::Store> store_;
 };
 

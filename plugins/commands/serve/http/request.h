@@ -2,6 +2,7 @@
 // An HTTP request and its answer, independent of the HTTP library.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -20,8 +21,9 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> arguments;  // arguments of the URL, then those of a form
   std::string body;
   std::string content_type;
-  std::string known_tag;   // header If-None-Match
-  size_t part_points = 0;  // points per part of a large answer; 0: the answer must be complete
+  std::string known_tag;                         // header If-None-Match
+  size_t part_points = 0;                        // points per part of a large answer; 0: the answer must be complete
+  const std::atomic<bool> *cancelled = nullptr;  // becomes true when the client leaves; null: never
   // The first argument with this name; null if absent.
   const std::string *argument(std::string_view name) const;
   std::string text(std::string_view name) const;  // value of the argument; "" if absent

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "plugins/shared/io/http/server/peer.h"
+
 namespace atalaya::serve {
 namespace {
 
@@ -30,6 +32,7 @@ struct Server::Call {
   Request request;
   std::optional<Answer> answer;
   MHD_Connection *connection = nullptr;
+  std::string client;
   size_t held = 0;  // size of the answer, or of its current part, until the client has read it
   // For an answer in parts: the body is the current part, and this is the number of bytes that were read of it. A connection that
   // waits for the next part is suspended.
@@ -38,7 +41,11 @@ struct Server::Call {
 };
 
 Server::Server(const ServerOptions &options, http_server::Tokens *tokens, MakeWorker make, Daemon::Notice notice)
-    : options_(options), make_(std::move(make)), notice_(notice), daemon_(options.http, tokens, *this, std::move(notice)) {}
+    : options_(options),
+      make_(std::move(make)),
+      notice_(notice),
+      waiting_(options.workers),
+      daemon_(options.http, tokens, *this, std::move(notice)) {}
 
 Server::~Server() {
   stop();
@@ -54,14 +61,13 @@ void Server::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (Call *call : waiting_) {
+    waiting_.clear([](Call *call) {
       if (call->answer)
         call->cut = true;
       else
         call->answer = error_answer(503, "The server is stopping");
       MHD_resume_connection(call->connection);
-    }
-    waiting_.clear();
+    });
     wake_.notify_all();
   }
   for (std::thread &worker : workers_) worker.join();
@@ -73,14 +79,16 @@ void Server::work() {
   const std::unique_ptr<Worker> worker = make_();
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    std::optional<Call *> next;
+    wake_.wait(lock, [&] { return stopping_ || (next = waiting_.pop()); });
     if (stopping_) return;
-    Call &call = *waiting_.front();
-    waiting_.pop_front();
+    Call &call = **next;
     if (call.answer)
       continue_answer(*worker, call, lock);
     else
       start_answer(*worker, call, lock);
+    waiting_.finish(call.client);
+    wake_.notify_one();  // the client may use this worker again
     MHD_resume_connection(call.connection);
   }
 }
@@ -112,6 +120,8 @@ void Server::continue_answer(Worker &worker, Call &call, std::unique_lock<std::m
   lock.lock();
   if (problem.empty() && part.size() > kSmall && queued_bytes_ > 0 && queued_bytes_ + part.size() > options_.max_answers)
     problem = "clients read large answers too slowly, and max_answers is used";
+  if (*call.request.cancelled) call.cut = true;
+  if (call.cut) return call.answer->rest.reset();
   if (!problem.empty()) return abort_answer(call, problem);
   call.ended = part.empty();
   call.read = 0;
@@ -135,6 +145,9 @@ MHD_Result Server::on_request(MHD_Connection *connection, const char *url, const
     call->request.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     call->request.known_tag = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH);
     call->connection = connection;
+    call->client = http_server::address_of_peer(Daemon::socket_of(connection)) + " ";
+    call->client += header(connection, MHD_HTTP_HEADER_USER_AGENT);
+    call->request.cancelled = &Daemon::client_left(connection);
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &add_argument, &call->request);
     call->answer = immediate(connection, call->request);
     *context = call.release();
@@ -156,6 +169,8 @@ std::optional<Answer> Server::immediate(MHD_Connection *connection, const Reques
   if (request.path == "/health") return Answer{200, R"({"status":"ok"})"};
   auto open = options_.open(request);
   if (const auto refused = daemon_.refusal(connection, request.method, !open)) return error_answer(refused->status, refused->why);
+  if (options_.writes(request))
+    if (const auto refused = daemon_.refusal_to_write(connection)) return error_answer(refused->status, refused->why);
   return open;
 }
 
@@ -178,7 +193,7 @@ MHD_Result Server::finish(MHD_Connection *connection, Call &call) {
 void Server::wait_for_worker(Call &call) {
   Daemon::stop_time_limit(call.connection);
   MHD_suspend_connection(call.connection);
-  waiting_.push_back(&call);
+  waiting_.push(call.client, &call);
   wake_.notify_one();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "plugins/commands/serve/http/fair_queue.h"
 #include "plugins/commands/serve/http/request.h"
 #include "plugins/shared/io/http/server/daemon.h"
 
@@ -25,6 +25,8 @@ struct ServerOptions {
   size_t max_answers = size_t{256} << 20;  // maximum bytes of answers in memory; a single answer may be larger
   // Answers a request that needs neither token nor worker; returns nothing for other requests.
   std::function<std::optional<Answer>(const Request &)> open = [](const Request &) { return std::optional<Answer>(); };
+  // Whether the request changes stored data.
+  std::function<bool(const Request &)> writes = [](const Request &) { return false; };
 };
 
 // The interface of a worker; called on the worker's thread.
@@ -37,7 +39,8 @@ class Worker {
 };
 
 // Queues requests for a few workers. A worker produces a part of a large answer when the client has read the previous part: a slow
-// client uses memory for one part, and no worker.
+// client uses memory for one part, and no worker. Clients take turns; a client is an address and a program (User-Agent). A request
+// whose client has left is cancelled.
 class Server final : private http_server::Handler {
  public:
   using MakeWorker = std::function<std::unique_ptr<Worker>()>;  // called on its thread
@@ -75,7 +78,7 @@ class Server final : private http_server::Handler {
   const http_server::Daemon::Notice notice_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Call *> waiting_;
+  FairQueue<Call *> waiting_;
   bool stopping_ = false;
   size_t queued_bytes_ = 0;  // bytes of answers
   std::vector<std::thread> workers_;

@@ -12,6 +12,7 @@ namespace atalaya::query {
 Budget::Budget(const Limits &limits) : limits_(limits), deadline_(core::monotonic() + limits.time_ns) {}
 
 void Budget::check_time() const {
+  if (limits_.cancelled != nullptr && *limits_.cancelled) throw Cancelled();
   if (core::monotonic() > deadline_)
     throw TooMuch("the query took longer than " +
                   core::format_duration(limits_.request_ns > 0 ? limits_.request_ns : limits_.time_ns) + kAskForLess);
@@ -25,7 +26,10 @@ Budget Budget::part(size_t points) const {
 
 Budget Budget::half() const {
   const int64_t remaining_ns = std::max<int64_t>(deadline_ - core::monotonic(), 0);
-  return Budget({limits_.series, (limits_.points - std::min(held_, limits_.points)) / 2, remaining_ns / 2, limits_.request_ns});
+  Limits limits = limits_;
+  limits.points = (limits_.points - std::min(held_, limits_.points)) / 2;
+  limits.time_ns = remaining_ns / 2;
+  return Budget(limits);
 }
 
 void Budget::too_many() const {

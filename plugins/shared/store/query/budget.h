@@ -19,7 +19,7 @@ class Budget {
     if (held_ > limits_.points) too_many();
   }
   void release(size_t points) { held_ -= points; }
-  // Counts calculation steps and checks the time limit periodically. Throws TooMuch.
+  // Counts calculation steps and checks the time limit periodically. Throws TooMuch, or Cancelled.
   void work(size_t steps) {
     constexpr size_t kBetweenLooks = 16384;
     steps_ += steps;

@@ -2,6 +2,7 @@
 // Queries and their answers. docs/reference/query.md explains the rules to users.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,12 @@ class TooMuch : public std::runtime_error {
 class TooManyPoints : public TooMuch {
  public:
   using TooMuch::TooMuch;
+};
+
+// The client does not need the answer any more.
+class Cancelled : public std::runtime_error {
+ public:
+  Cancelled() : std::runtime_error("the request was cancelled") {}
 };
 
 struct Point {
@@ -117,7 +124,8 @@ struct Limits {
   size_t series = 100'000;     // at least; more where the limit of points allows it
   size_t points = 10'000'000;  // in memory at a time, after downsampling
   int64_t time_ns = 60'000'000'000;
-  int64_t request_ns = 0;  // the time of the whole request, where time_ns is the rest of it
+  int64_t request_ns = 0;                        // the time of the whole request, where time_ns is the rest of it
+  const std::atomic<bool> *cancelled = nullptr;  // the query stops soon after it becomes true; null: never
 };
 
 }  // namespace atalaya::query

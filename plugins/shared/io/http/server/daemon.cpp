@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/io/http/server/daemon.h"
 
+#include <poll.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/base/now.h"
+#include "plugins/shared/io/http/server/peer.h"
 
 namespace atalaya::http_server {
 namespace {
@@ -74,6 +76,7 @@ struct Daemon::Connection {
   int socket = -1;
   std::atomic<Doing> doing{Doing::opening};
   std::atomic<int64_t> since{0};
+  std::atomic<bool> client_left{false};
 
   void now(Doing next) {
     since = monotonic();
@@ -91,13 +94,13 @@ Daemon::~Daemon() {
 void Daemon::start(Listener listener) {
   const unsigned connections = connection_limit(options_.max_connections, notice_);
   const unsigned threads = std::min(options_.threads, connections);
-  listener_ = listener.socket.release();
+  const int socket = listener.socket.release();  // libmicrohttpd closes it
   local_ = !listener.reachable && tokens_ == nullptr;
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
   if (!options_.certificate.empty()) flags |= MHD_USE_TLS;
   const auto seconds = static_cast<unsigned>((options_.idle_timeout_ns + kNanosPerSecond - 1) / kNanosPerSecond);
   MHD_OptionItem items[] = {
-      {MHD_OPTION_LISTEN_SOCKET, listener_, nullptr},
+      {MHD_OPTION_LISTEN_SOCKET, socket, nullptr},
       {MHD_OPTION_CONNECTION_LIMIT, static_cast<intptr_t>(connections), nullptr},
       {MHD_OPTION_PER_IP_CONNECTION_LIMIT, static_cast<intptr_t>(options_.half_per_address ? (connections + 1) / 2 : 0), nullptr},
       {MHD_OPTION_CONNECTION_TIMEOUT, static_cast<intptr_t>(seconds), nullptr},
@@ -118,7 +121,7 @@ void Daemon::start(Listener listener) {
                              &Daemon::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &Daemon::on_connection, this,
                              MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
   if (daemon_ == nullptr) {
-    ::close(std::exchange(listener_, -1));
+    ::close(socket);
     throw Failure(options_.certificate.empty() ? Code::retry : Code::bad_config,
                   options_.certificate.empty()
                       ? "the HTTP server does not start; too few threads or open files are allowed"
@@ -129,10 +132,10 @@ void Daemon::start(Listener listener) {
 }
 
 void Daemon::quiesce() {
-  if (daemon_ == nullptr || listener_ < 0) return;
-  const int socket = MHD_quiesce_daemon(daemon_);
-  if (socket >= 0) ::close(socket);
-  listener_ = -1;
+  if (daemon_ == nullptr || quiet_listener_) return;
+  // libmicrohttpd aborts the process if the socket is closed before its threads have stopped.
+  quiet_listener_ = core::Descriptor(MHD_quiesce_daemon(daemon_));
+  if (quiet_listener_) ::shutdown(quiet_listener_.get(), SHUT_RDWR);
 }
 
 void Daemon::stop() {
@@ -145,7 +148,7 @@ void Daemon::stop() {
   }
   watcher_.join();
   MHD_stop_daemon(std::exchange(daemon_, nullptr));
-  listener_ = -1;
+  quiet_listener_.reset();
 }
 
 void Daemon::wait_for_answers() {
@@ -165,6 +168,21 @@ void Daemon::stop_time_limit(MHD_Connection *connection) {
 
 void Daemon::start_time_limit(MHD_Connection *connection) {
   connection_of(connection).now(Connection::Doing::answering);
+}
+
+const std::atomic<bool> &Daemon::client_left(MHD_Connection *connection) {
+  return connection_of(connection).client_left;
+}
+
+int Daemon::socket_of(MHD_Connection *connection) {
+  return connection_of(connection).socket;
+}
+
+std::optional<Daemon::Refusal> Daemon::refusal_to_write(MHD_Connection *connection) const {
+  if (tokens_ != nullptr) return std::nullopt;
+  const std::optional<uid_t> user = user_of_peer(socket_of(connection));
+  if (user && (*user == 0 || *user == ::geteuid())) return std::nullopt;
+  return Refusal{403, "Without tokens only the user of this server may change data; start it with tokens, or use the command line"};
 }
 
 std::optional<Daemon::Refusal> Daemon::refusal(MHD_Connection *connection, std::string_view method, bool needs_token) const {
@@ -236,6 +254,16 @@ void Daemon::close_slow(int64_t now) {
   }
 }
 
+// Finds the clients that closed their connection while they wait for an answer: nobody needs it any more.
+void Daemon::find_departed() {
+  const std::lock_guard lock(mutex_);
+  for (Connection *connection : connections_) {
+    if (connection->doing != Connection::Doing::waiting) continue;
+    pollfd events{connection->socket, POLLRDHUP, 0};
+    if (::poll(&events, 1, 0) > 0) connection->client_left = true;
+  }
+}
+
 void Daemon::watch() {
   for (;;) {
     {
@@ -243,6 +271,7 @@ void Daemon::watch() {
       if (wake_.wait_for(lock, kWatchEvery, [this] { return stopping_; })) return;
     }
     close_slow(monotonic());
+    find_departed();
     if (tokens_ == nullptr) continue;
     if (const core::Status refreshed = tokens_->refresh(); !refreshed)
       notice_("tokens: " + refreshed.error() + "; the previous tokens stay valid");

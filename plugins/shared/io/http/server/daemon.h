@@ -57,6 +57,9 @@ class Daemon {
   static void stop_time_limit(MHD_Connection *connection);
   // Starts the time limit of an answer, which is being sent.
   static void start_time_limit(MHD_Connection *connection);
+  // Becomes true when the client closes the connection while its request waits for this process. Exists as long as the connection.
+  static const std::atomic<bool> &client_left(MHD_Connection *connection);
+  static int socket_of(MHD_Connection *connection);
   // The reason to refuse a request. 400: its body has two lengths, so that a proxy may read another request in it (request
   // smuggling). 401: no valid token. 403: a page of another site made a browser send it (cross-site request).
   struct Refusal {
@@ -64,6 +67,8 @@ class Daemon {
     const char *why;
   };
   std::optional<Refusal> refusal(MHD_Connection *connection, std::string_view method, bool needs_token = true) const;
+  // The reason to refuse a request that changes stored data: without tokens only the user of this process, and root, may send it.
+  std::optional<Refusal> refusal_to_write(MHD_Connection *connection) const;
   // Adds the required headers of a refusal.
   static void add_headers(MHD_Response *response, unsigned status);
 
@@ -78,6 +83,7 @@ class Daemon {
 
   void watch();
   void close_slow(int64_t now);
+  void find_departed();
   void wait_for_answers();
 
   const Options options_;
@@ -85,8 +91,8 @@ class Daemon {
   Handler &handler_;
   const Notice notice_;
   MHD_Daemon *daemon_ = nullptr;
-  int listener_ = -1;   // after quiesce this object closes it, not libmicrohttpd
-  bool local_ = false;  // the address is reachable only from this host, and no token is needed
+  core::Descriptor quiet_listener_;  // the listening socket after quiesce
+  bool local_ = false;               // the address is reachable only from this host, and no token is needed
 
   std::mutex mutex_;
   std::condition_variable wake_;
