@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts Avro's binary encoding (histories of Hadoop 3) to its JSON encoding (Hadoop 2), so that other code reads only one.
+// Source: Apache Avro 1.11, Specification, "Binary Encoding" and "JSON Encoding".
+//   int, long     zigzag: 7 bits a byte, the lowest first, the high bit continues; 0, -1, 1, -2 ... are 0, 1, 2, 3 ...
+//   float, double 4 or 8 bytes, little-endian             boolean  one byte, 0 or 1
+//   bytes, string LENGTH as a long, then the bytes        fixed    the bytes
+//   enum          the index of the symbol as an int       record   its fields in order
+//   union         the index of the branch as a long, then its value; in JSON {"TYPE": value}, or null
+//   array, map    blocks: COUNT, items; a negative count precedes the block's size in bytes; an empty block ends. Keys are strings
+// Real numbers that are not finite become null. Lists of values without bytes are refused, because they could be huge.
+// Files with Avro's own header are not read: histories have their schema as a line of text.
 #pragma once
 
 #include <cstddef>

@@ -51,6 +51,7 @@ void append_columns(std::string &out, std::string_view text) {
 }
 
 bool is_snapshot_header(std::string_view line) {
+  line = core::trimmed(line);
   return line.starts_with("Block") && line.find("Invocations") != std::string_view::npos &&
          line.find("SelfTime.Total") != std::string_view::npos;
 }
@@ -109,6 +110,7 @@ bool Forms::continue_form(std::string_view line, const Output &out) {
     case State::snapshot:
       return snapshot_row(line, out);
     case State::heading:
+      if (line.starts_with("  ") && is_snapshot_header(line)) return state_ = State::snapshot, true;
       if (line.starts_with("  ") && !core::trimmed(line).empty()) {
         state_ = State::table;
         return row(line, out), true;

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the output of BTrace's print functions: numbers, maps, fields, arrays, aggregations, snapshots, errors.
+// Source: BTraceUtils and the commands of org.openjdk.btrace.core.comm, BTrace 1.3 to 2.2.
+//   number        NAME = 5
+//   map           NAME, then KEY = 5 a line
+//   aggregation   NAME, then rows "  KEY   5"; of a distribution "  KEY", a head and rows "\tBUCKET |@@@  COUNT"
+//   snapshot      NAME, then "  Block  Invocations  SelfTime.Total ..." and rows of the same columns; both indented or not
+//   fields        {count=3, name=x, }        array   [3, 5, ]
+//   error         ! ERROR, then the lines of a stack trace
+//   message       HH:mm:ss:SSS : TEXT
+// Texts are not stored. The name of a snapshot is ignored: its blocks have their own names.
 #pragma once
 
 #include <string>

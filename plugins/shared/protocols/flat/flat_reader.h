@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads bodies of flat records (core/base/encode/flat.h), which other agents send.
+// Reads bodies of flat records (drawn in core/base/encode/flat.h), which other agents send.
+//   RECORD...    each with its own table of names; the first record of a connection that has a metric declares it
+// Refused as a whole: a body with a damaged or cut record. Refused alone: a sample without a time after 1970, with a duration
+// below -1, with more than 1024 tags or fields, or with an empty name. Values that are not finite are left out.
 #pragma once
 
 #include <string_view>

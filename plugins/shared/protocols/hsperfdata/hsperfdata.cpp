@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file: a header of 32 bytes, then the entries. All numbers are in the host's byte order.
-//   header   0 magic ca fe c0 c0   4 byte order, 1 little   5 major version   24 offset of the first entry   28 number of entries
-//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes, 'J': 64 bits
-//            16 offset of its value; offsets count from the entry's begin
 #include "plugins/shared/protocols/hsperfdata/hsperfdata.h"
 
 #include <cstdint>

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// The shared counters of a HotSpot JVM, its file hsperfdata_USER/PID. Source: perfMemory.hpp of OpenJDK 17, version 2.0.
+// The file: a header of 32 bytes, then the entries. All numbers are in the host's byte order.
+//   header   0 magic ca fe c0 c0   4 byte order, 1 little   5 major version, 2   8 used bytes   24 offset of the first entry
+//            28 number of entries
+//   entry    0 its length   4 offset of its name   8 elements of its value, 0 for a single one   12 type, 'B': bytes, 'J': 64 bits
+//            16 offset of its value; offsets count from the entry's start
+// Names and texts end with NUL. The next entry follows at once. A file with another magic, order or version has no entries;
+// a malformed entry ends them; an entry whose name or value would exceed it has neither. Whether the JVM has completed the file
+// (byte 7) is ignored, because each entry is complete when its number is counted.
 #pragma once
 
 #include <cstdint>

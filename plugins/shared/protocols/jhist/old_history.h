@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the histories of Hadoop 0.18 to 1.x: records `Task TASKID="..." START_TIME="..." .`, whose values may contain line ends.
+// Source: JobHistory.log and Counters.makeEscapedCompactString of hadoop-core 1.2.
+//   Meta VERSION="1" .
+//   MapAttempt TASK_TYPE="MAP" TASKID=".." TASK_ATTEMPT_ID=".." FINISH_TIME="150" COUNTERS="{(group)(words)[(name)(words)(5)]}" .
+// A backslash escapes the next character of a value. Counters are escaped first as such, then as a value.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Events of Riemann. Source: proto.proto of riemann-java-client 0.5, and riemann.io/concepts.html.
+//   LENGTH (32 bits, big-endian)  Msg
+//   Msg        2 ok, 3 error (answers, answer.h)   6 Event...
+//   Event      1 time (s), 2 state, 3 service, 4 host, 5 description, 7 tag..., 8 ttl (float, s), 9 Attribute...,
+//              10 time_micros, 13 metric_sint64, 14 metric_d, 15 metric_f
+//   Attribute  1 key, 2 value
+// One of 13 and 14 is written, 15 never: a float is inexact. Texts are UTF-8 without NUL; other bytes become U+FFFD.
 #pragma once
 
 #include <atalaya/plugin.h>

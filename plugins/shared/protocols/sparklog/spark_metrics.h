@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the metrics of a task in Spark's event log: its counters and phases.
+// Source: JsonProtocol of Spark 1.0 to 4.0, taskMetricsToJson and accumulableInfoToJson.
+//   "Task Metrics":{"Executor Run Time":1494,"Shuffle Read Metrics":{"Remote Bytes Read":77291,..},"Input Metrics":{..},..}
+//   "Accumulables":[{"ID":1,"Name":"rows","Update":"3","Value":"3"},..]     Spark 1 writes the numbers as texts
+// Times are milliseconds, Shuffle Write Time is nanoseconds.
 #pragma once
 
 #include "plugins/shared/io/json/json_values.h"

@@ -28,7 +28,7 @@
 
 #include "plugins/shared/code/jvm/as_user.h"
 #include "plugins/shared/code/jvm/attach_support.h"
-#include "tests/unit/translators/names/hsperfdata_maker.h"
+#include "tests/unit/protocols/hsperfdata/hsperfdata_maker.h"
 
 namespace atalaya::jvm {
 namespace {

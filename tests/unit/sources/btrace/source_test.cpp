@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/sources/btrace/btrace_source.h"
 
-#include "tests/unit/sources/btrace/fixture.h"
+#include "tests/unit/protocols/btrace/line_bench.h"
 
 namespace atalaya::testing {
 

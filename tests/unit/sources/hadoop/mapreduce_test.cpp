@@ -6,6 +6,7 @@
 namespace atalaya::hadoop {
 namespace {
 
+using namespace std::string_literals;
 using Lines = std::vector<std::string>;
 
 const std::string kHead = "Avro-Json\n{}\n";
@@ -234,6 +235,24 @@ TEST_CASE("history: other files are not taken for a history") {
     CHECK(read.history.damage().count == 0);
   }
   CHECK(Read("short").history.form() == History::Form::unknown);
+}
+
+TEST_CASE("jhist: a damaged binary history keeps the records before the damage") {
+  const std::string schema =
+      R"({"type":"record","name":"Event","fields":[{"name":"type","type":{"type":"enum","name":"T","symbols":["JOB_SUBMITTED","JOB_FINISHED"]}},)"
+      R"({"name":"event","type":[{"type":"record","name":"J","fields":[{"name":"jobid","type":"string"},{"name":"submitTime","type":"long"},)"
+      R"({"name":"finishTime","type":"long"}]}]}]})";
+  const std::string head = "Avro-Binary\n" + schema + "\n", submitted = "\0\0\x0ejob_1_2\x02\0"s,
+                    finished = "\x02\0\x0ejob_1_2\0\x08"s;
+  const Read whole(head + submitted + finished);
+  CHECK(texts(whole.spans) == Lines{"job 1+3 job=job_1_2 | outcome:0"});
+  const Read damaged(head + submitted + finished + "\x7f");
+  CHECK(damaged.spans.size() == 1);
+  CHECK(damaged.history.broken());
+  CHECK(damaged.history.damage().first ==
+        "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": the binary data is damaged");
+  CHECK(Read(head + submitted + finished.substr(0, 5)).history.waiting() == 5);
+  CHECK(Read("Avro-Binary\nnone\n").history.damage().first == "line 2: not an Avro schema");
 }
 
 // ---- the old text --------------------------------------------------------------------------------------------------------------

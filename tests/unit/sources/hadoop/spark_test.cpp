@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "tests/unit/protocols/sparklog/codecs.h"
 #include "tests/unit/sources/hadoop/spans_text.h"
 
 namespace atalaya::hadoop {
@@ -314,6 +315,31 @@ TEST_CASE("facts: a value that may hold a secret is no fact") {
   CHECK(may_be_secret("long", std::string(2000, 'x')));
   CHECK_FALSE(may_be_secret("mapreduce.task.io.sort.mb", "100"));
   CHECK_FALSE(may_be_secret("fs.defaultFS", "hdfs://n1:8020"));
+}
+
+TEST_CASE("spark: few bytes that become many spans are handed on between") {
+  const std::string begin = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})"
+                            "\n";
+  const std::string stage =
+      R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":1,"Submission Time":200,"Completion Time":300}})"
+      "\n";
+  std::string text = begin;
+  while (text.size() < size_t{8} << 20) text += stage;
+  const size_t stages = (text.size() - begin.size()) / stage.size();
+  const Rules rules;
+  for (const std::string &packed : {protocols::testing::zstd(text), protocols::testing::lz4_block(text)}) {
+    History history(rules, "x");
+    protocols::Spans spans;
+    size_t given = 0, most = 0;
+    CHECK(history.feed(packed, spans, [&] {
+      most = std::max(most, spans.size());
+      given += spans.size();
+      spans.clear();
+      return true;
+    }));
+    CHECK(given == stages);
+    CHECK(most < stages / 4);
+  }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tests/unit/translators/names/hsperfdata_maker.h"
+#include "tests/unit/protocols/hsperfdata/hsperfdata_maker.h"
 
 namespace atalaya::jvm {
 namespace {

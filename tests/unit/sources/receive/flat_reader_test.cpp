@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/shared/protocols/flat/flat_reader.h"
 
-#include <limits>
-
 #include "core/base/encode/flat.h"
 #include "plugins/sources/receive/sample_builder.h"
 #include "tests/unit/core/sample/sample_maker.h"
@@ -84,24 +82,6 @@ TEST_CASE("receive: the first declaration of a metric holds on a hub") {
   REQUIRE(bench.collect(window_at()).ok());
   CHECK(bench.symbols.metric(bench.symbols.find("acme.jobs"))->kind == ATALAYA_TOTAL);
   CHECK(bench.symbols.catalogue().conflicts() == 2);
-}
-
-TEST_CASE("receive: samples of a flat record that break a rule are refused alone") {
-  Maker maker;
-  maker.count(maker.add(ATALAYA_METRICS, {{"host", "h"}}), "x", 1);
-  maker.add(ATALAYA_METRICS, {}).time_ns = 0;
-  maker.add(ATALAYA_SPAN, {}).duration_ns = -2;
-  maker.batch.add_tag(maker.add(ATALAYA_METRICS, {}), 0, "no name");
-  atalaya_sample &many = maker.add(ATALAYA_METRICS, {});
-  for (int i = 0; i < 1025; ++i) maker.batch.add_tag(many, maker.symbols.intern("host"), "h");
-  maker.field(maker.add(ATALAYA_METRICS, {{"host", "h"}}), "x", std::numeric_limits<double>::quiet_NaN());
-  FlatBuilt::body = record_of(maker);
-  Bench<FlatBuilt> bench;
-  REQUIRE(bench.collect(window_at()).ok());
-  CHECK(FlatBuilt::account.good == 2);
-  CHECK(FlatBuilt::account.failed == 4);
-  CHECK(FlatBuilt::account.errors.find(R"({"sample":1,"error":"time: must be)") != std::string::npos);
-  CHECK(bench.lines() == std::vector<std::string>{"host=h | x=1i", "host=h |"});
 }
 
 TEST_CASE("receive: names and declarations of flat records are limited") {

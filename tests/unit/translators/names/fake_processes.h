@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/protocols/hsperfdata/hsperfdata_maker.h"
 #include "tests/unit/temporary_folder.h"
-#include "tests/unit/translators/names/hsperfdata_maker.h"
 
 namespace atalaya::testing {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks as a profile of pprof: a gzipped message "Profile". Source: github.com/google/pprof, proto/profile.proto. Pure.
+// Stacks as a profile of pprof (plugins/shared/protocols/pprof). Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ProfileInfo {
   int64_t from_ns = 0, to_ns = 0;  // the range of time; 0, 0: unknown
 };
 
-// The shown side of the tree. Values are rounded to whole numbers, as the format demands. Throws if zlib has no memory.
+// The shown side of the tree. Values are rounded to whole numbers, as the format demands. Throws if it is too large for gzip.
 std::string pprof_of(const Tree &tree, const ProfileInfo &info);
 
 }  // namespace atalaya::flamegraph

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/sources/btrace/fixture.h"
+#include <sstream>
+
+#include "tests/unit/protocols/btrace/line_bench.h"
+#include "tests/unit/protocols/records.h"
 
 namespace atalaya::testing {
 
@@ -103,6 +106,60 @@ TEST_CASE("btrace forms: a snapshot of the profiler") {
             "btrace.profile.wall.avg=2000i "
             "btrace.profile.wall.min=1800i btrace.profile.wall.max=2300i",
             "[name=idle] btrace.profile.invocations=0i", "btrace.x=1i"});
+}
+
+TEST_CASE("btrace forms: a snapshot with a name has indented rows") {
+  LineBench bench;
+  const std::string columns = "  Block  Invocations  SelfTime.Total  SelfTime.Avg  SelfTime.Min  SelfTime.Max";
+  CHECK(bench.read({"My snapshot", columns + "  WallTime.Total  WallTime.Avg  WallTime.Min  WallTime.Max",
+                    "  a b  3  3000  1000  900  1200  6000  2000  1800  2300", "By query", "  select  5"}) ==
+        Lines{"[name=a b] btrace.profile.invocations=3i btrace.profile.self.total=3000i btrace.profile.self.avg=1000i "
+              "btrace.profile.self.min=900i btrace.profile.self.max=1200i btrace.profile.wall.total=6000i "
+              "btrace.profile.wall.avg=2000i btrace.profile.wall.min=1800i btrace.profile.wall.max=2300i",
+              "[key=select] btrace.By_query=5i"});
+  CHECK(bench.counts().forms.plain == 0);
+}
+
+TEST_CASE("btrace forms: the commands of BTrace 2.2.6 as it prints them") {
+  std::istringstream file(protocols::testing::fixture("btrace/commands.txt"));
+  Lines lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  LineBench bench;
+  Lines read = bench.read(lines);
+  REQUIRE(read.size() == 27);
+  CHECK(read[7].starts_with("@"));
+  read[7].erase(0, read[7].find(' ') + 1);  // its clock is that of the JVM's time zone
+  const auto block = [](const std::string &name, const std::string &numbers) {
+    std::string out = "[name=" + name + "]";
+    std::istringstream values(numbers);
+    for (const char *column :
+         {"invocations", "self.total", "self.avg", "self.min", "self.max", "wall.total", "wall.avg", "wall.min", "wall.max"}) {
+      std::string value;
+      values >> value;
+      out += std::string(" btrace.profile.") + column + "=" + value + "i";
+    }
+    return out;
+  };
+  Lines expected{"btrace.requests=5i",
+                 "btrace.ratio=0.25",
+                 "btrace.big=9223372036854775807i",
+                 "btrace.large=10000000000",
+                 "[key=int[]] btrace.ByClass=2i",
+                 "[key=a b] btrace.ByClass=0.5",
+                 "[key=java.lang.String] btrace.ByClass=7i",
+                 "btrace.started=3i",
+                 "btrace.Calls=12i",
+                 "[key=select * from a] btrace.By_query=5i",
+                 "[key=insert into b] btrace.By_query=10i"};
+  for (const auto &[bucket, count] : std::initializer_list<std::pair<int, int>>{
+           {-1, 0}, {0, 1}, {1, 2}, {2, 0}, {4, 1}, {8, 0}, {16, 0}, {32, 0}, {64, 0}, {128, 0}, {256, 0}, {512, 1}, {1024, 0}})
+    expected.push_back("[key=select bucket=" + std::to_string(bucket) + "] btrace.Query_Duration=" + std::to_string(count) + "i");
+  expected.push_back(block("my.Class.call(int)", "2 3500 1750 1500 2000 4500 2250 1500 3000"));
+  expected.push_back(block("my.Class.inner", "1 1000 1000 1000 1000 1000 1000 1000 1000"));
+  expected.push_back("btrace.after=1i");
+  CHECK(read == expected);
+  CHECK(bench.counts().forms.errors == 1);
+  CHECK(bench.counts().forms.plain == 0);
 }
 
 TEST_CASE("btrace forms: errors, dropped lines and overflowed buffers are counted") {

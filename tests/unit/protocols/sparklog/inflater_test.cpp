@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each rule of the codecs of Spark's event logs, and streams that the libraries of Spark wrote.
 #include "plugins/shared/protocols/sparklog/inflater.h"
 
-#include <doctest/doctest.h>
-#include <lz4.h>
-#include <snappy.h>
-#include <zstd.h>
+#include "tests/unit/protocols/random.h"
+#include "tests/unit/protocols/records.h"
+#include "tests/unit/protocols/sparklog/codecs.h"
+#include "tests/unit/rounds.h"
 
-#include <algorithm>
-#include <functional>
-#include <vector>
-
-#include "plugins/sources/hadoop/model/history.h"
-
-namespace atalaya::hadoop {
+namespace atalaya::protocols::testing {
 namespace {
 
 using namespace std::string_literals;
@@ -23,37 +18,6 @@ std::string sample() {
   return text;
 }
 
-void put_little(std::string &out, size_t value) {
-  for (int i = 0; i < 4; ++i) out += static_cast<char>(value >> (8 * i));
-}
-void put_big(std::string &out, size_t value, int bytes) {
-  for (int i = bytes; i-- > 0;) out += static_cast<char>(value >> (8 * i));
-}
-
-std::string zstd(const std::string &text) {
-  std::string out(ZSTD_compressBound(text.size()), '\0');
-  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
-  return out;
-}
-std::string lz4_block(const std::string &text) {
-  std::string packed(static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size()))), '\0');
-  packed.resize(static_cast<size_t>(
-      LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()), static_cast<int>(packed.size()))));
-  std::string out = "LZ4Block\x25";
-  put_little(out, packed.size());
-  put_little(out, text.size());
-  put_little(out, 12345);
-  return out + packed;
-}
-std::string lz4_end() {
-  return "LZ4Block\x15" + std::string(12, '\0');
-}
-std::string snappy_stream(const std::string &text) {
-  std::string out = "\x82SNAPPY\0\0\0\0\1\0\0\0\1"s, packed;
-  snappy::Compress(text.data(), text.size(), &packed);
-  put_big(out, packed.size(), 4);
-  return out + packed;
-}
 // A packed chunk: ten letters, then a copy of them that overlaps itself.
 std::string lzf_chunk() {
   const std::string packed = "\x09"s + "abcdefghij" + "\xe0\x0b\x09";
@@ -70,10 +34,10 @@ struct Result {
 };
 Result inflate(const std::string &packed, size_t piece) {
   Result result;
-  const auto inflater = protocols::make_inflater(std::string_view(packed).substr(0, protocols::kMagicSize));
+  const auto inflater = make_inflater(std::string_view(packed).substr(0, kMagicSize));
   REQUIRE(inflater);
   const auto take = [&](std::string_view text) {
-    CHECK(text.size() <= protocols::kMaxDecoded);
+    CHECK(text.size() <= kMaxDecoded);
     result.text += text;
     return true;
   };
@@ -153,38 +117,46 @@ TEST_CASE("codecs: output that grows beyond the limit behind harmless data is re
 TEST_CASE("codecs: nothing is decoded that is not wanted") {
   const std::string packed = zstd(std::string(size_t{8} << 20, 'a'));
   size_t pieces = 0;
-  CHECK(protocols::make_inflater(packed)->feed(packed, [&](std::string_view) { return ++pieces < 3; }));
+  CHECK(make_inflater(packed)->feed(packed, [&](std::string_view) { return ++pieces < 3; }));
   CHECK(pieces == 3);
 }
 
-TEST_CASE("history: few bytes that become many spans are handed on between") {
-  const std::string begin = R"({"Event":"SparkListenerApplicationStart","App Name":"n","App ID":"app-1","Timestamp":100})"
-                            "\n";
-  const std::string stage =
-      R"({"Event":"SparkListenerStageCompleted","Stage Info":{"Stage ID":1,"Submission Time":200,"Completion Time":300}})"
-      "\n";
-  std::string text = begin;
-  while (text.size() < size_t{8} << 20) text += stage;
-  const size_t stages = (text.size() - begin.size()) / stage.size();
-  const Rules rules;
-  for (const std::string &packed : {zstd(text), lz4_block(text)}) {
-    History history(rules, "x");
-    protocols::Spans spans;
-    size_t given = 0, most = 0;
-    CHECK(history.feed(packed, spans, [&] {
-      most = std::max(most, spans.size());
-      given += spans.size();
-      spans.clear();
-      return true;
-    }));
-    CHECK(given == stages);
-    CHECK(most < stages / 4);
+TEST_CASE("codecs: text is not compressed") {
+  for (const char *text : {"Avro-Json", "{\"Event\":", "Meta VER", ""}) CHECK(make_inflater(text) == nullptr);
+}
+
+TEST_CASE("codecs: streams of the libraries that Spark uses, in pieces of any size") {
+  const std::string text = fixture("sparklog/log.txt");
+  for (const char *codec : {"lz4", "snappy", "lzf", "zstd"})
+    for (const size_t piece : {size_t{1}, size_t{7}, size_t{4096}}) {
+      const Result result = inflate(fixture(std::string("sparklog/log.") + codec), piece);
+      CAPTURE(codec);
+      CHECK(result.why == "");
+      CHECK((result.text == text));
+      CHECK(result.waiting == 0);
+    }
+}
+
+TEST_CASE("codecs: a mutated stream is refused, waits or has a bounded text") {
+  for (const char *codec : {"lz4", "snappy", "lzf", "zstd"}) {
+    const std::string whole = fixture(std::string("sparklog/log.") + codec);
+    for (uint32_t seed = 0; seed < test::rounds(1500); ++seed) {
+      Random random(seed);
+      std::string packed = whole;
+      for (uint64_t i = random.between(1, 4); i > 0; --i) {
+        const uint64_t at = random.between(kMagicSize, packed.size() - 1);
+        if (random.one_of(3))
+          packed.erase(at, random.between(1, 30));
+        else
+          packed[at] = static_cast<char>(random.below(256));
+        if (packed.size() <= kMagicSize) break;
+      }
+      const Result result = inflate(packed, random.between(1, 2000));
+      REQUIRE(result.good == result.why.empty());
+      REQUIRE(result.waiting <= packed.size());
+    }
   }
 }
 
-TEST_CASE("codecs: text is not compressed") {
-  for (const char *text : {"Avro-Json", "{\"Event\":", "Meta VER", ""}) CHECK(protocols::make_inflater(text) == nullptr);
-}
-
 }  // namespace
-}  // namespace atalaya::hadoop
+}  // namespace atalaya::protocols::testing

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each rule of Avro's binary encoding.
 #include "plugins/shared/protocols/avro/avro.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/unit/sources/hadoop/spans_text.h"
+#include <string>
 
-namespace atalaya::hadoop {
+namespace atalaya::protocols::testing {
 namespace {
 
 using namespace std::string_literals;
-using Found = protocols::AvroSchema::Found;
+using Found = AvroSchema::Found;
 
-protocols::AvroSchema schema_of(const std::string &fields) {
-  protocols::AvroSchema schema;
+AvroSchema schema_of(const std::string &fields) {
+  AvroSchema schema;
   REQUIRE(schema.read(R"({"type":"record","name":"R","namespace":"a.b","fields":[)" + fields + "]}"));
   return schema;
 }
@@ -29,6 +30,8 @@ std::string decoded(const std::string &type, const std::string &bytes) {
   CHECK(used == bytes.size());
   return json.substr(5, json.size() - 6);  // {"x":...}
 }
+
+}  // namespace
 
 TEST_CASE("avro: each type, by the examples of its specification and beyond") {
   CHECK(decoded("\"int\"", "\x01"s) == "-1");
@@ -66,7 +69,7 @@ TEST_CASE("avro: bytes that are cut wait, bytes that cannot be are refused") {
 }
 
 TEST_CASE("avro: an invalid schema is refused") {
-  protocols::AvroSchema schema;
+  AvroSchema schema;
   for (const char *text :
        {"", "{}", "[]", "\"string\"", R"({"type":"record"})", R"({"type":"record","name":"R","fields":[{"name":"x"}]})",
         R"({"type":"record","name":"R","fields":[{"name":"x","type":"unknown"}]})"}) {
@@ -79,23 +82,4 @@ TEST_CASE("avro: an invalid schema is refused") {
   CHECK_FALSE(schema.read(R"({"type":"record","name":"R","fields":[{"name":"x","type":)" + deep));
 }
 
-TEST_CASE("avro: a damaged binary history keeps the records before the damage") {
-  const std::string schema =
-      R"({"type":"record","name":"Event","fields":[{"name":"type","type":{"type":"enum","name":"T","symbols":["JOB_SUBMITTED","JOB_FINISHED"]}},)"
-      R"({"name":"event","type":[{"type":"record","name":"J","fields":[{"name":"jobid","type":"string"},{"name":"submitTime","type":"long"},)"
-      R"({"name":"finishTime","type":"long"}]}]}]})";
-  const std::string head = "Avro-Binary\n" + schema + "\n", submitted = "\0\0\x0ejob_1_2\x02\0"s,
-                    finished = "\x02\0\x0ejob_1_2\0\x08"s;
-  const Read whole(head + submitted + finished);
-  CHECK(texts(whole.spans) == std::vector<std::string>{"job 1+3 job=job_1_2 | outcome:0"});
-  const Read damaged(head + submitted + finished + "\x7f");
-  CHECK(damaged.spans.size() == 1);
-  CHECK(damaged.history.broken());
-  CHECK(damaged.history.damage().first ==
-        "byte " + std::to_string(head.size() + submitted.size() + finished.size()) + ": the binary data is damaged");
-  CHECK(Read(head + submitted + finished.substr(0, 5)).history.waiting() == 5);
-  CHECK(Read("Avro-Binary\nnone\n").history.damage().first == "line 2: not an Avro schema");
-}
-
-}  // namespace
-}  // namespace atalaya::hadoop
+}  // namespace atalaya::protocols::testing

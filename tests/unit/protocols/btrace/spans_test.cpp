@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/sources/btrace/fixture.h"
+#include "tests/unit/protocols/btrace/line_bench.h"
 
 namespace atalaya::testing {
 namespace {
