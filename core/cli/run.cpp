@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/own_command.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/units.h"
 #include "core/cli/cli.h"
 #include "core/cli/version.h"
@@ -121,9 +121,8 @@ std::string examined(const Arguments &arguments, int launcher, int stop) {
   if (launcher > 0) words.insert(words.end(), {"--launcher", std::to_string(launcher)});
   auto text = output_of_own_command(std::move(words), int64_t{kDoctorTimeoutMs} * 1'000'000, stop);
   if (text && text->ends_with("]\n")) return std::move(text).value();
-  std::string error = "{\"error\":";
-  append_json_string(error, "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error()));
-  return error + "}\n";
+  const std::string problem = "atalaya doctor: " + (text ? "it fails; run it on this host" : text.error());
+  return JsonWriter().object().key("error").text(problem).end_object().take() + "\n";
 }
 
 bool prints(const StageDescription &sink) {

@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/bottleneck/output.h"
 #include "plugins/shared/analysis/jobs/reasons/resource.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::bottleneck {
 namespace {
 
-using io::JsonObject;
+using core::JsonObject;
 
 using core::visible;
 
@@ -118,7 +118,7 @@ void add_what_if(std::string &out, const PathReport &report) {
            jobs::short_text(all.observed) + " s\n";
 }
 
-void add_step(const PathReport &report, const jobs::PathStep &step, io::JsonWriter &out) {
+void add_step(const PathReport &report, const jobs::PathStep &step, core::JsonWriter &out) {
   const jobs::JobData &data = report.data;
   const bool is_task = step.kind == jobs::PathStep::Kind::task;
   const jobs::Task &task = data.tasks[step.task];
@@ -133,7 +133,7 @@ void add_step(const PathReport &report, const jobs::PathStep &step, io::JsonWrit
   one.text("after", after_text(step.after));
 }
 
-void add_what_if(const jobs::WhatIf &all, io::JsonWriter &out) {
+void add_what_if(const jobs::WhatIf &all, core::JsonWriter &out) {
   JsonObject what_if(out);
   what_if.text("schedule", all.is_pinned ? "pinned" : "balanced");
   what_if.number("replayed", all.replayed);
@@ -167,7 +167,7 @@ std::string as_table(const PathReport &report) {
 
 std::string as_json(const PathReport &report) {
   const jobs::JobData &data = report.data;
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     all.text("job", data.name(data.jobs[report.job].id));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/commands/contents/listing.h"
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
 
@@ -21,20 +21,20 @@ std::string as_table(const Listing &listing) {
 }
 
 std::string as_json(const Listing &listing) {
-  std::string out = "[";
+  core::JsonWriter json;
+  json.list();
   for (const std::vector<Cell> &cells : listing.rows) {
-    out += out.size() > 1 ? ",\n{" : "{";
+    json.line().object();
     for (size_t i = 0; i < cells.size(); ++i) {
-      core::append_json_string(i > 0 ? out += ',' : out, listing.columns[i]);
-      out += ':';
+      json.key(listing.columns[i]);
       if (const auto *text = std::get_if<std::string>(&cells[i]))
-        core::append_json_string(out, *text);
+        json.text(*text);
       else
-        core::append_integer(out, std::get<int64_t>(cells[i]));
+        json.integer(std::get<int64_t>(cells[i]));
     }
-    out += '}';
+    json.end_object();
   }
-  return out + "]\n";
+  return json.end_list().take() + "\n";
 }
 
 std::string as_names(const Listing &listing) {

@@ -6,16 +6,16 @@
 #include <set>
 #include <span>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/output.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::jvms {
 namespace {
 
-using io::JsonObject;
+using core::JsonObject;
 using query::Row;
 
 constexpr const char *kSelf = "self s/s", *kShare = "share %", *kSamples = "cpu samples", *kUnattributed = "[not attributed]";
@@ -184,7 +184,7 @@ std::string overview_table(const Overview &overview, size_t top) {
 }
 
 std::string overview_json(const Overview &overview, size_t top) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     add_window(all, overview);
@@ -233,7 +233,7 @@ std::string detail_table(const Detail &detail, const Overview &overview, size_t 
 }
 
 std::string detail_json(const Detail &detail, const Overview &overview, size_t top) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
     JsonObject all(out);
     add_window(all, overview);

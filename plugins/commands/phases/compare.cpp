@@ -111,7 +111,7 @@ void print_normal_runs(const std::vector<ProgramRun> &runs, const NormalRuns &of
   if (normal < kMinRuns) std::printf("  too few normal runs for a verdict: %zu are needed; see --train-from\n", kMinRuns);
 }
 
-void print(const PhasesOptions &args, io::JsonWriter &json) {
+void print(const PhasesOptions &args, core::JsonWriter &json) {
   if (args.json) query::write_output({}, json.end_list().take() + "\n");
 }
 
@@ -120,7 +120,7 @@ void print(const PhasesOptions &args, io::JsonWriter &json) {
 int train_models(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
   const auto programs = runs_by_program(*reading.store, args.wanted(reading.range), database, reading.budget);
   if (programs.empty()) return nothing("phases", reading.range);
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   for (const auto &[process, runs] : programs) {
     const Models models(runs);
@@ -134,7 +134,7 @@ int train_models(const PhasesOptions &args, query::Reading &reading, const Phase
 }
 
 int predict_phases(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   const auto predict = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     for (ProgramRun &run : args.json ? std::span(runs) : std::span(runs).last(1)) {
@@ -155,7 +155,7 @@ int predict_phases(const PhasesOptions &args, query::Reading &reading, const Pha
 
 int find_anomalies(const PhasesOptions &args, query::Reading &reading, const PhaseDatabase &database) {
   std::vector<SpanToWrite> spans;
-  io::JsonWriter json;
+  core::JsonWriter json;
   json.list();
   const auto judge = [&](std::vector<ProgramRun> &runs, NormalRuns &normal) {
     if (!args.json) print_normal_runs(runs, normal);

@@ -2,11 +2,11 @@
 // Formats a bill as table, CSV and JSON.
 #include <cmath>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/report/bill.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -43,10 +43,10 @@ std::string as_csv(const Bill &bill) {
 }
 
 std::string as_json(const Bill &bill) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   out.list();
   for (const BillRow &row : bill.rows) {
-    io::JsonObject object(out);
+    core::JsonObject object(out);
     object.key("kind").text(kind_of(row));
     if (row.kind == RowKind::group) object.key(bill.key).text(row.name);
     for (size_t i = 0; i < kResources.size(); ++i) object.key(kResources[i].name).number(row.amounts[i]);

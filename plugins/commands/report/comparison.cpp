@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/commands/report/parts.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 
 namespace atalaya::report_command {
 namespace {
@@ -76,14 +76,14 @@ std::vector<query::Row> rows_of(const Comparison &comparison, bool totals, std::
   return rows;
 }
 
-void add_side(io::JsonObject &all, std::string_view name, const Side &side) {
-  io::JsonObject object(all.key(name));
+void add_side(core::JsonObject &all, std::string_view name, const Side &side) {
+  core::JsonObject object(all.key(name));
   object.key("experiment").text(side.name);
   object.number("seconds", static_cast<double>(side.range.to_ns - side.range.from_ns) / 1e9);
 }
 
 // Unknown values are null.
-void add_difference(io::JsonObject &object, const Difference &one) {
+void add_difference(core::JsonObject &object, const Difference &one) {
   object.key("metric").text(one.metric);
   object.members("tags", one.tags);
   object.key("a").number(one.first);
@@ -122,14 +122,14 @@ std::string as_csv(const Comparison &comparison) {
 }
 
 std::string as_json(const Comparison &comparison) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   {
-    io::JsonObject all(out);
+    core::JsonObject all(out);
     add_side(all, "a", comparison.first);
     add_side(all, "b", comparison.second);
     all.list("rows", comparison.rows, [&](const Difference &one) {
       if (one.total) return;
-      io::JsonObject row(out);
+      core::JsonObject row(out);
       add_difference(row, one);
     });
   }

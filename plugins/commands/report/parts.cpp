@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
-#include "plugins/shared/io/json/json_object.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/io/units/unit_text.h"
 
@@ -89,7 +89,7 @@ void add_total(std::vector<query::Row> &rows, const Usages &usages, const Part &
 }
 
 // Unknown values are null.
-void add_json(io::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
+void add_json(core::JsonObject &object, const Usages &usages, const Part &part, const Usage &usage) {
   for (const std::string &key : usages.keys) object.text(key, cell(part, usage, key));
   object.key("metric").text(usage.metric);
   object.key("sum").number(usage.sum);
@@ -151,11 +151,11 @@ std::string as_csv(const Usages &usages) {
 }
 
 std::string as_json(const Usages &usages) {
-  io::JsonWriter out;
+  core::JsonWriter out;
   out.list();
   for (const Part &part : usages.parts) {
     for (const Usage &usage : part.usages) {
-      io::JsonObject object(out);
+      core::JsonObject object(out);
       add_json(object, usages, part, usage);
     }
   }

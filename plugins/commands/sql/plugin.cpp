@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/now.h"
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "core/base/text/units.h"
 #include "plugins/shared/analysis/command_line/options.h"
@@ -69,22 +69,21 @@ class Printer {
     return row;
   }
   void add_json(sqlite3_stmt *statement) {
-    std::string out = any_ ? ",\n{" : "[{";
-    any_ = true;
+    core::JsonWriter json;
+    json.object();
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
-      core::append_json_string(i > 0 ? out += ',' : out, sqlite3_column_name(statement, i));
-      out += ':';
+      json.key(sqlite3_column_name(statement, i));
       const int type = sqlite3_column_type(statement, i);
       const auto *data = reinterpret_cast<const char *>(sqlite3_column_text(statement, i));
       const std::string_view text(data == nullptr ? "" : data, static_cast<size_t>(sqlite3_column_bytes(statement, i)));
       if (type == SQLITE_NULL)
-        out += "null";
+        json.null();
       else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        out += text == "Inf" || text == "-Inf" ? "null" : text;
+        json.raw(text == "Inf" || text == "-Inf" ? "null" : text);
       else
-        core::append_json_string(out, text);
+        json.text(text);
     }
-    print(out + "}");
+    print((std::exchange(any_, true) ? ",\n" : "[") + json.end_object().take());
   }
 
   const std::string format_;

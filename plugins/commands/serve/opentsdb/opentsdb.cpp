@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/suggest.h"
 #include "core/base/text/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
@@ -226,9 +227,11 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
   return question;
 }
 
-void append_value(std::string &out, const query::Answer &answer, const query::Point &point, query::Fill fill) {
-  if (std::isfinite(point.value)) return query::append_value(out, answer, point);
-  out += fill == query::Fill::null ? "null" : "\"NaN\"";
+std::string value_text(const query::Answer &answer, const query::Point &point, query::Fill fill) {
+  if (!std::isfinite(point.value)) return fill == query::Fill::null ? "null" : "\"NaN\"";
+  std::string text;
+  query::append_value(text, answer, point);
+  return text;
 }
 
 }  // namespace
@@ -276,29 +279,27 @@ OpenTsdbQuestion read_opentsdb(const Request &request, int64_t now_ns) {
 }
 
 std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill fill, const OpenTsdbQuestion &question) {
-  std::string out;
+  core::JsonWriter json;
   const int64_t unit = question.milliseconds ? 1'000'000 : 1'000'000'000;
   for (const query::Answer &answer : answers) {
-    core::append_json_string(out += out.empty() ? "{\"metric\":" : ",{\"metric\":", answer.metric);
-    query::append_tags(out += ",\"tags\":", answer.tags);
-    query::append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
-    query::append_info(out, answer.info.get());
-    query::append_coverage(out, answer);
-    out += question.arrays ? ",\"dps\":[" : ",\"dps\":{";
+    json.object().key("metric").text(answer.metric).key("tags").members(answer.tags);
+    json.key("aggregateTags").texts(answer.aggregated_tags);
+    query::write_info(json, answer.info.get());
+    query::write_coverage(json, answer);
+    json.key("dps").raw(question.arrays ? "[" : "{");
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;
       // Of several points with the same time in this format, the last one counts.
       if (i + 1 < answer.points.size() && answer.points[i + 1].time_ns / unit == time) continue;
-      if (out.back() != '[' && out.back() != '{') out += ',';
-      out += question.arrays ? "[" : "\"";
-      core::append_integer(out, time);
-      out += question.arrays ? "," : "\":";
-      append_value(out, answer, answer.points[i], fill);
-      if (question.arrays) out += ']';
+      const std::string value = value_text(answer, answer.points[i], fill);
+      if (question.arrays)
+        json.list().integer(time).raw(value).end_list();
+      else
+        json.key(time).raw(value);
     }
-    out += question.arrays ? "]}" : "}}";
+    (question.arrays ? json.end_list() : json.end_object()).end_object();
   }
-  return out;
+  return json.take();
 }
 
 }  // namespace atalaya::serve

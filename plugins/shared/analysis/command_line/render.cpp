@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/io/time/time_text.h"
 #include "plugins/shared/io/units/unit_text.h"
@@ -105,64 +106,36 @@ std::string label_of(const Answer &answer) {
   return tags.empty() ? label : label + "{" + tags + "}";
 }
 
-void append_tags(std::string &out, const Tags &tags) {
-  out += '{';
-  for (const auto &[key, value] : tags) {
-    core::append_json_string(out.back() == '{' ? out : out += ',', key);
-    core::append_json_string(out += ':', value);
-  }
-  out += '}';
-}
-
-void append_list(std::string &out, const std::vector<std::string> &texts) {
-  out += '[';
-  for (const std::string &text : texts) core::append_json_string(out.back() == '[' ? out : out += ',', text);
-  out += ']';
-}
-
-void append_info(std::string &out, const store::MetricInfo *info) {
+void write_info(core::JsonWriter &json, const store::MetricInfo *info) {
   if (info == nullptr || info->kind == store::Kind::unknown) return;
-  core::append_json_string(out += ",\"kind\":", store::text_of(info->kind));
-  core::append_json_string(out += ",\"unit\":", info->unit);
-  if (!info->summary.empty()) core::append_json_string(out += ",\"summary\":", info->summary);
+  json.key("kind").text(store::text_of(info->kind)).key("unit").text(info->unit);
+  if (!info->summary.empty()) json.key("summary").text(info->summary);
 }
 
-void append_coverage(std::string &out, const Answer &answer) {
-  if (answer.coverage < 1) out += ",\"coverage\":" + part_text(answer.coverage);
+void write_coverage(core::JsonWriter &json, const Answer &answer) {
+  if (answer.coverage < 1) json.key("coverage").raw(part_text(answer.coverage));
   if (answer.partly.empty()) return;
-  out += ",\"partly\":[";
-  for (const Covered &one : answer.partly) {
-    out += out.back() == '[' ? "[" : ",[";
-    core::append_integer(out, one.time_ns / 1'000'000);
-    out += ',' + part_text(one.part) + ']';
-  }
-  out += ']';
+  json.key("partly").list();
+  for (const Covered &one : answer.partly) json.list().milliseconds(one.time_ns).raw(part_text(one.part)).end_list();
+  json.end_list();
 }
 
 std::string as_json(const std::vector<Answer> &answers) {
-  std::string out = "[";
+  core::JsonWriter json;
+  json.list();
   for (const Answer &answer : answers) {
-    out += out.size() > 1 ? ",\n{\"metric\":" : "{\"metric\":";
-    core::append_json_string(out, answer.metric);
-    append_info(out, answer.info.get());
-    append_tags(out += ",\"tags\":", answer.tags);
-    append_list(out += ",\"aggregateTags\":", answer.aggregated_tags);
-    append_coverage(out, answer);
-    out += ",\"dps\":[";
-    const char *comma = "";
+    json.line().object().key("metric").text(answer.metric);
+    write_info(json, answer.info.get());
+    json.key("tags").members(answer.tags).key("aggregateTags").texts(answer.aggregated_tags);
+    write_coverage(json, answer);
+    json.key("dps").list();
     for (const Point &point : answer.points) {
-      out += comma;
-      out += '[';
-      core::append_integer(out, point.time_ns / 1'000'000);
-      out += ',';
       const std::string value = value_text(answer, point);
-      out += value.empty() ? "null" : value;
-      out += ']';
-      comma = ",";
+      json.list().milliseconds(point.time_ns).raw(value.empty() ? "null" : value).end_list();
     }
-    out += "]}";
+    json.end_list().end_object();
   }
-  return out + "]\n";
+  return json.end_list().take() + "\n";
 }
 
 std::string as_csv(const std::vector<Answer> &answers) {

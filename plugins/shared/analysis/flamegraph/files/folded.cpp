@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/base/text/json.h"
+#include "core/base/text/json_writer.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -85,17 +85,15 @@ std::string folded_of(const Tree &tree, bool compared) {
 }
 
 std::string json_of(const Tree &tree, bool compared) {
-  std::string out;
+  core::JsonWriter json;
   const auto enter = [&](uint32_t number) {
-    if (!out.empty() && out.back() != '[') out += ',';
     const Node &node = tree.node(number);
-    core::append_json_string(out += "{\"name\":", tree.name(number));
-    core::append_number(out += ",\"value\":", node.shown());
-    if (compared) core::append_number(out += ",\"delta\":", share_change(tree, node) * tree.root().shown());
-    out += ",\"children\":[";
+    json.object().key("name").text(tree.name(number)).key("value").number(node.shown());
+    if (compared) json.key("delta").number(share_change(tree, node) * tree.root().shown());
+    json.key("children").list();
   };
-  walk(tree, enter, [&](uint32_t) { out += "]}"; });
-  return out + "\n";
+  walk(tree, enter, [&](uint32_t) { json.end_list().end_object(); });
+  return json.take() + "\n";
 }
 
 }  // namespace atalaya::flamegraph
