@@ -37,14 +37,12 @@ constexpr size_t kTerminal = 80;
 void append_wrapped(std::string &out, const std::string &indent, std::string_view words) {
   std::string line;
   while (!words.empty()) {
-    const size_t end = std::min(words.find(' '), words.size());
-    const std::string_view word = words.substr(0, end);
+    const std::string_view word = cut_at(words, ' ');
     if (!line.empty() && line.size() + 1 + word.size() > kTerminal) {
       out += line + "\n";
       line.clear();
     }
     line += (line.empty() ? indent : " ") + std::string(word);
-    words.remove_prefix(std::min(end + 1, words.size()));
   }
   if (!line.empty()) out += line + "\n";
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -105,15 +104,14 @@ class PlaceCommand final : public Command {
  private:
   // Parses --hosts: a number or the name of a file.
   void parse_hosts(const std::string &text) {
-    size_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error != std::errc() || end != text.data() + text.size()) {
+    const auto count = core::number_from<size_t>(text);
+    if (!count) {
       file_ = text;
       return;
     }
-    if (count == 0 || count > kMaxHosts)
+    if (*count == 0 || *count > kMaxHosts)
       throw Failure(Code::bad_config, "--hosts: " + text + " is not between 1 and " + std::to_string(kMaxHosts));
-    count_ = count;
+    count_ = *count;
   }
 
   graph::Graph graph_in(query::Reading &reading, const std::vector<graph::Worker> &workers) const {

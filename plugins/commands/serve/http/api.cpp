@@ -4,11 +4,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/base/now.h"
 #include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "plugins/commands/serve/http/parts.h"
 #include "plugins/commands/serve/mcp/mcp.h"
 #include "plugins/commands/serve/opentsdb/opentsdb.h"
@@ -49,9 +49,8 @@ bool is_of_cpus(const store::Stack &stack) {
 
 size_t limit_of(const std::string &text, size_t otherwise) {
   if (text.empty()) return otherwise;
-  size_t limit = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc() || end != text.data() + text.size() || limit == 0) throw Wrong("\"" + text + "\" is not a count");
+  const size_t limit = core::number_from<size_t>(text).value_or(0);
+  if (limit == 0) throw Wrong("\"" + text + "\" is not a count");
   return limit;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/analysis/command_line/render.h"
 
 namespace atalaya::serve {
@@ -59,8 +60,7 @@ bool Request::flag(std::string_view name) const {
 
 bool read_form(std::string_view body, std::vector<std::pair<std::string, std::string>> &arguments) {
   while (!body.empty()) {
-    const std::string_view pair = body.substr(0, body.find('&'));
-    body.remove_prefix(std::min(pair.size() + 1, body.size()));
+    const std::string_view pair = core::cut_at(body, '&');
     if (pair.empty()) continue;
     const size_t equals = std::min(pair.find('='), pair.size());
     const auto key = decoded(pair.substr(0, equals));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "core/base/text/json.h"
@@ -86,11 +85,9 @@ void add_tag(Query &query, const std::string &key, const std::string &value, boo
 }
 
 double number_of(const std::string &text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
-    throw Wrong(core::in_quotes(text) + " is not a number");
-  return number;
+  const auto number = core::number_from<double>(text);
+  if (!number || !std::isfinite(*number)) throw Wrong(core::in_quotes(text) + " is not a number");
+  return *number;
 }
 
 // Parses "rate", "rate{counter}", "rate{counter,100,10}" and "rate{dropcounter}".

@@ -2,7 +2,6 @@
 #include "plugins/commands/serve/prometheus/prometheus.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "core/base/text/json_writer.h"
@@ -62,10 +61,7 @@ void add_matcher(Query &query, const std::string &label, const std::string &sign
 }
 
 double seconds_of(const std::string &text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool number = error == std::errc() && end == text.data() + text.size() && std::isfinite(seconds);
-  if (number) return seconds;
+  if (const auto seconds = core::number_from<double>(text); seconds && std::isfinite(*seconds)) return *seconds;
   const auto duration = core::parse_duration(text);
   if (!duration) throw Wrong("step: " + duration.error());
   return static_cast<double>(duration.value()) / 1e9;

@@ -65,12 +65,6 @@ std::string visible_lines(std::string_view text) {
   return out;
 }
 
-std::string joined(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 void write_output(const std::string &file, std::string_view bytes) {
@@ -130,7 +124,7 @@ void check_keys(const std::vector<std::string> &group_by, const std::vector<Answ
     if (key == "*" || known.contains(key)) continue;
     const std::string suggestion = core::did_you_mean(key, names);
     throw Wrong("--group-by: no series here has the tag " + core::in_quotes(key) +
-                (suggestion.empty() ? "; their tags are " + joined(names) : suggestion));
+                (suggestion.empty() ? "; their tags are " + core::joined(names) : suggestion));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/text/json.h"
 #include "core/base/text/json_writer.h"
 #include "core/base/text/safe_text.h"
+#include "core/base/text/text.h"
 #include "plugins/shared/protocols/base/numbers.h"
 #include "plugins/shared/protocols/opentsdb/bdwatchdog.h"
 
@@ -330,9 +331,7 @@ Account JsonReader::read_stacks(std::string_view body, const Rules &rules, Taker
 Account JsonReader::read_lines(std::string_view body, const Rules &rules, Taker &taker) {
   Account account;
   for (uint64_t number = 1; !body.empty(); ++number) {
-    const size_t end = std::min(body.find('\n'), body.size());
-    const std::string_view text = trim(body.substr(0, end));
-    body.remove_prefix(std::min(end + 1, body.size()));
+    const std::string_view text = trim(core::cut_at(body, '\n'));
     if (text.empty()) continue;
     // A document is passed on only after its whole line is valid.
     core::Status status = core::Done{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/text/json_writer.h"
+#include "core/base/text/text.h"
 
 namespace atalaya::flamegraph {
 namespace {
@@ -49,9 +50,8 @@ std::optional<FoldedLine> parse_folded(std::string_view line) {
   const size_t blank = line.find_last_of(" \t");
   if (blank == std::string_view::npos) return std::nullopt;
   FoldedLine found{line.substr(0, blank)};
-  const char *end = line.data() + line.size();
-  const auto number = std::from_chars(line.data() + blank + 1, end, found.value);
-  if (number.ec != std::errc() || number.ptr != end || !std::isfinite(found.value) || found.value < 0) return std::nullopt;
+  found.value = core::number_from<double>(line.substr(blank + 1)).value_or(-1);
+  if (!std::isfinite(found.value) || found.value < 0) return std::nullopt;
   if (found.stack.find_first_not_of("; \t") == std::string_view::npos) return std::nullopt;
   return found;
 }
