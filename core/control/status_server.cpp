@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/base/files.h"
 #include "core/base/log.h"
 #include "core/base/text/json_writer.h"
 

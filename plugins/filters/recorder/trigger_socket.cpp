@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/status_socket.h"
 #include "core/base/text/text.h"
 
