@@ -8,6 +8,7 @@
 
 #include "core/base/text/safe_text.h"
 #include "plugins/shared/analysis/command_line/render.h"
+#include "plugins/shared/analysis/evidence/statistics.h"
 #include "plugins/shared/analysis/plot/axis_unit.h"
 #include "plugins/shared/analysis/plot/legend.h"
 #include "plugins/shared/analysis/plot/marks.h"
@@ -101,9 +102,7 @@ int64_t usual_distance(const std::vector<int64_t> &times) {
   std::vector<int64_t> distances;
   for (size_t i = 1; i < times.size(); ++i) distances.push_back(times[i] - times[i - 1]);
   if (distances.empty()) return 0;
-  const auto usual = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 5);
-  std::nth_element(distances.begin(), usual, distances.end());
-  return *usual;
+  return evidence::at_rank(distances, distances.size() / 5);
 }
 
 int64_t usual_distance(const std::vector<query::Point> &points) {
