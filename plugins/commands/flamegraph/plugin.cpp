@@ -34,11 +34,6 @@ using namespace atalaya::literals;
 constexpr const char *kNeedsTasks =
     "; the source perf tags stacks with tasks = true (docs/how-to/tasks.md), at the end of each window";
 
-std::string text_of(Host host, std::string_view name) {
-  const auto value = host.find(name);
-  return value ? std::string(value->text()) : "";
-}
-
 bool flag_of(Host host, std::string_view name) {
   const auto value = host.find(name);
   return value && value->boolean();
@@ -96,18 +91,18 @@ class FlamegraphCommand final : public Command {
 
   explicit FlamegraphCommand(Host host)
       : options_(query::read_options(host)),
-        folded_(text_of(host, "folded")),
-        diff_(text_of(host, "diff")),
-        file_(text_of(host, "o")),
-        format_(text_of(host, "format")),
+        folded_(query::text_of(host, "folded")),
+        diff_(query::text_of(host, "diff")),
+        file_(query::text_of(host, "o")),
+        format_(query::text_of(host, "format")),
         top_(static_cast<size_t>(host.integer("top"))),
         keep_(host.text("keep")),
-        task_(text_of(host, "task")),
-        stage_(text_of(host, "stage")),
-        job_(text_of(host, "job")),
-        phase_(text_of(host, "phase")),
+        task_(query::text_of(host, "task")),
+        stage_(query::text_of(host, "stage")),
+        job_(query::text_of(host, "job")),
+        phase_(query::text_of(host, "phase")),
         against_median_(flag_of(host, "slow_against_median")) {
-    style_.title = text_of(host, "title");
+    style_.title = query::text_of(host, "title");
     style_.icicle = flag_of(host, "icicle");
     style_.compared = !diff_.empty() || against_median_;
     style_.width = static_cast<int>(host.integer("width"));

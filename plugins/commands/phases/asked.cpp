@@ -10,28 +10,19 @@
 #include "plugins/shared/store/query/pieces.h"
 
 namespace atalaya::phases {
-namespace {
-
-std::string text_or_empty(Host host, std::string_view name) {
-  const auto value = host.find(name);
-  return value ? std::string(value->text()) : "";
-}
-
-}  // namespace
-
 PhasesOptions::PhasesOptions(Host from)
     : host(from),
       options(query::read_options(host)),
       profile(host.text("profile") == "auto" ? "" : host.text("profile")),
       key(host.text("key") == "stack" ? Key::stack : Key::function),
       min_length(static_cast<size_t>(host.integer("least"))),
-      train_from(text_or_empty(host, "train_from")),
-      train_to(text_or_empty(host, "train_to")),
-      train_experiment(text_or_empty(host, "train_experiment")),
+      train_from(query::text_of(host, "train_from")),
+      train_to(query::text_of(host, "train_to")),
+      train_experiment(query::text_of(host, "train_experiment")),
       save(host.find("save") && host.boolean("save")),
       dry_run(host.find("dry_run") && host.boolean("dry_run")),
       json(host.text("format") == "json"),
-      file(text_or_empty(host, "o")),
+      file(query::text_of(host, "o")),
       tags(query::read_tags(host)) {
   for (const char *name : {"process", "host"})
     if (std::vector<std::string> patterns = host.texts(name); !patterns.empty()) tags.push_back({name, std::move(patterns)});

@@ -20,11 +20,6 @@ namespace {
 
 constexpr int64_t kHour = 3'600'000'000'000;
 
-std::string text_of(Host host, std::string_view name) {
-  const auto value = host.find(name);
-  return value ? std::string(value->text()) : "";
-}
-
 void check(const ReadOptions &options) {
   if (!options.experiment.empty() && !(options.from + options.to).empty())
     throw Wrong("--experiment sets the time range; omit --from and --to");
@@ -71,6 +66,11 @@ std::vector<Answer> totals_of(const Question &question, Reading &reading) {
 }
 
 }  // namespace
+
+std::string text_of(Host host, std::string_view name) {
+  const auto value = host.find(name);
+  return value ? std::string(value->text()) : "";
+}
 
 ReadOptions read_options(Host host) {
   ReadOptions options;

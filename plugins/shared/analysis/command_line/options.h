@@ -21,6 +21,8 @@ struct ReadOptions {
   std::string from, to, experiment, workload;
   Limits limits;
 };
+// "" for an optional parameter without a value.
+std::string text_of(Host host, std::string_view name);
 // Throws Failure.
 ReadOptions read_options(Host host);
 // The store of a command that also writes. Throws Wrong for several.

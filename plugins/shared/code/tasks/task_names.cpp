@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/text/text.h"
 
 namespace atalaya::tasks {
@@ -135,6 +136,11 @@ TaskTags of_process(std::string_view command_line) {
     is_job = word == "--app-id";
   }
   return tags;
+}
+
+TaskTags of_process(int32_t pid) {
+  auto text = core::read_file("/proc/" + std::to_string(pid) + "/cmdline", 65536);
+  return text ? of_process(*text) : TaskTags();
 }
 
 }  // namespace atalaya::tasks
