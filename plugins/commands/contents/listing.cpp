@@ -8,16 +8,16 @@
 namespace atalaya::contents {
 
 std::string as_table(const Listing &listing) {
-  std::vector<query::Row> rows = {listing.columns};
+  std::vector<command_line::Row> rows = {listing.columns};
   for (const std::vector<Cell> &cells : listing.rows) {
-    query::Row row;
+    command_line::Row row;
     for (const Cell &cell : cells) {
       const auto *text = std::get_if<std::string>(&cell);
       row.push_back(text != nullptr ? core::visible(*text) : std::to_string(std::get<int64_t>(cell)));
     }
     rows.push_back(std::move(row));
   }
-  return query::as_columns(rows);
+  return command_line::as_columns(rows);
 }
 
 std::string as_json(const Listing &listing) {

@@ -83,7 +83,7 @@ std::string cypher_text(std::string_view text) {
 }
 
 void add_data(std::string &out, const char *key, const std::string &value) {
-  if (!value.empty()) out += std::string("<data key=\"") + key + "\">" + query::xml_text(value) + "</data>";
+  if (!value.empty()) out += std::string("<data key=\"") + key + "\">" + command_line::xml_text(value) + "</data>";
 }
 
 }  // namespace

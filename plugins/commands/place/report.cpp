@@ -28,7 +28,7 @@ std::string factor(double value, int decimals) {
   return std::isnan(value) ? "-" : short_number(value, decimals);
 }
 
-query::Row row_of(const char *name, const Problem &problem, const Score &score) {
+command_line::Row row_of(const char *name, const Problem &problem, const Score &score) {
   return {name,
           std::to_string(score.hosts),
           bytes_text(score.crossing),
@@ -66,11 +66,13 @@ const char *fate(bool now, bool proposed) {
 
 std::string as_table(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {
   const Score old = score_of(now.problem, now.placement), best = score_of(problem, after);
-  std::string out = query::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
-                                       row_of("now", now.problem, old),
-                                       row_of("proposed", problem, best)});
+  std::string out =
+      command_line::as_columns({{"placement", "hosts", "between hosts", "of all", "cpu", "memory", "network", "fitness"},
+                                row_of("now", now.problem, old),
+                                row_of("proposed", problem, best)});
   out += quality_text(best, quality);
-  std::vector<query::Row> rows = {{"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
+  std::vector<command_line::Row> rows = {
+      {"host", "cores", "memory", "cpu now", "cpu proposed", "memory now", "memory proposed", "then"}};
   // Hosts of the problem come first.
   for (size_t i = 0; i < now.problem.hosts.size(); ++i) {
     const HostCapacity &capacity = now.problem.hosts[i];
@@ -80,14 +82,14 @@ std::string as_table(const Problem &problem, const CurrentState &now, const Plac
                     proposed ? share(best.used[i].cpu, capacity.cpu) : "-", share(old.used[i].memory, capacity.memory),
                     proposed ? share(best.used[i].memory, capacity.memory) : "-", fate(old.in_use[i], proposed && best.in_use[i])});
   }
-  out += "\n" + query::as_columns(rows);
+  out += "\n" + command_line::as_columns(rows);
   rows = {{"item", "now", "proposed"}};
   for (size_t i = 0; i < problem.items.size(); ++i) {
     const Item &item = problem.items[i];
     const std::string &host = problem.hosts[after[i]].host;
     rows.push_back({visible(item.name), visible(item.host), item.host == host ? "stays" : visible(host)});
   }
-  return out + "\n" + query::as_columns(rows);
+  return out + "\n" + command_line::as_columns(rows);
 }
 
 std::string as_json(const Problem &problem, const CurrentState &now, const Placement &after, const Quality &quality) {

@@ -201,7 +201,7 @@ Answer Api::metrics() {
   core::JsonWriter json;
   json.list();
   for (const auto &[metric, info] : store().catalogue()) {
-    query::write_info(json.object().key("metric").text(metric), info.get());
+    command_line::write_info(json.object().key("metric").text(metric), info.get());
     json.end_object();
   }
   return {200, json.end_list().take()};
@@ -238,7 +238,7 @@ Answer Api::lookup(const Request &request) {
   json.key("time").integer(0).key("startIndex").integer(0).key("totalResults").count(found.size()).key("results").list();
   for (size_t i = 0; i < std::min(most, found.size()); ++i) {
     json.object().key("metric").text(found[i].metric).key("tags").members(found[i].tags);
-    query::write_info(json, found[i].info.get());
+    command_line::write_info(json, found[i].info.get());
     json.key("tsuid").text("").end_object();
   }
   return {200, json.end_list().end_object().take()};
@@ -284,7 +284,7 @@ Answer Api::experiments(const Request &request) {
   return {204, ""};
 }
 
-query::ExperimentLog Api::log() const {
+experiments::ExperimentLog Api::log() const {
   if (stores_.size() > 1) throw Wrong("this server reads several stores; write experiments to a server of one, or by the command");
   return {host_, stores_.empty() ? "" : stores_.front()};
 }
@@ -297,10 +297,10 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
   core::JsonWriter json;
   json.object().key("_items").list();
   size_t count = 0;
-  for (const query::Experiment &one : query::experiments(store(), wanted)) {
+  for (const experiments::Experiment &one : experiments::experiments(store(), wanted)) {
     if (one.workload.empty() == workloads) continue;
     if ((!user.empty() && one.user != user) || (!workload.empty() && one.workload != workload)) continue;
-    json.raw(query::reference_document(one));
+    json.raw(experiments::reference_document(one));
     ++count;
   }
   if (!name.empty() && count == 0) return error_answer(404, "experiment not found");
@@ -309,7 +309,7 @@ Answer Api::list_experiments(const Request &request, bool workloads, const std::
 }
 
 Answer Api::put_experiments(const Request &request) {
-  const auto read = query::read_experiments(request.body, core::realtime());
+  const auto read = experiments::read_experiments(request.body, core::realtime());
   log().put(read);
   return {201, R"({"_status":"OK"})"};
 }

@@ -227,7 +227,7 @@ OpenTsdbQuestion read_body(const std::string &body, int64_t now_ns) {
 std::string value_text(const query::Answer &answer, const query::Point &point, query::Fill fill) {
   if (!std::isfinite(point.value)) return fill == query::Fill::null ? "null" : "\"NaN\"";
   std::string text;
-  query::append_value(text, answer, point);
+  command_line::append_value(text, answer, point);
   return text;
 }
 
@@ -281,8 +281,8 @@ std::string opentsdb_json(const std::vector<query::Answer> &answers, query::Fill
   for (const query::Answer &answer : answers) {
     json.object().key("metric").text(answer.metric).key("tags").members(answer.tags);
     json.key("aggregateTags").texts(answer.aggregated_tags);
-    query::write_info(json, answer.info.get());
-    query::write_coverage(json, answer);
+    command_line::write_info(json, answer.info.get());
+    command_line::write_coverage(json, answer);
     json.key("dps").raw(question.arrays ? "[" : "{");
     for (size_t i = 0; i < answer.points.size(); ++i) {
       const int64_t time = answer.points[i].time_ns / unit;

@@ -127,17 +127,18 @@ std::string page_tags(PageCall &call) {
 }
 
 std::string page_experiments(PageCall &call) {
-  const std::vector<query::Experiment> all = query::experiments(call.store);
-  const auto write = [&](core::JsonWriter &json, const query::Experiment &one, const std::string &name) -> core::JsonWriter & {
+  const std::vector<experiments::Experiment> all = experiments::experiments(call.store);
+  const auto write = [&](core::JsonWriter &json, const experiments::Experiment &one,
+                         const std::string &name) -> core::JsonWriter & {
     json.object().key("name").text(name).key("from").milliseconds(one.start_ns).key("to").milliseconds(one.end_ns(call.now_ns));
     return json.key("open").boolean(one.open());
   };
   core::JsonWriter json;
   json.list();
-  for (const query::Experiment &experiment : all) {
+  for (const experiments::Experiment &experiment : all) {
     if (!experiment.workload.empty()) continue;
     write(json, experiment, experiment.name).key("workloads").list();
-    for (const query::Experiment &workload : all)
+    for (const experiments::Experiment &workload : all)
       if (!workload.workload.empty() && workload.name == experiment.name && workload.start_ns >= experiment.start_ns &&
           workload.start_ns <= experiment.end_ns(call.now_ns))
         write(json, workload, workload.workload).end_object();

@@ -51,7 +51,7 @@ flamegraph::Style page_style(const PageCall &call, const flamegraph::Wanted &wan
   style.compared = before.has_value();
   if (wanted.counts_time()) style.unit = flamegraph::Unit::nanoseconds;
   style.title = wanted.profile == "offcpu" ? "Waiting time by call stack" : "Time by call stack";
-  style.subtitle = query::span_text(range) + (before ? ", compared with " + query::span_text(*before) : "");
+  style.subtitle = command_line::span_text(range) + (before ? ", compared with " + command_line::span_text(*before) : "");
   return style;
 }
 
@@ -213,7 +213,8 @@ std::string page_graph(PageCall &call) {
   const double min_share = page_share(call.request);
   const Traffic traffic = read_traffic(call);
   core::JsonWriter json;
-  json.object().key("svg").text(graph::as_circle(traffic.graph, min_share, "Traffic from " + query::span_text(traffic.range)));
+  json.object().key("svg").text(
+      graph::as_circle(traffic.graph, min_share, "Traffic from " + command_line::span_text(traffic.range)));
   write_nodes(json, traffic.graph);
   write_edges(json, traffic.graph);
   json.key("total").number(traffic.graph.total).key("estimated").number(traffic.graph.estimated);

@@ -55,7 +55,7 @@ query::Range page_times(const Request &request, int64_t now_ns) {
 query::Range PageCall::range() const {
   const std::string name = request.text("experiment");
   if (name.empty()) return page_times(request, now_ns);
-  const query::Experiment found = query::find_experiment(store, name, request.text("workload"));
+  const experiments::Experiment found = experiments::find_experiment(store, name, request.text("workload"));
   return {found.start_ns, found.end_ns(now_ns)};
 }
 

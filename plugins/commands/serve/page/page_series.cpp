@@ -68,7 +68,7 @@ std::string name_of(const query::Tags &tags, const query::Query &wanted, const q
   query::Tags own;
   for (const auto &tag : tags)
     if (!common.contains(tag.first)) own.insert(tag);
-  return own.empty() ? metric : query::tags_text(own);
+  return own.empty() ? metric : command_line::tags_text(own);
 }
 
 // Position of each time in the columns.
@@ -103,7 +103,7 @@ class TimeColumn {
 
 void write_series(core::JsonWriter &json, const TopSeries &shown, const query::Query &wanted, const std::string &metric,
                   bool other) {
-  const query::Tags common = query::common_tags(shown.answers);
+  const query::Tags common = command_line::common_tags(shown.answers);
   const TimeColumn column(shown);
   column.write_times(json.key("times"));
   json.key("series").list();
@@ -149,7 +149,7 @@ std::string page_series(PageCall &call) {
               " series are not shown: those with the smallest integrals");
   double coverage = 1;
   for (const query::Answer &answer : shown.answers) coverage = std::min(coverage, answer.coverage);
-  if (const std::string text = query::coverage_text(coverage, window_ns, wanted.range); !text.empty()) json.text(text);
+  if (const std::string text = command_line::coverage_text(coverage, window_ns, wanted.range); !text.empty()) json.text(text);
   if (const std::string damage = call.store.take_damage(); !damage.empty()) json.text(damage);
   return json.end_list().end_object().take();
 }

@@ -170,7 +170,7 @@ void write_labels(core::JsonWriter &json, std::string_view metric, const query::
 void write_step(core::JsonWriter &json, const query::Answer &answer, const Step &step) {
   std::string value;
   if (std::isfinite(step.point.value))
-    query::append_value(value, answer, step.point);
+    command_line::append_value(value, answer, step.point);
   else
     value = std::isnan(step.point.value) ? "NaN" : step.point.value > 0 ? "+Inf" : "-Inf";
   json.list().number(unix_seconds(step.time_ns)).text(value).end_list();

@@ -8,7 +8,7 @@
 #include "core/base/text/text.h"
 #include "plugins/shared/io/time/time_text.h"
 
-namespace atalaya::query {
+namespace atalaya::experiments {
 namespace {
 
 using simdjson::dom::element;
@@ -17,7 +17,7 @@ constexpr size_t kMaxDocuments = 10'000;
 constexpr size_t kMaxTags = 64;
 
 [[noreturn]] void wrong(const std::string &what) {
-  throw Wrong("not JSON of experiments: " + what);
+  throw query::Wrong("not JSON of experiments: " + what);
 }
 
 // The text of the first of the keys that exists in the object; "" if none exists or its value is null.
@@ -53,7 +53,7 @@ std::optional<int64_t> time_at(const element &object, std::initializer_list<cons
   return std::nullopt;
 }
 
-Tags tags_at(const element &object) {
+query::Tags tags_at(const element &object) {
   store::Tags tags;
   simdjson::dom::object members;
   if (object["tags"].get(members) != simdjson::SUCCESS) return tags;
@@ -138,4 +138,4 @@ std::vector<Experiment> read_experiments(std::string_view json, int64_t now_ns) 
   return all;
 }
 
-}  // namespace atalaya::query
+}  // namespace atalaya::experiments

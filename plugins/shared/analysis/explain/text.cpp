@@ -160,9 +160,10 @@ std::string statistics_text(const Explanation &explanation) {
 }
 
 std::string as_text(const Explanation &explanation) {
-  std::string out = "Range:    " + query::span_text(explanation.window.range) + "\n";
+  std::string out = "Range:    " + command_line::span_text(explanation.window.range) + "\n";
   out +=
-      "Baseline: " + (explanation.others.empty() ? query::span_text(explanation.baseline.range) : others_text(explanation)) + "\n";
+      "Baseline: " + (explanation.others.empty() ? command_line::span_text(explanation.baseline.range) : others_text(explanation)) +
+      "\n";
   const auto has = [&](bool causes) {
     return std::any_of(explanation.findings.begin(), explanation.findings.end(),
                        [&](const Finding &finding) { return finding.is_cause == causes; });

@@ -275,7 +275,7 @@ Place place_of(std::string_view path) {
 
 std::string yarn_application_of(std::string_view folder) {
   while (!folder.empty())
-    if (const std::string_view part = next_part(folder, '/'); is_yarn_container(part)) return yarn_application(part);
+    if (const std::string_view part = core::cut_at(folder, '/'); is_yarn_container(part)) return yarn_application(part);
   return {};
 }
 
