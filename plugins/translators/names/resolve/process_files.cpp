@@ -31,11 +31,6 @@ struct CloseFolder {
   void operator()(DIR *folder) const { ::closedir(folder); }
 };
 
-bool to_number(std::string_view word, uint64_t &number) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return !word.empty() && error == std::errc() && end == word.data() + word.size();
-}
-
 bool is_file_of(int file, uint32_t user) {
   struct stat info {};
   return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == user;
@@ -59,13 +54,12 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
 std::optional<ProcessOwner> parse_owner(std::string_view text) {
   std::string_view users = core::line_after(text, "Uid:");
   next_word(users);
-  uint64_t user = 0;
-  if (!to_number(next_word(users), user) || user > UINT32_MAX) return std::nullopt;
-  ProcessOwner owner{.user = static_cast<uint32_t>(user), .inner_pid = {}};
+  const auto user = core::number_from<uint32_t>(next_word(users));
+  if (!user) return std::nullopt;
+  ProcessOwner owner{.user = *user, .inner_pid = {}};
   std::string_view pids = core::line_after(text, "NSpid:");
   for (std::string_view pid = next_word(pids); !pid.empty(); pid = next_word(pids)) owner.inner_pid = pid;
-  uint64_t number = 0;
-  if (!to_number(owner.inner_pid, number)) owner.inner_pid = {};
+  if (!core::number_from<uint64_t>(owner.inner_pid)) owner.inner_pid = {};
   return owner;
 }
 
